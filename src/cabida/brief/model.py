@@ -1,0 +1,342 @@
+"""The nouns of a brief: what somebody needs, in base units, with the line each thing was said on.
+
+Money is in the brief's reporting currency (``Brief.currency``). ``None`` means "not said", never zero.
+An empty tuple in ``Consider`` means "any".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+WORKLOADS = (
+    "pretraining",
+    "full-finetune",
+    "adapter-finetune",
+    "realtime-inference",
+    "batch-inference",
+    "retrieval",
+    "media-generation",
+    "evaluation",
+)
+TRAINING_WORKLOADS = ("pretraining", "full-finetune", "adapter-finetune")
+SERVED_WORKLOADS = (*TRAINING_WORKLOADS, "realtime-inference", "batch-inference")
+FLAT_PROFILE = (1.0,) * 24
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Share of outputs that are kept after quality filters, for one model in one weight format.
+
+    Attributes:
+        ratio: 0 to 1; ``None`` when nobody knows yet.
+        how: how it was found out, in the user's words ("measured 2026-10-12 on 400 tickets").
+        grade: measured, quoted, derived or assumed.
+    """
+
+    ratio: float | None = None
+    how: str = ""
+    grade: str = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model that would do the job and the weight formats it may be served in.
+
+    Attributes:
+        id: hub id, alias, or a path to a config, a directory or a GGUF file.
+        weights: weight format as written -> acceptance; empty = any format that runs.
+    """
+
+    id: str
+    weights: dict[str, Acceptance] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long prompts, answers or samples are: a log-normal law through the figures that were said.
+
+    ``spread_ratio`` is the standard deviation of ln(length); 0 = all alike. ``said`` names the figures
+    the user gave ("p50", "p95"); the others follow from the law.
+    """
+
+    mean_tokens: float
+    p50_tokens: float
+    p95_tokens: float
+    p99_tokens: float
+    max_tokens: float
+    spread_ratio: float
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What arrives, how often and how long it is.
+
+    Attributes:
+        requests_per_s_mean: mean over the whole profile (a week or a day).
+        requests_per_s_peak: the highest sustained rate that must be held.
+        concurrency: requests in flight at once, when that is what is known (closed arrivals).
+        items_count: outputs wanted in one batch run.
+        window_s: time one batch run may take.
+        runs_per_month: how often the batch or the evaluation comes back.
+        profile: 24 (a day) or 168 (a week, from Monday 0 h) hourly weights whose mean is 1.
+        profile_name: "flat", "office-hours", "evening" or "custom"; timezone is a label.
+        trace: path of a CSV ``arrival_s,input_tokens,output_tokens``.
+        burst_ratio: squared coefficient of variation of inter-arrival times; 1 = Poisson.
+    """
+
+    requests_per_s_mean: float | None = None
+    requests_per_s_peak: float | None = None
+    concurrency: float | None = None
+    items_count: float | None = None
+    window_s: float | None = None
+    runs_per_month: float | None = None
+    input: Lengths | None = None
+    output: Lengths | None = None
+    shared_prefix_tokens: float = 0.0
+    profile: tuple[float, ...] = FLAT_PROFILE
+    profile_name: str = "flat"
+    timezone: str = ""
+    trace: str = ""
+    burst_ratio: float = 1.0
+    growth_per_year_ratio: float = 0.0
+
+    @property
+    def requests_per_month(self) -> float | None:
+        """Requests (or batch items) in a month of 730 hours; ``None`` when no rate was said."""
+        if self.requests_per_s_mean is not None:
+            return self.requests_per_s_mean * 730.0 * 3600.0
+        if self.items_count is not None and self.runs_per_month is not None:
+            return self.items_count * self.runs_per_month
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Objectives:
+    """What has to be kept. ``latency_s``: {"ttft": {"p95": 0.8}, "itl": ..., "tpot": ..., "e2e": ...}."""
+
+    latency_s: dict[str, dict[str, float]] = field(default_factory=dict)
+    error_ratio: float | None = None
+    throughput_tokens_per_s: float | None = None  # output tokens, the whole service
+    deadline_s: float | None = None  # one batch run, or the training run, from start to end
+    time_to_target_s: float | None = None  # training: until the target score is reached
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What rules a path out.
+
+    Attributes:
+        countries: ISO 3166 codes, or "EU"/"EEA", where data may be; empty = anywhere.
+        own_premises: data may not leave machines of one's own.
+        needed_by: ISO date, "" when not said.
+        availability: "none" or "n+1"; risk: "low", "medium" or "high".
+        power_w: what the room can feed and cool, all accelerators and their machines together.
+    """
+
+    countries: tuple[str, ...] = ()
+    own_premises: bool = False
+    needed_by: str = ""
+    availability: str = "none"
+    risk: str = "medium"
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may be spent: per month, or all together over the horizon (or for the run)."""
+
+    monthly_money: float | None = None
+    total_money: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Who looks after it."""
+
+    platform_engineers_fte: float = 0.0
+    loaded_cost_per_year_money: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Accelerators already there.
+
+    Attributes:
+        accelerator: id in the facts.
+        kind: "owned", "contracted" or "credit".
+        until: ISO date a contract or credit ends, "" for none.
+        resale_money: what one would bring today, each.
+        price_money_per_hour: what a contracted one costs, each.
+        credit_money: what is left of a credit.
+        desktop: the card also drives a screen.
+    """
+
+    accelerator: str
+    count: int
+    kind: str = "owned"
+    until: str = ""
+    resale_money: float | None = None
+    price_money_per_hour: float | None = None
+    credit_money: float | None = None
+    desktop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Consider:
+    """What may be looked at; an empty tuple means any."""
+
+    capacity: tuple[str, ...] = ()  # on-demand, reserved, spot, buy, api
+    providers: tuple[str, ...] = ()
+    accelerators: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    accelerators_max_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """One's own figures in place of the shipped ones. ``None`` = use the facts or a graded default."""
+
+    electricity_money_per_kwh: float | None = None
+    pue_ratio: float | None = None
+    colocation_money_per_kw_month: float | None = None
+    wacc_ratio: float | None = None
+    depreciation_months: float | None = None
+    storage_money_per_month: float | None = None
+    network_money_per_month: float | None = None
+    egress_money_per_month: float | None = None
+    observability_money_per_month: float | None = None
+    serving_stack_money_per_month: float | None = None
+    review_money_per_output: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training or fine-tuning job. An empty word means "choose for me".
+
+    Attributes:
+        method: pretrain, full, lora or qlora.
+        tokens_count: all tokens the run trains on (samples x epochs x length when those were said).
+        global_batch_count: sequences in one optimizer step, all accelerators together.
+        checkpoint_bytes: ``None`` = work it out from the model.
+        evaluation_passes_count: evaluations in one run; evaluation_tokens: tokens of one pass.
+        failed_runs_ratio: share of the hours spent on runs that are thrown away.
+        accepted_runs_ratio: share of completed runs whose model is kept.
+        runs_count: completed runs wanted within the horizon.
+    """
+
+    method: str
+    tokens_count: float | None = None
+    samples_count: float | None = None
+    epochs_count: float = 1.0
+    seq_tokens: int | None = None
+    sample_tokens: Lengths | None = None
+    global_batch_count: int | None = None
+    optimizer: str = ""
+    sharding: str = ""
+    recompute: str = ""
+    precision: str = "bf16"
+    offload: str = ""
+    framework: str = ""
+    lora_rank: int = 16
+    lora_targets: str = "all"
+    target_metric: str = ""
+    target_value: float | None = None
+    evaluation_passes_count: int = 0
+    evaluation_tokens: float | None = None
+    checkpoint_interval_s: float | None = None
+    checkpoint_bytes: float | None = None
+    dataset_bytes: float | None = None
+    failed_runs_ratio: float = 0.0
+    accepted_runs_ratio: float = 1.0
+    runs_count: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image, video or speech workload."""
+
+    kind: str  # image, video, audio, transcription
+    items_per_month: float | None = None
+    width_count: int | None = None
+    height_count: int | None = None
+    frames_count: int | None = None
+    steps_count: int | None = None
+    batch_count: int | None = None
+    review_money_per_output: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something this workload needs and the brief leaves open.
+
+    Attributes:
+        path: where it belongs in the brief ("traffic.output_tokens").
+        why: why it matters, one sentence.
+        how_to_find_out: what to do to know it.
+        default: what ``--assume`` takes, as it would be written in the brief; "" = nothing sensible.
+        grade: grade of that default.
+        blocking: the decision waits for it unless assumptions were allowed.
+        line: line where it says ``unknown``; 0 when it is absent.
+    """
+
+    path: str
+    why: str
+    how_to_find_out: str
+    default: str = ""
+    grade: str = "assumed"
+    blocking: bool = True
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A workload, its objectives and its limits.
+
+    Attributes:
+        retries_count: further attempts an output that is not accepted gets.
+        failure_ratio: share of attempts that fail technically.
+        where: path in the file -> line ("traffic.input_tokens.p50" -> 9).
+        unknown: paths that say ``unknown``.
+        assumed: what was taken for missing things when assumptions were allowed.
+        text: the YAML as written; file: its name as the user typed it.
+    """
+
+    name: str
+    workload: str
+    models: tuple[ModelChoice, ...]
+    traffic: Traffic = Traffic()
+    objectives: Objectives = field(default_factory=Objectives)
+    retries_count: int = 0
+    failure_ratio: float = 0.0
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+    currency: str = "USD"
+    exchange_rates: dict[str, float] = field(default_factory=dict)  # reporting money one unit of it buys
+    horizon_months: float | None = None
+    team: Team = Team()
+    have: tuple[Held, ...] = ()
+    consider: Consider = Consider()
+    costs: Costs = Costs()
+    training: Training | None = None
+    media: Media | None = None
+    notes: str = ""
+    claims: tuple[str, ...] = ()
+    where: dict[str, int] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    assumed: tuple[Missing, ...] = ()
+    text: str = ""
+    file: str = ""
+
+    @property
+    def is_training(self) -> bool:
+        """Whether the job trains a model rather than serving one."""
+        return self.workload in TRAINING_WORKLOADS
+
+    def line(self, path: str) -> int:
+        """Line of ``path``, or of the nearest part of it that the file has; 0 when nothing of it is there."""
+        while path:
+            if path in self.where:
+                return self.where[path]
+            path = path.rpartition(".")[0]
+        return 0

@@ -1,0 +1,39 @@
+"""Cabida: from a workload brief to a ranked, explained, dated decision about GPUs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public name -> where it lives; loaded when first used, so that importing cabida costs nothing
+_PUBLIC = {
+    "Brief": "cabida.brief",
+    "CabidaError": "cabida.errors",
+    "Decision": "cabida.plan",
+    "Quantity": "cabida.quantity",
+    "check": "cabida.app",
+    "compare": "cabida.app",
+    "cost": "cabida.app",
+    "explain": "cabida.app",
+    "fit": "cabida.app",
+    "load_brief": "cabida.app",
+    "load_decision": "cabida.app",
+    "recommend": "cabida.app",
+    "record": "cabida.app",
+    "speed": "cabida.app",
+    "validate": "cabida.app",
+}
+__all__ = sorted([*_PUBLIC, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        message = f"module 'cabida' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -1,0 +1,270 @@
+"""The nouns of the world: what an accelerator, a model, an engine or an offer is.
+
+Every record carries its source. A field may have a source of its own in ``field_sources``;
+``None`` means "not seen", never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from cabida.quantity import Quantity, Source, leaf
+
+
+class Sourced:
+    """Mix-in for records: turns one of their fields into a ``Quantity`` with its source."""
+
+    __slots__ = ()
+
+    source: Source
+    field_sources: dict[str, Source]
+
+    def source_of(self, name: str) -> Source:
+        """The source of one field: its own if it has one, else the record's."""
+        return self.field_sources.get(name, self.source)
+
+    def quantity(self, name: str, value: float | None = None) -> Quantity:
+        """Field ``name`` as a leaf of an explain tree; ``value`` replaces it (say, one entry of a table)."""
+        return leaf(name, getattr(self, name) if value is None else value, self.source_of(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator(Sourced):
+    """One GPU or other accelerator, as the operating system shows it."""
+
+    id: str
+    name: str
+    vendor: str
+    architecture: str  # "Hopper", "Ada", "CDNA3": key into the software matrix, lower case there
+    capability: str  # CUDA compute capability "9.0" or gfx name "gfx942"; "" when neither applies
+    form_factor: str  # SXM, PCIe, NVL, OAM, desktop, unified
+    segment: str  # datacenter, workstation, consumer, apple, tpu
+    year: int | None
+    label_memory_bytes: float  # what the vendor prints on the box
+    usable_bytes: float  # what the driver shows; by a stated rule where nobody printed it (grade derived)
+    memory_kind: str
+    memory_bytes_per_s: float | None
+    flop_per_s: dict[
+        str, float
+    ]  # DENSE rates by type: fp32 tf32 bf16 fp16 fp8 int8 fp4 fp64; absent = not seen
+    matmul_ratio: float | None  # best measured matrix-multiply rate over the dense bf16 rate
+    l2_bytes: float | None
+    tdp_w: float | None
+    pcie_gen: int | None
+    pcie_lanes: int | None
+    link_kind: str  # "nvlink4", "xgmi", "none", ...
+    link_bytes_per_s: (
+        float | None
+    )  # one way, per accelerator, to all peers together; None when there is no link
+    link_domain_count: int  # how many accelerators share that link; 1 when there is none
+    ecc: bool | None
+    mig_instances_count: int | None
+    price_money: float | None  # list price, USD, when seen
+    physical: dict[str, str]  # power connector, slots, length_mm, recommended_psu_w: as printed
+    confidence: str  # A, B or C
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Sourced):
+    """A machine shape: how many accelerators, how they are tied together and to other machines."""
+
+    id: str
+    provider: str
+    accelerator: str  # Accelerator.id
+    accelerators_count: int
+    fabric: str
+    link_bytes_per_s: float | None  # one way per accelerator inside the node
+    network_bytes_per_s: float | None  # one way, whole node, to other nodes
+    network_kind: str
+    ram_bytes: float | None
+    nvme_bytes: float | None
+    power_w: float | None
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Collective(Sourced):
+    """One measured collective: bus bandwidth at one size over one link."""
+
+    op: str  # all_reduce, all_gather, reduce_scatter, all_to_all, p2p
+    link: str
+    accelerators_count: int
+    nodes_count: int
+    payload_bytes: float
+    bus_bytes_per_s: float
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionLayers:
+    """A group of alike sequence-mixing layers."""
+
+    kind: str  # full | sliding | mla | linear
+    layers_count: int
+    heads_count: int = 0
+    kv_heads_count: int = 0  # 0 outside linear = the layer reads an earlier layer's keys and values
+    head_dim_count: int = 0  # size of one key (and query) head
+    v_head_dim_count: int = 0  # size of one value head
+    window_tokens: int = 0  # sliding only
+    latent_dim_count: int = 0  # MLA: compressed key-value rank
+    rope_dim_count: int = 0  # MLA: rotary part kept beside the latent
+    query_latent_dim_count: int = 0  # MLA: compressed query rank, 0 when queries are not compressed
+    state_elements_count: int = 0  # linear: recurrent state one sequence keeps in one layer
+    conv_elements_count: int = 0  # linear: convolution state one sequence keeps in one layer
+    params_count: float = 0.0  # weights of one such layer's mixer; 0 = to be worked out from the shapes
+    biases: bool = False
+    state_bits: int = 16  # linear: how wide the recurrent state is kept (the convolution state is 16 bit)
+    index_dim_count: int = 0  # sparse attention: size of the index key cached beside each token
+    tokens_per_entry_count: int = 1  # compressed caches: how many tokens share one cached entry
+
+
+@dataclass(frozen=True, slots=True)
+class MlpLayers:
+    """A group of alike feed-forward layers."""
+
+    layers_count: int
+    intermediate_dim_count: int  # of one expert when experts_count > 0
+    matrices_count: int = 3  # 3 gated (SwiGLU), 2 plain
+    experts_count: int = 0  # 0 = dense
+    experts_per_token_count: int = 0
+    shared_intermediate_dim_count: int = 0  # all shared experts together, 0 = none
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Sourced):
+    """A model's architecture: enough to count its weights, its state and its work."""
+
+    id: str
+    aliases: tuple[str, ...]
+    architecture: str  # "LlamaForCausalLM"; "" when not seen
+    task: str  # llm, embedding, rerank, image, video, speech, vlm
+    hidden_dim_count: int
+    vocab_count: int
+    tied_embeddings: bool
+    attention: tuple[AttentionLayers, ...]
+    mlp: tuple[MlpLayers, ...]
+    context_tokens: int | None
+    params_count: float | None  # as published; None = work it out
+    active_params_count: float | None
+    extra_params_count: float  # vision tower, projector, learned positions: kept in 16 bit
+    native_format: str  # weight format of the published checkpoint: bf16, fp8, mxfp4, nvfp4, awq-int4 ...
+    unquantised_params_count: (
+        float  # of a quantised checkpoint: what its config keeps in 16 bit beyond embeddings
+    )
+    licence: str
+    checkpoint_bytes: float | None  # exact, from safetensors or GGUF headers when a path was given
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+    draft_params_count: float = 0.0  # multi-token prediction layers: loaded only where they are used
+
+    @property
+    def layers_count(self) -> int:
+        """All sequence-mixing layers."""
+        return sum(group.layers_count for group in self.attention)
+
+    @property
+    def is_moe(self) -> bool:
+        """Whether any feed-forward layer routes tokens to experts."""
+        return any(group.experts_count for group in self.mlp)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFormat(Sourced):
+    """How weights (or cached keys and values) are stored."""
+
+    id: str
+    aliases: tuple[str, ...]
+    body_bits: float  # per weight of the quantised matrices, scales and zero points included
+    head_bits: float  # embedding and output head
+    other_bits: float  # norms, routers, vision towers, whatever the format leaves alone
+    compute: str  # the tensor rate that multiplies it: bf16, fp8, int8, fp4
+    family: str  # bf16, fp8, int8, int4, fp4, gguf, bnb
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine(Sourced):
+    """A serving engine or a training framework, with what it runs on."""
+
+    id: str  # vllm, sglang, tensorrt-llm, llama.cpp, transformers, ...
+    name: str
+    kind: str  # serve | train
+    versions: tuple[str, ...]  # known ones, oldest first; the last is the default
+    formats: dict[str, tuple[str, ...]]  # weight-format family -> architectures (lower case) it runs on
+    capability_min: str
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer(Sourced):
+    """A dated price for accelerators: one sighting, never overwritten."""
+
+    id: str
+    provider: str
+    provider_kind: str  # hyperscaler, neocloud, marketplace, serverless, retail, owned
+    accelerator: str  # Accelerator.id
+    accelerators_count: int  # sold together; 1 when sold one by one
+    region: str
+    country: str  # ISO code, "EU", or "" when not stated
+    capacity: str  # on-demand | spot | reserved | buy | have
+    term_months: int  # 0 = none
+    upfront_ratio: float
+    amount: Decimal  # per accelerator-hour, or per accelerator when capacity is buy
+    unit: str  # accelerator_hour | accelerator
+    currency: str
+    seen: str  # ISO date, "" when unknown
+    effective: str
+    sighting: str  # page, api, table, analyst, quote, user
+    sample_count: int
+    low_amount: Decimal | None
+    high_amount: Decimal | None
+    condition: str  # new, used, ""
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOffer(Sourced):
+    """A dated price of a model behind an API, per million tokens."""
+
+    id: str
+    provider: str
+    model: str  # Model.id when the served model is one we know, else the provider's name
+    model_name: str  # as the provider prints it
+    input_amount: Decimal
+    output_amount: Decimal
+    cached_input_amount: Decimal | None
+    batch_input_amount: Decimal | None
+    batch_output_amount: Decimal | None
+    currency: str
+    seen: str
+    effective: str
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyFact(Sourced):
+    """Electricity price, PUE, carbon intensity, residual value, colocation: one dated figure for one place."""
+
+    kind: str
+    place: str
+    code: str
+    value: float
+    unit: str
+    date: str
+    notes: str
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)

@@ -1,0 +1,34 @@
+"""The shared nouns of a decision. No arithmetic lives here."""
+
+from cabida.plan.decision import (
+    Assumption,
+    Caution,
+    CostLine,
+    Decision,
+    Estimate,
+    Flip,
+    Measurement,
+    Option,
+    Rejection,
+)
+from cabida.plan.decision import Warning_ as Warning_  # old name, going
+from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
+from cabida.plan.training import TrainingRun
+
+__all__ = [
+    "Assumption",
+    "Candidate",
+    "Caution",
+    "CostLine",
+    "Decision",
+    "Deployment",
+    "Estimate",
+    "Flip",
+    "Load",
+    "Measurement",
+    "Option",
+    "Parallel",
+    "Rejection",
+    "Settings",
+    "TrainingRun",
+]

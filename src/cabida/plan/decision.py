@@ -1,0 +1,155 @@
+"""A decision and its parts: the versioned contract between choosing, reporting and people's scripts.
+
+All of it is plain data, so a decision read back from JSON is the same object. Figures that can be
+explained live in ``trees``: a list of nodes, each ``{id, name, value, unit, equation, inputs, source,
+grade, low, high}``, where ``inputs`` are ids; ``Option.trees`` maps a figure's name to its node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA = "cabida/decision/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A predicted figure with its 90 % interval. ``basis``: measured, calibrated, formula, simulated, assumed."""
+
+    value: float
+    low: float
+    high: float
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """One term of a cost, in the reporting currency per month (serving) or per run (training)."""
+
+    key: str  # compute, idle, storage, network, platform_labour, ... : label is text key cost.<key>
+    money: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One candidate worked out. Metric names are the ones of the measured cases (``ttft_ms_p95`` ...)."""
+
+    rank: int
+    id: str
+    title: str
+    status: str  # chosen | satisfies | misses | ruled_out
+    reasons: tuple[str, ...]  # sentences, each with its number: why it misses or is ruled out
+    accelerator: str  # "" for an API
+    accelerators_count: int  # all replicas together
+    replicas_count: int
+    spare_replicas_count: int
+    split: str  # "tp2", "tp8 pp2", "fsdp"
+    weights: str
+    kv_cache: str
+    engine: str
+    engine_version: str
+    model: str
+    provider: str
+    capacity: str
+    region: str
+    price_seen: str
+    metrics: dict[str, Estimate]
+    memory: dict[
+        str, float
+    ]  # parts in bytes, per accelerator: weights, kv_cache, activations, ... , headroom
+    usable_bytes: float
+    latency_quantiles: dict[str, tuple[float, ...]]  # "ttft_ms": values at 1, 5, 10, 25, 50, 75, 90, 95, 99 %
+    cost_lines: tuple[CostLine, ...]
+    cost_per_month_money: float  # per run for training
+    unit_cost: Estimate  # money per unit of the brief's denominator
+    best_probability: float
+    expected_regret_money: float
+    command: str  # exact engine command or training launch
+    trees: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a group of candidates fell: one sentence with its number, and how many it took out."""
+
+    code: str
+    sentence: str
+    count: int
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something the brief or the facts left open, what was taken instead, and how it would be found out."""
+
+    name: str
+    value: str
+    why: str
+    how_to_find_out: str
+    grade: str = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The value of an input at which the winner changes. ``flips_to`` is "" when it never does in range."""
+
+    name: str  # price, utilisation, acceptance, ...
+    unit: str
+    now: float
+    at: float | None
+    flips_to: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measurement that would settle something, with its price and what it decides."""
+
+    what: str
+    decides: str
+    duration_s: float
+    cost_money: float
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A classic mistake or a doubt about the inputs, with its code."""
+
+    code: str
+    sentence: str
+    severity: str = "warning"  # info | warning | blocking
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The dated answer to a brief."""
+
+    name: str
+    workload: str
+    verdict: str  # satisfied | nothing_satisfies
+    answer: str  # the answer in one sentence, in the language asked for
+    language: str
+    brief: dict[str, Any]  # as read, after defaults
+    brief_text: str  # the YAML as written
+    as_of: str
+    made_at: str
+    version: str
+    facts_digest: str
+    seed: int
+    currency: str
+    denominator: str  # accepted_answer | accepted_record | accepted_model | completed_run ...
+    candidates_count: int
+    elapsed_s: float
+    options: tuple[Option, ...]
+    rejections: tuple[Rejection, ...]
+    assumptions: tuple[Assumption, ...]
+    warnings: tuple[Caution, ...]
+    flips: tuple[Flip, ...]
+    measurements: tuple[Measurement, ...]
+    sources: tuple[dict[str, str], ...]  # what, url, seen, grade
+    trees: tuple[dict[str, Any], ...] = ()
+    schema: str = SCHEMA
+Warning_ = Caution  # old name, going

@@ -1,0 +1,86 @@
+"""A deployment: one way to serve a model. A candidate: a deployment or a training run under an offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.facts.model import Accelerator, ApiOffer, Model, Node, Offer, WeightFormat
+from cabida.plan.training import TrainingRun
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """How one replica is split. Accelerators of a replica = tp * pp * dp * cp (ep shares those of tp * dp)."""
+
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    ep: int = 1
+    cp: int = 1
+
+    @property
+    def accelerators_count(self) -> int:
+        """Accelerators in one replica."""
+        return self.tp * self.pp * self.dp * self.cp
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Engine settings under the engines' own names; ``None`` = the engine's default."""
+
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    gpu_memory_utilization: float | None = None
+    enforce_eager: bool = False
+    prefix_caching: bool = True
+    desktop: bool = False  # the card also drives a screen
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Model x accelerator x split x precision x engine: one replica."""
+
+    model: Model
+    accelerator: Accelerator
+    parallel: Parallel
+    weights: WeightFormat
+    kv_cache: WeightFormat
+    engine: str
+    engine_version: str = ""
+    settings: Settings = Settings()
+    node: Node | None = None
+
+    @property
+    def name(self) -> str:
+        """Short, for people: ``2xH100 SXM fp8 vllm``."""
+        return f"{self.parallel.accelerators_count}x{self.accelerator.name} {self.weights.id} {self.engine}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one replica is asked to carry. Exactly one of concurrency (closed) and requests_per_s (open)."""
+
+    input_tokens: float  # mean
+    output_tokens: float  # mean
+    concurrency: float | None = None  # float('inf') = everything queued at once ("offline")
+    requests_per_s: float | None = None
+    input_spread_ratio: float = 0.0  # standard deviation of ln(length); 0 = all alike
+    output_spread_ratio: float = 0.0
+    shared_prefix_tokens: float = 0.0
+    burst_ratio: float = 1.0  # squared coefficient of variation of inter-arrival times; 1 = Poisson
+    prompts_count: int | None = None
+    static_batch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is compared: a deployment (with replicas) or a training run, under one offer; or a model API."""
+
+    id: str
+    deployment: Deployment | None = None
+    run: TrainingRun | None = None
+    api: ApiOffer | None = None
+    offer: Offer | None = None
+    replicas_count: int = 1
+    spare_replicas_count: int = 0

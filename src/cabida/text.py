@@ -1,0 +1,144 @@
+"""Texts in two languages, and numbers as a person of that language writes them.
+
+Catalogues are ``locale/<language>/<room>.json``; the key ``room.name`` is entry ``name`` of that file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import cache
+from importlib import resources
+
+from cabida.errors import Problem
+
+LANGUAGES = ("en", "es")
+ROOM_OF_CODE = {
+    "B": "brief",
+    "F": "facts",
+    "M": "memory",
+    "T": "timing",
+    "C": "money",
+    "X": "choose",
+    "K": "checks",
+    "R": "report",
+    "V": "truth",
+    "U": "faces",
+    "L": "launch",
+}
+_language: ContextVar[str] = ContextVar("language", default="en")
+
+
+def use_language(code: str) -> None:
+    """Speak ``en`` or ``es`` from here on (in this thread or task). Anything else means English."""
+    _language.set(code if code in LANGUAGES else "en")
+
+
+def language() -> str:
+    """The language in use."""
+    return _language.get()
+
+
+@cache
+def catalogue(code: str, room: str) -> dict[str, str]:
+    """All texts of one room in one language; empty when the room has none."""
+    file = resources.files("cabida") / "locale" / code / f"{room}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def has_text(key: str) -> bool:
+    """Whether ``key`` is in the English catalogue."""
+    room, _, name = key.partition(".")
+    return name in catalogue("en", room)
+
+
+def tr(key: str, **values: object) -> str:
+    """The text under ``room.name`` in the language in use, with ``{values}`` filled in.
+
+    Raises:
+        LookupError: the key is in neither catalogue.
+    """
+    room, _, name = key.partition(".")
+    text = catalogue(language(), room).get(name) or catalogue("en", room).get(name)
+    if text is None:
+        message = f"no text for {key!r}"
+        raise LookupError(message)
+    return text.format(**values) if values else text
+
+
+def problem(code: str, *, file: str = "", line: int = 0, **values: object) -> Problem:
+    """The problem ``CB-B021`` in the language in use: its texts are ``<room>.<code>.what|why|cure``."""
+    room = ROOM_OF_CODE[code[3]]
+    parts = {
+        part: tr(f"{room}.{code}.{part}", **values) if has_text(f"{room}.{code}.{part}") else ""
+        for part in ("what", "why", "cure")
+    }
+    return Problem(code, file=file, line=line, **parts)
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """The most alike of ``words``, or ``None`` when none is near."""
+    by_lower = {candidate.lower(): candidate for candidate in words}
+    found = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.55)
+    return by_lower[found[0]] if found else None
+
+
+def _localised(text: str) -> str:
+    return text.translate(str.maketrans(",.", ".,")) if language() == "es" else text
+
+
+def number(value: float, digits: int = 3) -> str:
+    """``value`` with ``digits`` significant digits, thousands grouped: ``12,300``, ``0.00212``."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return {"inf": "∞", "-inf": "-∞"}.get(str(value), "?")
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits}g}")
+    size_of = abs(rounded)
+    if size_of >= 1e15 or size_of < 1e-9:
+        return _localised(f"{rounded:.{digits - 1}e}")
+    decimals = (
+        max(0, digits - len(f"{size_of:.0f}")) if size_of >= 1 else _decimals_below_one(rounded, digits)
+    )
+    text = f"{rounded:,.{decimals}f}"
+    return _localised(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def _decimals_below_one(value: float, digits: int) -> int:
+    exponent = int(f"{value:e}".split("e")[1])
+    return digits - 1 - exponent
+
+
+def money(value: float, currency: str, digits: int = 3) -> str:
+    """``14,900 EUR``; small amounts keep their significant digits: ``0.00212 EUR``."""
+    whole = abs(value) >= 100
+    return f"{_localised(f'{value:,.0f}') if whole else number(value, digits)} {currency}"
+
+
+def percent(ratio: float, digits: int = 2) -> str:
+    """``0.914`` as ``91 %``."""
+    return f"{number(ratio * 100, digits)} %"
+
+
+def duration(seconds: float) -> str:
+    """In the unit a person would say: ``540 ms``, ``1.2 s``, ``40 min``, ``5.2 h``, ``12 days``."""
+    steps = (
+        (1e-3, 1e-6, "µs"),
+        (1.0, 1e-3, "ms"),
+        (120.0, 1.0, "s"),
+        (7200.0, 60.0, "min"),
+        (172800.0, 3600.0, "h"),
+    )
+    for below, unit, label in steps:
+        if abs(seconds) < below:
+            return f"{number(seconds / unit)} {label}"
+    return f"{number(seconds / 86400)} {'días' if language() == 'es' else 'days'}"
+
+
+def size(count_bytes: float) -> str:
+    """Bytes in GiB (or MiB when small)."""
+    if abs(count_bytes) < 2**30 / 10:
+        return f"{number(count_bytes / 2**20)} MiB"
+    return f"{number(count_bytes / 2**30)} GiB"

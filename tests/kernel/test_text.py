@@ -1,0 +1,67 @@
+"""Both catalogues are complete, every key in the code exists, numbers read as a person writes them."""
+
+import json
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from cabida.text import closest, duration, money, number, size, use_language
+
+SOURCE = Path(__file__).parents[2] / "src" / "cabida"
+ROOMS = sorted(path.stem for path in (SOURCE / "locale" / "en").glob("*.json"))
+
+
+@pytest.fixture(autouse=True)
+def english_again():
+    yield
+    use_language("en")
+
+
+def read(language, room):
+    return json.loads((SOURCE / "locale" / language / f"{room}.json").read_text("utf-8"))
+
+
+def fields(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_catalogues_match(room):
+    english, spanish = read("en", room), read("es", room)
+    assert set(english) == set(spanish)
+    for key, text in english.items():
+        assert text.strip(), key
+        assert spanish[key].strip(), key
+        assert fields(text) == fields(spanish[key]), key
+
+
+def test_every_key_in_the_code_has_a_text():
+    missing = []
+    for path in SOURCE.rglob("*.py"):
+        code = path.read_text("utf-8")
+        for key in re.findall(r"""\btr\(\s*["']([a-z_]+\.[\w.-]+)["']""", code):
+            room, _, name = key.partition(".")
+            if name not in read("en", room):
+                missing.append(f"{path.name}: {key}")
+        for known in re.findall(r"""\bproblem\(\s*["'](CB-[A-Z]\d{3})["']""", code):
+            if not any(f"{known}.what" in read("en", room) for room in ROOMS):
+                missing.append(f"{path.name}: {known}")
+    assert not missing
+
+
+def test_numbers_in_both_languages():
+    assert [number(v) for v in (12345, 0.002123, 0.5, 99.96, 0)] == ["12,300", "0.00212", "0.5", "100", "0"]
+    assert money(14900, "EUR") == "14,900 EUR"
+    assert duration(0.54) == "540 ms"
+    assert size(80 * 2**30) == "80 GiB"
+    use_language("es")
+    assert money(14900.4, "EUR") == "14.900 EUR"
+    assert number(0.00212) == "0,00212"
+    assert duration(86400 * 3) == "3 días"
+
+
+def test_closest():
+    assert closest("ttf_p95", ["ttft_p95", "itl_p95"]) == "ttft_p95"
+    assert closest("zzz", ["ttft_p95"]) is None

@@ -1,0 +1,120 @@
+"""Every lawful way to run the brief's training: accelerator x count x sharding x split x recompute x batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cabida import facts, memory
+from cabida.brief import Brief, Training
+from cabida.choose.splits import accelerators_per_node, heads_divide
+from cabida.facts.model import Accelerator, Model, Node
+from cabida.memory import TrainingMemory
+from cabida.plan import TrainingRun
+
+COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+RECOMPUTES = ("none", "selective", "full")
+SHARDINGS = {"pretrain": ("ddp", "zero-1", "fsdp"), "full": ("ddp", "zero-2", "fsdp"), "lora": ("ddp", "fsdp")}
+SHARDINGS |= {"qlora": ("ddp", "fsdp")}
+LIKELY_BATCH_TOKENS = {"pretrain": 1_000_000, "full": 131_072, "lora": 65_536, "qlora": 32_768}
+
+
+def global_batch_count(training: Training, seq_tokens: int) -> int:
+    """Sequences in one optimizer step: the brief's, else the usual tokens of the method over the length."""
+    if training.global_batch_count:
+        return training.global_batch_count
+    return max(1, round(LIKELY_BATCH_TOKENS[training.method] / seq_tokens))
+
+
+def precisions(accelerator: Accelerator, training: Training) -> tuple[str, ...]:
+    """The brief's precision, falling to fp16 where the card has no bf16."""
+    wanted = training.precision or "bf16"
+    if wanted == "bf16" and "bf16" not in accelerator.flop_per_s:
+        return ("fp16",) if "fp16" in accelerator.flop_per_s else ()
+    return (wanted,) if wanted in accelerator.flop_per_s or wanted == "fp32" else ()
+
+
+def splits(model: Model, count: int, per_node: int, method: str) -> Iterator[tuple[int, int]]:
+    """(tensor parallel, pipeline parallel) pairs worth trying on ``count`` accelerators."""
+    yield 1, 1
+    if method in ("lora", "qlora") or count < 8:
+        return
+    for tp in (2, 4, 8):
+        if tp > per_node or not heads_divide(model, tp):
+            continue
+        for pp in (1, 2, 4, 8, 16):
+            if tp * pp <= count and model.layers_count % pp == 0:
+                yield tp, pp
+
+
+def training_runs(brief: Brief, accelerators: list[Accelerator]) -> Iterator[TrainingRun]:
+    """All lawful runs, each still with the smallest micro-batch; ``widened`` finds the largest that fits."""
+    training = brief.training
+    if training is None:
+        return
+    for choice in brief.models:
+        model = facts.model(choice.id)
+        for accelerator in accelerators:
+            node = facts.node_for(accelerator)
+            yield from _runs_on(brief, training, model, accelerator, node)
+
+
+def _runs_on(
+    brief: Brief, training: Training, model: Model, accelerator: Accelerator, node: Node | None
+) -> Iterator[TrainingRun]:
+    seq_tokens = int(training.seq_tokens or min(model.context_tokens or 4096, 4096))
+    batch = global_batch_count(training, seq_tokens)
+    weights = facts.weight_format("bnb-nf4" if training.method == "qlora" else "bf16")
+    per_node = accelerators_per_node(accelerator, node)
+    most = brief.consider.accelerators_max_count or COUNTS[-1]
+    shardings = (training.sharding,) if training.sharding else SHARDINGS[training.method]
+    recomputes = (training.recompute,) if training.recompute else RECOMPUTES
+    for count in COUNTS:
+        if count > most or (count > per_node and accelerator.segment != "datacenter"):
+            continue
+        for precision in precisions(accelerator, training):
+            for tp, pp in splits(model, count, per_node, training.method):
+                data_parallel = count // (tp * pp)
+                if batch % data_parallel or data_parallel > batch:
+                    continue
+                for sharding in shardings if data_parallel > 1 else ("none",):
+                    if pp > 1 and sharding in ("zero-2", "zero-3", "fsdp"):
+                        continue
+                    for recompute in recomputes:
+                        yield TrainingRun(
+                            model=model,
+                            accelerator=accelerator,
+                            accelerators_count=count,
+                            method=training.method,
+                            precision=precision,
+                            weights=weights,
+                            optimizer=training.optimizer or "adamw",
+                            sharding=sharding,
+                            seq_tokens=seq_tokens,
+                            micro_batch_count=1,
+                            global_batch_count=batch,
+                            tp=tp,
+                            pp=pp,
+                            recompute=recompute,
+                            lora_rank=training.lora_rank,
+                            lora_targets=training.lora_targets,
+                            offload=training.offload or "none",
+                            framework=training.framework,
+                            target_tokens=training.tokens_count,
+                            node=node,
+                        )
+
+
+def widened(run: TrainingRun) -> tuple[TrainingRun, TrainingMemory]:
+    """The run with the largest power-of-two micro-batch that fits and divides its share of the batch."""
+    best, kept = run, memory.training(run)
+    share = run.global_batch_count // run.data_parallel_count
+    micro = 2
+    while kept.verdict != "no" and micro <= min(share, 64) and share % micro == 0:
+        wider = replace(run, micro_batch_count=micro)
+        room = memory.training(wider)
+        if room.verdict == "no":
+            break
+        best, kept = wider, room
+        micro *= 2
+    return best, kept

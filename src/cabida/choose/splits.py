@@ -1,0 +1,56 @@
+"""Lawful ways to split a model over accelerators."""
+
+from __future__ import annotations
+
+from cabida.facts.model import Accelerator, Model, Node
+from cabida.plan import Parallel
+
+REPLICA_SIZES = (1, 2, 4, 8, 16, 32)
+PC_ACCELERATORS_COUNT = 4  # what one workstation board feeds: four double-width slots
+
+
+def accelerators_per_node(accelerator: Accelerator, node: Node | None) -> int:
+    """How many accelerators one machine holds: the node's, else a workstation's, else the link's domain."""
+    if node is not None:
+        return node.accelerators_count
+    if accelerator.segment == "apple" or accelerator.form_factor == "unified":
+        return 1
+    return max(accelerator.link_domain_count, PC_ACCELERATORS_COUNT)
+
+
+def heads_divide(model: Model, tp: int) -> bool:
+    """Whether every attention group's query heads split evenly over ``tp`` ranks."""
+    groups = [group for group in model.attention if group.heads_count]
+    return all(group.heads_count % tp == 0 for group in groups)
+
+
+def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) -> list[Parallel]:
+    """Tensor parallel inside one machine, pipeline parallel across machines, experts spread or not.
+
+    A split is lawful when the query heads divide by ``tp``, a stage has at least one layer, and experts
+    divide by ``ep``.
+    """
+    per_node = accelerators_per_node(accelerator, node)
+    splits: list[Parallel] = []
+    for size in REPLICA_SIZES:
+        tp = min(size, per_node, 8 if per_node <= 8 else 16)
+        pp = size // tp
+        if tp * pp != size or pp > model.layers_count or (pp > 1 and accelerator.segment != "datacenter"):
+            continue
+        if not heads_divide(model, tp):
+            continue
+        splits.append(Parallel(tp=tp, pp=pp))
+        experts = max((group.experts_count for group in model.mlp), default=0)
+        if experts and tp > 1 and experts % tp == 0:
+            splits.append(Parallel(tp=tp, pp=pp, ep=tp))
+    return splits
+
+
+def describe(parallel: Parallel) -> str:
+    """``tp8 pp2`` for people; ``1`` accelerator is ``single``."""
+    parts = [
+        f"{name}{count}"
+        for name, count in (("tp", parallel.tp), ("pp", parallel.pp), ("dp", parallel.dp), ("ep", parallel.ep))
+        if count > 1
+    ]
+    return " ".join(parts) or "single"

@@ -14,7 +14,11 @@ from cabida.plan import TrainingRun
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RECOMPUTES = ("none", "selective", "full")
-SHARDINGS = {"pretrain": ("ddp", "zero-1", "fsdp"), "full": ("ddp", "zero-2", "fsdp"), "lora": ("ddp", "fsdp")}
+SHARDINGS = {
+    "pretrain": ("ddp", "zero-1", "fsdp"),
+    "full": ("ddp", "zero-2", "fsdp"),
+    "lora": ("ddp", "fsdp"),
+}
 SHARDINGS |= {"qlora": ("ddp", "fsdp")}
 LIKELY_BATCH_TOKENS = {"pretrain": 1_000_000, "full": 131_072, "lora": 65_536, "qlora": 32_768}
 

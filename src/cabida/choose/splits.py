@@ -50,7 +50,12 @@ def describe(parallel: Parallel) -> str:
     """``tp8 pp2`` for people; ``1`` accelerator is ``single``."""
     parts = [
         f"{name}{count}"
-        for name, count in (("tp", parallel.tp), ("pp", parallel.pp), ("dp", parallel.dp), ("ep", parallel.ep))
+        for name, count in (
+            ("tp", parallel.tp),
+            ("pp", parallel.pp),
+            ("dp", parallel.dp),
+            ("ep", parallel.ep),
+        )
         if count > 1
     ]
     return " ".join(parts) or "single"

@@ -18,6 +18,8 @@ from cabida.brief.model import (
     Traffic,
     Training,
 )
+from cabida.brief.read import parse_brief, read_brief
+from cabida.brief.workload import classify, not_yet
 
 __all__ = [
     "WORKLOADS",
@@ -36,4 +38,8 @@ __all__ = [
     "Team",
     "Traffic",
     "Training",
+    "classify",
+    "not_yet",
+    "parse_brief",
+    "read_brief",
 ]

@@ -1,0 +1,194 @@
+"""What a brief says that can't all be true. Each check is a small generator of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from itertools import combinations
+
+from cabida.brief.fields import STATISTICS
+from cabida.brief.model import Brief, Held, Lengths
+from cabida.brief.shapes import Walk
+from cabida.brief.workload import contradictions as of_workload
+from cabida.errors import Problem
+from cabida.text import closest, number, problem, tr
+
+_ORDER = ("p50", "p95", "p99", "max")
+
+
+def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
+    """Everything in ``brief`` that contradicts something else, the calendar, or the facts."""
+    checks = (_lengths, _rates, _profile, _objectives, _prefix, _dates, _have, _names, _context, _budget)
+    found = [item for check in checks for item in check(brief, as_of)]
+    return [*found, *of_workload(brief), *_said_twice(brief, walk)]
+
+
+def _problem(brief: Brief, code: str, path: str, **values: object) -> Problem:
+    return problem(code, file=brief.file, line=brief.line(path), path=path, **values)
+
+
+def _all_lengths(brief: Brief) -> Iterator[tuple[str, Lengths]]:
+    training = brief.training
+    named = (
+        ("traffic.input_tokens", brief.traffic.input),
+        ("traffic.output_tokens", brief.traffic.output),
+        ("training.sample_tokens", training.sample_tokens if training else None),
+    )
+    return ((path, lengths) for path, lengths in named if lengths is not None)
+
+
+def _lengths(brief: Brief, as_of: str) -> Iterator[Problem]:
+    for path, lengths in _all_lengths(brief):
+        said = {key: getattr(lengths, f"{key}_tokens") for key in lengths.said if key != "fixed"}
+        pairs = combinations((key for key in _ORDER if key in said), 2)
+        inverted = [(low, high) for low, high in pairs if said[low] > said[high]]
+        for low, high in inverted[:1]:
+            yield _problem(
+                brief,
+                "CB-B021",
+                f"{path}.{low}",
+                low=f"{said[low]:g}",
+                high_name=high,
+                high=f"{said[high]:g}",
+                cure=_cure_for(said[low], said[high], high),
+            )
+        if not inverted and "mean" in said and "max" in said and said["mean"] > said["max"]:
+            cure = _cure_for(said["mean"], said["max"], "max")
+            values = {"low": f"{said['mean']:g}", "high_name": "max", "high": f"{said['max']:g}"}
+            yield _problem(brief, "CB-B021", f"{path}.mean", cure=cure, **values)
+
+
+def _cure_for(low: float, high: float, high_name: str) -> str:
+    reason = tr(
+        "brief.no_less_than_median" if high_name != "max" else "brief.no_more_than_max", name=high_name
+    )
+    ten_times = high * 10
+    guess = tr("brief.did_you_mean", value=f"{ten_times:g}") if low <= ten_times <= low * 100 else ""
+    return f"{reason}{guess or '.'}"
+
+
+def _rates(brief: Brief, as_of: str) -> Iterator[Problem]:
+    traffic = brief.traffic
+    both = all(f"traffic.requests_per_s.{key}" in brief.where for key in ("mean", "peak"))
+    mean, peak = traffic.requests_per_s_mean, traffic.requests_per_s_peak
+    if both and mean is not None and peak is not None and peak < mean:
+        path = "traffic.requests_per_s.peak"
+        yield _problem(brief, "CB-B022", path, mean=number(mean), peak=number(peak))
+
+
+def _profile(brief: Brief, as_of: str) -> Iterator[Problem]:
+    for path in ("traffic.profile", "traffic.requests_per_s.profile"):
+        count = sum(key.startswith(f"{path}[") for key in brief.where)
+        if count and count not in (24, 168):
+            yield _problem(brief, "CB-B027", path, count=count)
+
+
+def _objectives(brief: Brief, as_of: str) -> Iterator[Problem]:
+    for metric, said in brief.objectives.latency_s.items():
+        order = [key for key in STATISTICS if key in said and key != "mean"]
+        for low, high in combinations(order, 2):
+            if said[low] > said[high]:
+                path = f"objectives.{metric}_{low}"
+                values = {
+                    "low": number(said[low]),
+                    "high_name": f"{metric}_{high}",
+                    "high": number(said[high]),
+                }
+                yield _problem(brief, "CB-B025", path, **values)
+                break
+
+
+def _prefix(brief: Brief, as_of: str) -> Iterator[Problem]:
+    traffic = brief.traffic
+    if traffic.input is not None and traffic.shared_prefix_tokens > traffic.input.max_tokens:
+        path = "traffic.shared_prefix_tokens"
+        longest = f"{traffic.input.max_tokens:.0f}"
+        yield _problem(brief, "CB-B029", path, prefix=f"{traffic.shared_prefix_tokens:g}", longest=longest)
+
+
+def _dates(brief: Brief, as_of: str) -> Iterator[Problem]:
+    today = as_of or date.today().isoformat()
+    if brief.limits.needed_by and brief.limits.needed_by < today:
+        yield _problem(brief, "CB-B023", "limits.needed_by", date=brief.limits.needed_by, today=today)
+    for index, held in enumerate(brief.have):
+        if held.until and held.until < today:
+            yield _problem(brief, "CB-B023", f"have[{index}].until", date=held.until, today=today)
+
+
+def _have(brief: Brief, as_of: str) -> Iterator[Problem]:
+    for index, held in enumerate(brief.have):
+        for key, allowed in (("resale", "owned"), ("price", "contracted"), ("credit", "credit")):
+            if _amount(held, key) is not None and held.kind != allowed:
+                path = f"have[{index}].{key}"
+                yield _problem(brief, "CB-B031", path, key=key, kind=held.kind, allowed=allowed)
+
+
+def _amount(held: Held, key: str) -> float | None:
+    amounts = {"resale": held.resale_money, "price": held.price_money_per_hour, "credit": held.credit_money}
+    return amounts[key]
+
+
+def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
+    from cabida import facts
+
+    if not hasattr(facts, "formats"):
+        return
+    accelerators = facts.accelerators()
+    wanted = [(f"have[{index}].accelerator", held.accelerator) for index, held in enumerate(brief.have)]
+    wanted += [(f"consider.accelerators[{i}]", name) for i, name in enumerate(brief.consider.accelerators)]
+    for path, name in wanted:
+        if name and name not in accelerators:
+            yield _unknown_name(brief, "CB-B028", path, name, list(accelerators))
+    engines = facts.engines()
+    for index, name in enumerate(brief.consider.engines):
+        if name.lower() not in engines:
+            yield _unknown_name(brief, "CB-B032", f"consider.engines[{index}]", name, list(engines))
+    formats = [alias for known in facts.formats().values() for alias in (known.id, *known.aliases)]
+    for index, choice in enumerate(brief.models):
+        for name in choice.weights:
+            if name.lower() not in {known.lower() for known in formats}:
+                path = f"models[{index}].weights.{name}"
+                yield _unknown_name(brief, "CB-B034", path, name, formats)
+
+
+def _unknown_name(brief: Brief, code: str, path: str, name: str, known: list[str]) -> Problem:
+    near = closest(name, known)
+    cure = tr("brief.closest", near=near) if near else tr("brief.list_them")
+    return _problem(brief, code, path, name=name, cure=cure)
+
+
+def _context(brief: Brief, as_of: str) -> Iterator[Problem]:
+    from cabida import facts
+
+    if not hasattr(facts, "models"):
+        return
+    wanted: list[tuple[str, float]] = []
+    traffic, training = brief.traffic, brief.training
+    if traffic.input is not None and traffic.output is not None and not brief.is_training:
+        wanted.append(("traffic.input_tokens", traffic.input.p95_tokens + traffic.output.p95_tokens))
+    if training is not None and training.seq_tokens is not None:
+        wanted.append(("training.seq_len", float(training.seq_tokens)))
+    known = {name: model for model in facts.models().values() for name in (model.id, *model.aliases)}
+    for choice in brief.models:
+        context = known[choice.id].context_tokens if choice.id in known else None
+        for path, tokens in wanted:
+            if context is not None and tokens > context:
+                yield _problem(
+                    brief, "CB-B033", path, tokens=f"{tokens:.0f}", model=choice.id, context=context
+                )
+
+
+def _budget(brief: Brief, as_of: str) -> Iterator[Problem]:
+    monthly, total = brief.budget.monthly_money, brief.budget.total_money
+    if monthly is not None and total is not None and monthly > total:
+        values = {"monthly": f"{monthly:g}", "total": f"{total:g}"}
+        yield _problem(brief, "CB-B035", "budget.monthly", **values)
+
+
+def _said_twice(brief: Brief, walk: Walk) -> Iterator[Problem]:
+    for one, other in (
+        ("traffic.requests_per_s", "traffic.requests_per_day"),
+        ("traffic.requests_per_s.profile", "traffic.profile"),
+    ):
+        if one in walk.where and other in walk.where:
+            yield _problem(brief, "CB-B036", other, one=one, other=other, at=brief.line(one))

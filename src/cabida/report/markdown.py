@@ -1,0 +1,162 @@
+"""The record as Markdown: for pull requests and decision folders. Same content, same order as the page."""
+
+from __future__ import annotations
+
+import re
+
+from cabida import text
+from cabida.plan import Decision, Option
+from cabida.report import tree
+from cabida.report import words as say
+from cabida.report.why import first, fits, metrics_line, why
+from cabida.text import tr
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def markdown(decision: Decision) -> str:
+    """The whole record in the decision's language."""
+    with say.speaking(decision.language):
+        blocks = [
+            _head(decision),
+            _section("options", _options(decision)),
+            _section("why", [f"- {md(one)}." for one in why(decision)]),
+            _section("rejected", _rejected(decision)),
+            _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),
+            _section("measure", _measure(decision)),
+            _section("careful", [f"- {md(one.sentence)} `{one.code}`" for one in decision.warnings]),
+            _section("assumptions", _assumptions(decision)),
+            _section("command", _command(decision)),
+            _section("sources", _sources(decision)),
+            _section("numbers", _numbers(decision)),
+            [f"---\n\n{md(footer(decision))}"],
+        ]
+        return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def footer(decision: Decision) -> str:
+    """What it takes to make the same decision again."""
+    return tr(
+        "report.footer",
+        version=decision.version,
+        digest=decision.facts_digest,
+        as_of=decision.as_of,
+        seed=decision.seed,
+        made_at=decision.made_at,
+    )
+
+
+def md(content: str) -> str:
+    """Text safe inside Markdown, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(content.split()))
+
+
+def _section(key: str, lines: list[str]) -> list[str]:
+    return [f"## {tr(f'report.section.{key}')}", "", *lines] if lines else []
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    ruled = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    return ruled + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def _head(decision: Decision) -> list[str]:
+    facts = tr(
+        "report.headline",
+        workload=say.workload(decision),
+        as_of=decision.as_of,
+        count=text.number(decision.candidates_count, 7),
+        elapsed=text.duration(decision.elapsed_s),
+    )
+    return [f"# {md(decision.name)}", "", f"**{md(decision.answer)}**", "", md(facts)]
+
+
+def _options(decision: Decision) -> list[str]:
+    header = [tr(f"report.{key}") for key in ("rank", "option", "verdict", "cost_head")]
+    header += [say.per_output(decision), tr("report.speed_head"), tr("report.memory_head")]
+    rows = [
+        [
+            str(one.rank),
+            md(one.title),
+            tr(f"report.status.{one.status}"),
+            say.cost(one, decision),
+            md(say.unit_cost(one, decision)),
+            md(" · ".join(metrics_line(one, decision))),
+            md(fits(one)) or "–",
+        ]
+        for one in decision.options
+    ]
+    return _table(header, rows) if rows else []
+
+
+def _rejected(decision: Decision) -> list[str]:
+    fell = [one for one in decision.options if one.status in ("misses", "ruled_out") and one.reasons]
+    return [f"- **{one.rank}** {md(one.title)}: {md(' '.join(one.reasons))}" for one in fell] + [
+        f"- {text.number(one.count, 7)}: {md(one.sentence)}"
+        + (f" ({md(one.example)})" if one.example else "")
+        for one in decision.rejections
+    ]
+
+
+def _measure(decision: Decision) -> list[str]:
+    lines = []
+    for one in decision.measurements:
+        lines.append(f"- {md(measurement(one.what, one.decides, one.duration_s, one.cost_money, decision))}")
+        if one.command:
+            lines.append(f"  `{one.command}`")
+    return lines
+
+
+def measurement(what: str, decides: str, duration_s: float, cost_money: float, decision: Decision) -> str:
+    """``One hour of your traffic: settles 1 against 2; 40 min, about 30 EUR``."""
+    price = say.price(cost_money, decision.currency)
+    return tr(
+        "report.measurement",
+        what=what.rstrip("."),
+        decides=decides,
+        duration=text.duration(duration_s),
+        price=price,
+    )
+
+
+def _assumptions(decision: Decision) -> list[str]:
+    header = [tr(f"report.{key}") for key in ("assumed", "taken", "because", "find_out", "grade_head")]
+    rows = [
+        [md(one.name), md(one.value), md(one.why), md(one.how_to_find_out), say.grade(one.grade)]
+        for one in decision.assumptions
+    ]
+    return _table(header, rows) if rows else []
+
+
+def _command(decision: Decision) -> list[str]:
+    option: Option | None = first(decision)
+    return _fenced("sh", option.command) if option and option.command else []
+
+
+def _fenced(kind: str, content: str) -> list[str]:
+    longest = max((len(run) for run in re.findall(r"`+", content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{kind}", content, fence]
+
+
+def _sources(decision: Decision) -> list[str]:
+    lines = []
+    for one in decision.sources:
+        link = safe_url(one.get("url", ""))
+        what = f"[{md(one.get('what', ''))}](<{link}>)" if link else md(one.get("what", ""))
+        lines.append(
+            f"- {what}, {one.get('seen') or tr('report.undated')} [{say.grade(one.get('grade', ''))}]"
+        )
+    return lines
+
+
+def safe_url(url: str) -> str:
+    """``url`` when it is a plain web address, else nothing."""
+    return url if re.fullmatch(r"https?://[^\s<>\"']+", url) else ""
+
+
+def _numbers(decision: Decision) -> list[str]:
+    blocks: list[str] = []
+    for top in tree.trees(decision):
+        blocks += [*_fenced("text", "\n".join(tree.lines(top))), ""]
+    return blocks[:-1]

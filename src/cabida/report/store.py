@@ -1,0 +1,174 @@
+"""A decision as versioned JSON, and back to the same object.
+
+Numbers that JSON lacks (infinity, not-a-number) are written as the words ``"inf"``, ``"-inf"`` and
+``"nan"`` where a number is expected. Files are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from cabida.errors import InvalidInput, Problem
+from cabida.plan import Decision
+from cabida.plan.decision import SCHEMA
+from cabida.text import problem
+
+ODD_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def to_dict(decision: Decision) -> dict[str, Any]:
+    """The decision as plain dictionaries, lists, numbers and text, in the order of its fields."""
+    plain = _plain(decision)
+    return {"schema": plain.pop("schema"), **plain}
+
+
+def to_json(decision: Decision) -> str:
+    """The decision as indented JSON text, ending in a line break."""
+    return json.dumps(to_dict(decision), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def from_json(text: str, *, file: str = "") -> Decision:
+    """Read what ``to_json`` wrote.
+
+    Args:
+        text: JSON text of schema ``cabida/decision/1``.
+        file: name shown in errors.
+
+    Raises:
+        InvalidInput: not JSON (CB-R001), another schema (CB-R002) or a field that doesn't belong (CB-R003).
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput([problem("CB-R001", file=file, line=error.lineno, why=error.msg)]) from None
+    except RecursionError:
+        raise InvalidInput([problem("CB-R001", file=file, line=0, why="nesting")]) from None
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMA:
+        raise InvalidInput([problem("CB-R002", file=file, line=0, found=str(found), expected=SCHEMA)])
+    problems: list[Problem] = []
+    decision = _build(Decision, data, "", file, problems)
+    if problems:
+        raise InvalidInput(problems)
+    assert isinstance(decision, Decision)
+    return decision
+
+
+def save(decision: Decision, path: Path | str) -> Path:
+    """Write the decision's JSON to ``path``, atomically."""
+    return write_text(path, to_json(decision))
+
+
+def load(path: Path | str) -> Decision:
+    """Read a decision from a file. A missing or unreadable file is CB-R004."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "UTF-8"
+        raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=why)]) from None
+    return from_json(text, file=str(path))
+
+
+def write_text(path: Path | str, text: str) -> Path:
+    """Write ``text`` to ``path`` through a temporary file beside it, so no half file is ever seen."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InvalidInput([problem("CB-R005", file=str(target), line=0, why=error.strerror or "")]) from None
+    return target
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return str(value)
+
+
+def _build(kind: Any, value: Any, where: str, file: str, problems: list[Problem]) -> Any:
+    """Value as ``kind``; what doesn't belong is added to ``problems``."""
+
+    def wrong(expected: str) -> None:
+        shown = json.dumps(value, ensure_ascii=False)[:60]
+        problems.append(problem("CB-R003", file=file, line=0, where=where, expected=expected, found=shown))
+
+    if kind is Any:
+        return value
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _build_dataclass(kind, value, where, file, problems)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        if value is None:
+            return None
+        return _build(next(one for one in inner if one is not type(None)), value, where, file, problems)
+    if origin is tuple:
+        if not isinstance(value, list):
+            return wrong("list")
+        return tuple(_build(inner[0], one, f"{where}[{at}]", file, problems) for at, one in enumerate(value))
+    if origin is dict:
+        if not isinstance(value, dict):
+            return wrong("object")
+        return {key: _build(inner[1], one, f"{where}.{key}", file, problems) for key, one in value.items()}
+    if kind is float:
+        if isinstance(value, str) and value in ODD_NUMBERS:
+            return ODD_NUMBERS[value]
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else wrong("number")
+    if kind is int:
+        return value if isinstance(value, int) and not isinstance(value, bool) else wrong("integer")
+    return (
+        value if isinstance(value, kind) else wrong({str: "text", bool: "true or false"}.get(kind, "value"))
+    )
+
+
+def _build_dataclass(kind: Any, value: Any, where: str, file: str, problems: list[Problem]) -> Any:
+    if not isinstance(value, dict):
+        problems.append(
+            problem(
+                "CB-R003", file=file, line=0, where=where, expected="object", found=json.dumps(value)[:60]
+            )
+        )
+        return None
+    before, hints = len(problems), get_type_hints(kind)
+    known = {part.name: part for part in fields(kind)}
+    for name in value.keys() - known.keys():
+        problems.append(problem("CB-R006", file=file, line=0, where=f"{where}.{name}".lstrip(".")))
+    built: dict[str, Any] = {}
+    for name, part in known.items():
+        here = f"{where}.{name}".lstrip(".")
+        if name in value:
+            built[name] = _build(hints[name], value[name], here, file, problems)
+        elif part.default is MISSING and part.default_factory is MISSING:
+            problems.append(problem("CB-R007", file=file, line=0, where=here))
+    return kind(**built) if len(problems) == before else None

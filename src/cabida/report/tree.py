@@ -1,0 +1,162 @@
+"""The tree under a number: every formula, every input, every source. A shared node is shown once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.plan import Decision, Estimate
+from cabida.report import words as say
+from cabida.report.why import first
+from cabida.text import closest, problem, tr
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node where it is shown: its place (``2.1``), what it says, and what is below it."""
+
+    place: str
+    name: str
+    value: str
+    equation: str
+    grade: str
+    source: str
+    url: str
+    again: str  # place where a shared node was shown before; "" the first time
+    below: tuple[Branch, ...]
+
+
+def names(decision: Decision) -> dict[str, int]:
+    """Everything that can be explained: figures of the first option by name, others as ``ID.name``."""
+    chosen = first(decision)
+    found = dict(chosen.trees) if chosen else {}
+    for option in decision.options:
+        found |= {f"{option.id}.{name}": node for name, node in option.trees.items()}
+    for node in decision.trees:
+        found.setdefault(str(node["name"]), node["id"])
+    return found
+
+
+def nodes_under(decision: Decision, name: str) -> list[dict[str, Any]]:
+    """The nodes under figure ``name``, itself first, each once.
+
+    Raises:
+        InvalidInput: no figure of that name (CB-R010 names the nearest).
+    """
+    known = names(decision)
+    if name not in known:
+        near = closest(name, known) or ", ".join(list(known)[:8])
+        raise InvalidInput([problem("CB-R010", name=name, near=near or "–")])
+    by_id = {node["id"]: node for node in decision.trees}
+    found: dict[Any, dict[str, Any]] = {}
+    waiting = [known[name]]
+    while waiting:
+        at = waiting.pop(0)
+        if at in by_id and at not in found:
+            found[at] = by_id[at]
+            waiting += by_id[at].get("inputs") or []
+    return list(found.values())
+
+
+def branch(
+    nodes: Iterable[Mapping[str, Any]], root: Any, currency: str = "", *, depth: int = 40
+) -> Branch | None:
+    """Nodes as one nested tree from ``root`` (an id), at most ``depth`` levels deep."""
+    by_id = {node["id"]: node for node in nodes}
+    shown: dict[Any, str] = {}
+
+    def grow(at: Any, place: str, left: int) -> Branch | None:
+        node = by_id.get(at)
+        if node is None:
+            return None
+        again = shown.get(at, "")
+        inputs = list(node.get("inputs") or [])
+        below: tuple[Branch, ...] = ()
+        if not again:
+            shown[at] = place
+            if left > 0:
+                grown = (grow(one, f"{place}.{index}", left - 1) for index, one in enumerate(inputs, 1))
+                below = tuple(one for one in grown if one is not None)
+        source = _source(node)
+        return Branch(
+            place=place,
+            name=str(node["name"]),
+            value=value_of(node, currency),
+            equation=str(node.get("equation") or ""),
+            grade=str(node.get("grade") or ""),
+            source=" · ".join(one for one in (source.get("what", ""), source.get("seen", "")) if one),
+            url=source.get("url", ""),
+            again=again if inputs else "",
+            below=below,
+        )
+
+    return grow(root, "1", depth)
+
+
+def _source(node: Mapping[str, Any]) -> dict[str, str]:
+    source = node.get("source")
+    if isinstance(source, Mapping):
+        return {key: str(value or "") for key, value in source.items()}
+    return {"what": str(source)} if source else {}
+
+
+def value_of(node: Mapping[str, Any], currency: str = "") -> str:
+    """A node's value with its unit, and its interval when it has one."""
+    value, unit = float(node["value"]), str(node.get("unit") or "")
+    low, high = (float(node[key]) if node.get(key) is not None else value for key in ("low", "high"))
+    factor = 1.0
+    if unit == "B":
+        factor, unit = (
+            (2.0**-30, "GiB")
+            if abs(value) >= 2**27
+            else (2.0**-20, "MiB")
+            if abs(value) >= 2**17
+            else (1, "B")
+        )
+    return say.span(
+        Estimate(value, low, high, ""), factor, unit.replace("money", currency) if currency else unit
+    )
+
+
+def lines(top: Branch) -> Iterator[str]:
+    """The tree as indented lines of text."""
+    yield from _lines(top, 0)
+
+
+def _lines(one: Branch, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    told = f"{indent}{one.name} = {one.value}"
+    if one.again:
+        yield f"{told}   ({tr('report.see', place=one.again)})"
+        return
+    if one.equation:
+        told += f"   = {one.equation}"
+    if one.source or (one.grade and not one.below):
+        told += f"   [{say.grade(one.grade)}]" + (f" {one.source}" if one.source else "")
+    yield told
+    for child in one.below:
+        yield from _lines(child, depth + 1)
+
+
+def trees(decision: Decision) -> list[Branch]:
+    """One tree for each explained figure of the first option."""
+    option = first(decision)
+    roots = option.trees.values() if option else ()
+    grown = (branch(decision.trees, root, decision.currency) for root in roots)
+    return [one for one in grown if one is not None]
+
+
+def grades(decision: Decision) -> dict[str, int]:
+    """How many leaves of each grade the numbers rest on."""
+    counted: dict[str, int] = {}
+    for node in decision.trees:
+        if not node.get("inputs"):
+            grade = str(node.get("grade") or "derived")
+            counted[grade] = counted.get(grade, 0) + 1
+    order = ("measured", "vendor", "quoted", "derived", "simulated", "assumed")
+    return {
+        grade: counted[grade]
+        for grade in sorted(counted, key=lambda one: order.index(one) if one in order else 9)
+    }

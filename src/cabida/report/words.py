@@ -1,0 +1,241 @@
+"""How a decision's figures are said: labels, units a person would use, intervals with honest digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cabida import text
+from cabida.plan import Decision, Estimate, Option
+from cabida.text import has_text, tr
+
+# what a metric's name ends in (after its statistic) -> how it is shown
+ENDINGS = (
+    ("_ms", "ms"),
+    ("tok_s", "tok/s"),
+    ("tokens_s_per_gpu", "tok/s"),
+    ("tokens_s", "tok/s"),
+    ("req_s", "req/s"),
+    ("it_s", "it/s"),
+    ("_per_h", "/h"),
+    ("gib_per_gpu", "GiB"),
+    ("gib_total", "GiB"),
+    ("_gib", "GiB"),
+    ("minutes_to_target", "minutes"),
+    ("seconds_per_item", "s"),
+    ("_ratio", "%"),
+    ("mfu", "%"),
+    ("goodput", "%"),
+    ("_tokens", "tokens"),
+    ("_bytes", "bytes"),
+    ("_money", "money"),
+    ("_kwh", "kWh"),
+    ("_w", "W"),
+    ("_s", "s"),
+)
+STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+HEADLINE = (
+    "ttft_ms_p95",
+    "itl_ms_p95",
+    "tpot_ms_p95",
+    "e2e_ms_p95",
+    "capacity_req_s",
+    "req_s",
+    "output_tok_s",
+)
+HEADLINE += ("minutes_to_target", "tokens_s_per_gpu", "step_time_s", "peak_gib_per_gpu")
+RUN_DENOMINATORS = ("completed_run", "accepted_model", "run", "model")
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Texts inside the block come in ``language``; afterwards in the one before."""
+    before = text.language()
+    text.use_language(language)
+    try:
+        yield
+    finally:
+        text.use_language(before)
+
+
+def kind_of(metric: str) -> str:
+    """How a metric is shown: ``ms``, ``GiB``, ``tok/s`` ...; ``""`` for a bare number."""
+    name = _bare(metric)[0]
+    return next((kind for ending, kind in ENDINGS if name.endswith(ending)), "")
+
+
+def label(metric: str) -> str:
+    """``ttft_ms_p95`` as ``TTFT p95``; a metric without a text of its own keeps its name in words."""
+    name, statistic = _bare(metric)
+    key = f"report.metric.{name}"
+    words = tr(key) if has_text(key) else name.replace("_", " ")
+    return f"{words} {_statistic(statistic)}".strip()
+
+
+def _statistic(name: str) -> str:
+    return tr("report.mean") if name == "mean" else name
+
+
+def _bare(metric: str) -> tuple[str, str]:
+    head, _, tail = metric.rpartition("_")
+    return (head, tail) if tail in STATISTICS else (metric, "")
+
+
+def decimal(value: float, decimals: int) -> str:
+    """``value`` with exactly ``decimals`` places, grouped, as the language writes it."""
+    if not math.isfinite(value):
+        return text.number(value)
+    shown = f"{value:,.{max(0, decimals)}f}"
+    return shown.translate(str.maketrans(",.", ".,")) if text.language() == "es" else shown
+
+
+def span(estimate: Estimate, factor: float = 1.0, unit: str = "") -> str:
+    """``540 ms [400–760]``: no more digits than the interval deserves. ``factor`` scales to ``unit``."""
+    value, low, high = (one * factor for one in (estimate.value, estimate.low, estimate.high))
+    tail = f" {unit}" if unit else ""
+    if not all(math.isfinite(one) for one in (value, low, high)):
+        return f"{text.number(value)}{tail}"
+    if high - low <= abs(value) * 1e-6:
+        return f"{text.number(value, 4)}{tail}"
+    exponent = math.floor(math.log10((high - low) / 5))
+    step = 10.0**exponent
+    shown = [decimal(round(one / step) * step, -exponent) for one in (value, low, high)]
+    return f"{shown[0]}{tail} [{shown[1]}–{shown[2]}]"
+
+
+def figure(metric: str, estimate: Estimate, currency: str = "") -> str:
+    """One metric as a person reads it, with its 90 % interval in brackets."""
+    kind = kind_of(metric)
+    if kind in ("ms", "s", "minutes"):
+        seconds = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}[kind]
+        return _time(estimate, seconds)
+    if kind == "%":
+        return span(estimate, 100.0, "%")
+    if kind == "bytes":
+        return span(estimate, 1 / 2**30, "GiB")
+    if kind == "money":
+        return span(estimate, 1.0, currency)
+    if kind == "tokens":
+        return span(estimate, 1.0, tr("report.tokens"))
+    return span(estimate, 1.0, kind)
+
+
+def _time(estimate: Estimate, seconds: float) -> str:
+    middle = abs(estimate.value) * seconds
+    for below, size, unit in (
+        (1.0, 1e-3, "ms"),
+        (120.0, 1.0, "s"),
+        (7200.0, 60.0, "min"),
+        (172800.0, 3600.0, "h"),
+    ):
+        if middle < below:
+            return span(estimate, seconds / size, unit)
+    return span(estimate, seconds / 86400.0, tr("report.days"))
+
+
+def price(amount: float, currency: str) -> str:
+    """An amount of money; cents matter only below 100."""
+    return text.money(amount, currency)
+
+
+def is_run(decision: Decision) -> bool:
+    """Whether costs are for a whole run (training) and not per month (serving)."""
+    return decision.denominator in RUN_DENOMINATORS
+
+
+def period(decision: Decision) -> str:
+    """What ``cost_per_month_money`` is for: a month, or a run."""
+    return tr("report.per_run") if is_run(decision) else tr("report.per_month")
+
+
+def workload(decision: Decision) -> str:
+    """The class of workload in words."""
+    key = f"report.workload.{decision.workload}"
+    return tr(key) if has_text(key) else decision.workload.replace("-", " ")
+
+
+def unit_scale(decision: Decision) -> tuple[float, str]:
+    """One scale for the unit costs of all options: tiny amounts are told per thousand or per million."""
+    amounts = [abs(one.unit_cost.value) for one in decision.options if one.unit_cost.value]
+    smallest = min(amounts, default=1.0)
+    if smallest < 1e-5:
+        return 1e6, tr("report.per_million")
+    return (1e3, tr("report.per_thousand")) if smallest < 5e-4 else (1.0, "")
+
+
+def per_output(decision: Decision) -> str:
+    """``per accepted answer``, in the denominator of the brief and the scale of the amounts."""
+    key = f"report.per.{decision.denominator}"
+    named = tr(key) if has_text(key) else tr("report.per.other", name=decision.denominator.replace("_", " "))
+    many = unit_scale(decision)[1]
+    return f"{named} ({many})" if many else named
+
+
+def unit_cost(option: Option, decision: Decision) -> str:
+    """``0.0021 EUR [0.0018–0.0026]`` for one output (or the scale of ``per_output``)."""
+    return span(option.unit_cost, unit_scale(decision)[0], decision.currency)
+
+
+def cost(option: Option, decision: Decision) -> str:
+    """``14,900 EUR/month`` or ``1,200 EUR/run``."""
+    return f"{price(option.cost_per_month_money, decision.currency)}/{period(decision)}"
+
+
+def cost_line(key: str) -> str:
+    """Label of one cost term."""
+    for full in (f"money.cost.{key}", f"report.cost.{key}"):
+        if has_text(full):
+            return tr(full)
+    return key.replace("_", " ")
+
+
+def part(key: str) -> str:
+    """Label of one part of memory."""
+    full = f"report.part.{key}"
+    return tr(full) if has_text(full) else key.replace("_", " ")
+
+
+def grade(name: str) -> str:
+    """``measured``, ``vendor`` ... in words."""
+    full = f"report.grade.{name}"
+    return tr(full) if has_text(full) else name
+
+
+def headline(option: Option, decision: Decision, most: int = 3) -> list[str]:
+    """The metrics that matter first: those the brief sets an objective for, then the usual ones."""
+    asked = [f"{line.rpartition('_')[0]}_ms_{line.rpartition('_')[2]}" for line in objectives(decision)]
+    wanted = dict.fromkeys([*asked, *HEADLINE])
+    return [name for name in wanted if name in option.metrics][:most]
+
+
+def objectives(decision: Decision) -> dict[str, float]:
+    """Latency objectives of the brief: ``{"ttft_p95": 0.8}``, in seconds.
+
+    The brief may be kept as read (``latency_s: {ttft: {p95: 0.8}}``) or as written (``ttft_p95: 800 ms``).
+    """
+    stated: Any = decision.brief.get("objectives")
+    if not isinstance(stated, dict):
+        return {}
+    pairs: list[tuple[str, Any]] = list(stated.items())
+    nested = stated.get("latency_s")
+    for name, limits in nested.items() if isinstance(nested, dict) else ():
+        pairs += [(f"{name}_{statistic}", limit) for statistic, limit in limits.items()]
+    found: dict[str, float] = {}
+    for name, limit in pairs:
+        head, _, statistic = str(name).rpartition("_")
+        if head in ("ttft", "itl", "tpot", "e2e") and statistic in STATISTICS:
+            seconds = _seconds(limit)
+            if seconds is not None:
+                found[f"{head}_{statistic}"] = seconds
+    return found
+
+
+def _seconds(limit: Any) -> float | None:
+    from cabida.units import parse
+
+    try:
+        return None if isinstance(limit, bool) else parse(limit, "s")
+    except (ValueError, TypeError):
+        return None

@@ -214,7 +214,8 @@ def frontier(decision: Decision) -> Chart | None:
     marks.append(
         words(WIDTH - 10, bottom + 38, f"{decision.currency}/{say.period(decision)}", "small", "end")
     )
-    best, stairs = None, []
+    best: float | None = None
+    stairs: list[tuple[float, float]] = []
     for option in sorted(options, key=lambda one: one.cost_per_month_money):
         speed = option.metrics[metric].value
         if option.status in ("chosen", "satisfies") and (best is None or (speed < best) == lower_is_better):

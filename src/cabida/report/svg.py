@@ -34,7 +34,8 @@ def svg(title: str, description: str, height: float, marks: Iterable[str], name:
 def rect(x: float, y: float, width: float, height: float, css: str, tip: str = "") -> str:
     """A bar; ``tip`` is what hovering shows."""
     inside = f"<title>{escape(tip)}</title>" if tip else ""
-    return f'<rect class="{css}" x="{x:.1f}" y="{y:.1f}" width="{max(0, width):.1f}" height="{height:.1f}">{inside}</rect>'
+    box = f'x="{x:.1f}" y="{y:.1f}" width="{max(0, width):.1f}" height="{height:.1f}"'
+    return f'<rect class="{css}" {box}>{inside}</rect>'
 
 
 def words(x: float, y: float, content: str, css: str = "", anchor: str = "start") -> str:

@@ -11,7 +11,7 @@ from cabida.text import tr
 def first(decision: Decision) -> Option | None:
     """The option the decision is about: the chosen one, else the nearest."""
     chosen = [one for one in decision.options if one.status == "chosen"]
-    return (chosen or list(decision.options) or [None])[0]
+    return next(iter(chosen or decision.options), None)
 
 
 def headroom_bytes(option: Option) -> float | None:

@@ -36,7 +36,7 @@ ENDINGS = (
     ("_s", "s"),
 )
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
-HEADLINE = (
+HEADLINE: tuple[str, ...] = (
     "ttft_ms_p95",
     "itl_ms_p95",
     "tpot_ms_p95",
@@ -44,8 +44,11 @@ HEADLINE = (
     "capacity_req_s",
     "req_s",
     "output_tok_s",
+    "minutes_to_target",
+    "tokens_s_per_gpu",
+    "step_time_s",
+    "peak_gib_per_gpu",
 )
-HEADLINE += ("minutes_to_target", "tokens_s_per_gpu", "step_time_s", "peak_gib_per_gpu")
 RUN_DENOMINATORS = ("completed_run", "accepted_model", "run", "model")
 
 

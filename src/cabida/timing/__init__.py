@@ -1,0 +1,28 @@
+"""How fast: the cost of an engine step, queues under load, collectives, and training steps."""
+
+from cabida.timing.capacity import Capacity, capacity, first_missed, metric_s, sustained
+from cabida.timing.collectives import collective_s
+from cabida.timing.fluid import bounds, fluid
+from cabida.timing.simulate import simulate, simulate_trace
+from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed
+from cabida.timing.steps import StepModel, step_model, step_s
+
+__all__ = [
+    "QUANTILES",
+    "Bounds",
+    "Capacity",
+    "Distribution",
+    "ServingSpeed",
+    "StepModel",
+    "bounds",
+    "capacity",
+    "collective_s",
+    "first_missed",
+    "fluid",
+    "metric_s",
+    "simulate",
+    "simulate_trace",
+    "step_model",
+    "step_s",
+    "sustained",
+]

@@ -1,0 +1,91 @@
+"""How far real kernels and engines stay behind the data sheet: a few coefficients, fitted to public runs.
+
+The rows live in ``data/serving.json`` (written by ``calibration/serving.py``); nothing is fitted in here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cabida.facts.model import Accelerator, WeightFormat
+from cabida.quantity import Source
+
+ENGINE_NAMES = {
+    "trtllm": "tensorrt-llm",
+    "trt-llm": "tensorrt-llm",
+    "tensorrt": "tensorrt-llm",
+    "nim": "tensorrt-llm",
+    "llamacpp": "llama.cpp",
+    "llama-cpp": "llama.cpp",
+    "ollama": "llama.cpp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """One engine on one kind of accelerator: shares of data-sheet rates, and seconds of overhead."""
+
+    bandwidth_ratio: float  # weights read, over the data-sheet memory rate
+    context_bandwidth_ratio: float  # keys and values read
+    routed_bandwidth_ratio: float  # experts read
+    compute_ratio: float  # dense matrix products, over the dense tensor rate
+    routed_compute_ratio: float  # products of routed experts
+    attended_compute_ratio: float  # attention over the prompt
+    link_ratio: float  # link rate inside a step, over the rate of large collectives
+    step_s: float  # every step
+    layer_s: float  # every layer of a step
+    moe_layer_s: float  # every routed layer of a step, on top
+    sequence_s: float  # every decoding sequence of a step
+    exchange_s: float  # every collective of a step
+    request_s: float  # every request, outside the steps: HTTP, tokenizer, first scheduling
+
+
+@cache
+def serving_facts() -> dict[str, Any]:
+    """``data/serving.json`` as read."""
+    text = (Path(__file__).parent / "data" / "serving.json").read_text(encoding="utf-8")
+    facts: dict[str, Any] = json.loads(text)
+    return facts
+
+
+def engine_key(engine: str) -> str:
+    """The calibrated engine that stands for ``engine``; ``generic`` for one we know nothing about."""
+    name = engine.lower().strip()
+    name = ENGINE_NAMES.get(name, name)
+    return name if name in serving_facts()["engines"] else "generic"
+
+
+def memory_family(accelerator: Accelerator) -> str:
+    """``hbm``, ``gddr`` or ``unified``: kernels reach different shares of each."""
+    kind = accelerator.memory_kind.lower()
+    if "hbm" in kind:
+        return "hbm"
+    return "gddr" if "gddr" in kind else "unified"
+
+
+@cache
+def _of(engine: str, memory: str, vendor: str, family: str) -> Coefficients:
+    facts = serving_facts()
+    found = Coefficients(**facts["engines"][engine])
+    names = {field.name for field in fields(Coefficients)}
+    for group, key in (("memory", memory), ("vendor", vendor), ("format", f"{family} {memory}")):
+        for name, factor in facts["factors"][group].get(key, {}).items():
+            if name in names:
+                found = replace(found, **{name: getattr(found, name) * factor})
+    return found
+
+
+def coefficients(engine: str, accelerator: Accelerator, weights: WeightFormat) -> Coefficients:
+    """The coefficients for one engine, kind of memory, vendor and weight format."""
+    return _of(engine_key(engine), memory_family(accelerator), accelerator.vendor.lower(), weights.family)
+
+
+def calibration_source(engine: str) -> Source:
+    """Where the coefficients of ``engine`` come from, with date and grade."""
+    facts = serving_facts()
+    grade = "assumed" if engine_key(engine) == "generic" else "derived"
+    return Source(facts["what"], "", facts["fitted"], grade)

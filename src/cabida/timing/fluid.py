@@ -1,0 +1,193 @@
+"""The steady state without a simulation: how many sequences decode at once, and what a step then takes.
+
+Little's law ties the batch to the step: in a full cycle every request brings its prompt and takes its
+answer, so a step with B decoding sequences carries on average B * input / output prompt tokens.
+Works on floats and, element by element, on arrays (calibration fits through it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cabida.plan import Deployment, Load
+from cabida.quantity import least, most, where
+from cabida.timing.roofline import engine_step_s
+from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed, from_sorted_quantiles
+from cabida.timing.spread import spread_of
+from cabida.timing.steps import StepModel, step_model
+
+ROUNDS = 8
+HALVINGS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What flows through one rank, as floats or arrays: lengths, and the limits of the scheduler."""
+
+    input_tokens: Any  # prompt tokens to compute, shared prefix left out
+    prefix_tokens: Any
+    output_tokens: Any
+    budget_tokens: Any
+    sequences_most_count: Any
+    kv_tokens: Any
+    window_tokens: Any
+    request_s: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A steady state: mean step seen by a decoding sequence, time to first token without queueing, request rate."""
+
+    tpot_s: Any
+    prompt_step_s: Any
+    ttft_s: Any
+    requests_per_s: Any
+    batch: Any
+    prompt_ratio: Any  # share of steps that carry a prompt
+
+
+def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any) -> Steady:
+    """The steady state with ``batch`` sequences decoding on average."""
+    context = flow.prefix_tokens + flow.input_tokens + 0.5 * flow.output_tokens
+    room = most(flow.budget_tokens - batch, 1.0)
+    chunk = least(flow.input_tokens, room)
+    share = least(batch * flow.input_tokens / flow.output_tokens, room)
+    chunk = most(chunk, share)
+    ratio = share / chunk
+    window = batch * least(context, flow.window_tokens)
+    quiet = engine_step_s.raw(0.0 * chunk, 0.0 * chunk, batch, batch * context, window, *c)
+    depth = flow.prefix_tokens + 0.5 * flow.input_tokens
+    busy = engine_step_s.raw(chunk, chunk * depth, batch, batch * context, window, *c)
+    tpot = (1 - ratio) * quiet + ratio * busy
+    chunks = most(flow.input_tokens / room, 1.0)
+    ttft = flow.request_s + 0.5 * tpot + chunks * busy
+    return Steady(tpot, busy, ttft, share / (flow.input_tokens * tpot), batch, ratio)
+
+
+def most_batch(flow: Flow) -> Any:
+    """Sequences that decode at once when requests queue: as many as the scheduler or the cache allows."""
+    one = flow.input_tokens + 0.5 * flow.output_tokens
+    fitting = most((flow.kv_tokens - flow.prefix_tokens) / one, 1.0)
+    return least(flow.sequences_most_count, fitting, most(flow.budget_tokens - 1.0, 1.0))
+
+
+def closed(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
+    """The steady state of a closed loop: clients that send again as soon as they are answered."""
+    limit = most_batch(flow)
+    batch = least(clients, limit)
+    for _ in range(ROUNDS):
+        now = at_batch(c, flow, batch)
+        decode_s = flow.output_tokens * now.tpot_s
+        aimed = clients * decode_s / (now.ttft_s + decode_s)
+        batch = 0.5 * batch + 0.5 * least(most(aimed, 0.05 * least(clients, 1.0)), limit)
+    now = at_batch(c, flow, batch)
+    waits = clients / now.requests_per_s - flow.output_tokens * now.tpot_s
+    queued = where(batch > 0.98 * limit, most(waits, now.ttft_s), now.ttft_s)
+    return Steady(now.tpot_s, now.prompt_step_s, queued, now.requests_per_s, batch, now.prompt_ratio)
+
+
+def opened(c: tuple[Any, ...], flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
+    """The steady state under arrivals at a given rate, and whether they outrun the replica."""
+    limit = most_batch(flow)
+    full = at_batch(c, flow, limit)
+    saturated = full.requests_per_s <= requests_per_s
+    low, high = 1e-6 * limit, limit
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        short = at_batch(c, flow, middle).requests_per_s < requests_per_s
+        low, high = where(short, middle, low), where(short, high, middle)
+    now = at_batch(c, flow, high)
+    use = least(now.prompt_ratio, 0.98)
+    waits = now.ttft_s + 0.5 * use / (1 - use) * now.prompt_step_s  # M/D/1 on the steps that carry prompts
+    return Steady(now.tpot_s, now.prompt_step_s, waits, now.requests_per_s, high, now.prompt_ratio), saturated
+
+
+def flow_of(model: StepModel, load: Load) -> Flow:
+    """The load of one rank, and its limits, as this room's arithmetic wants them."""
+    prefix = min(load.shared_prefix_tokens, max(load.input_tokens - 1.0, 0.0))
+    return Flow(
+        max(load.input_tokens - prefix, 1.0),
+        prefix,
+        max(load.output_tokens, 1.0),
+        model.budget_tokens,
+        float(model.sequences_most_count),
+        max(model.kv_tokens, 1.0),
+        model.window_tokens,
+        model.request_s,
+    )
+
+
+def bounds(d: Deployment, m: Any, load: Load) -> Bounds:
+    """Optimistic limits: one request alone for latency, a full batch for throughput. Microseconds.
+
+    Args:
+        d: one replica.
+        m: its memory.
+        load: lengths; the rate is not used.
+    """
+    model = step_model(d, m)
+    return bounds_of(model, load)
+
+
+def bounds_of(model: StepModel, load: Load) -> Bounds:
+    """:func:`bounds` for a step model already built."""
+    flow = flow_of(model, load)
+    alone = at_batch(model.constants, flow, 1.0)
+    full = at_batch(model.constants, flow, most_batch(flow))
+    quiet = engine_step_s.raw(0, 0, 1, flow.input_tokens, min(flow.input_tokens, flow.window_tokens),
+                              *model.constants)  # fmt: skip
+    rate = full.requests_per_s * model.ranks_count
+    return Bounds(
+        float(alone.ttft_s - 0.5 * alone.tpot_s), float(quiet), float(rate * load.output_tokens), float(rate)
+    )
+
+
+def fluid(d: Deployment, m: Any, load: Load) -> ServingSpeed:
+    """Steady state of one replica under ``load``, without simulating.
+
+    Args:
+        d: one replica.
+        m: its memory.
+        load: lengths and either a concurrency or a request rate for the whole replica.
+    """
+    return fluid_of(step_model(d, m), load, spread_of(d))
+
+
+def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]]) -> ServingSpeed:
+    """:func:`fluid` for a step model already built."""
+    flow, ranks = flow_of(model, load), model.ranks_count
+    if load.requests_per_s is not None:
+        state, saturated = opened(model.constants, flow, load.requests_per_s / ranks)
+    else:
+        clients = load.concurrency or 1.0
+        if clients == float("inf"):
+            clients = max(2.0 * most_batch(flow), 1.0) * ranks
+        state, saturated = closed(model.constants, flow, clients / ranks), False
+    rate = float(state.requests_per_s) * ranks
+    gaps = max(load.output_tokens - 1.0, 0.0)
+    ttft = _waiting(float(state.ttft_s), float(state.ttft_s - flow.request_s - state.prompt_step_s))
+    tpot = _waiting(float(state.tpot_s), 0.0)
+    itl = _two_valued(float(state.tpot_s), float(state.prompt_step_s), float(state.prompt_ratio))
+    e2e = _waiting(float(state.ttft_s + gaps * state.tpot_s), 0.0)
+    used = float(state.batch) * (flow.input_tokens + 0.5 * flow.output_tokens) + flow.prefix_tokens
+    return ServingSpeed(
+        bool(saturated), rate, rate * load.output_tokens, rate * (load.input_tokens + load.output_tokens),
+        float(state.batch) * ranks, min(1.0, used / flow.kv_tokens), 0, ttft, tpot, itl, e2e, spread, "formula",
+    )  # fmt: skip
+
+
+def _waiting(mean: float, waits: float) -> Distribution:
+    """A fixed part and an exponential wait of mean ``waits``."""
+    from math import log
+
+    waits = min(max(waits, 0.0), mean)
+    values = tuple(mean - waits - waits * log(1 - q) for q in QUANTILES)
+    return from_sorted_quantiles(mean, values)
+
+
+def _two_valued(mean: float, busy: float, ratio: float) -> Distribution:
+    """Gaps between tokens: quiet steps, and steps that carry a prompt."""
+    quiet = (mean - ratio * busy) / (1 - ratio) if ratio < 1 else busy
+    values = tuple(busy if q > 1 - ratio else quiet for q in QUANTILES)
+    return from_sorted_quantiles(mean, values)

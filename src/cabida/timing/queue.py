@@ -1,0 +1,321 @@
+"""Continuous batching, request by request: the scheduler of an engine as a discrete-event simulation.
+
+Written in the subset of Python that numba compiles (arrays in, arrays out); without numba the same code
+runs interpreted. Import this module lazily: numba costs half a second.
+
+The schedule is vLLM V1's: decoding sequences first, then the prompt being prefilled, then waiting ones in
+order of arrival, all within one token budget; prompts are cut into chunks; sequences that no longer fit are
+preempted, last admitted first, and recomputed. Runs of pure decode steps are advanced in one go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cabida.timing.roofline import engine_step_s
+
+try:
+    from numba import njit
+except ImportError:  # same code, interpreted
+
+    def njit(*_args: Any, **_kwargs: Any) -> Any:
+        """Leave a function as it is."""
+        return lambda function: function
+
+
+ITL_BINS = 400
+ITL_LOW_S = 1e-4
+ITL_BINS_PER_E_FOLD = 28.0
+(STEPS, BUSY_S, SEQUENCE_S, KV_TOKEN_S, PREEMPTIONS, PREFILLED, GENERATED, REJECTED, END_S, RUN_S) = range(10)
+
+_step = njit(cache=True)(engine_step_s.raw)
+
+
+@njit(cache=True)
+def _time(c: Any, prefill: float, pairs: float, count: float, context: float, window: float) -> float:
+    """Seconds of one step; ``c`` are the constants of a ``StepModel`` in field order."""
+    read = context
+    if count > 0 and context > count * window:
+        read = count * window
+    return _step(  # type: ignore[no-any-return]
+        prefill,
+        pairs,
+        count,
+        context,
+        read,
+        c[0],
+        c[1],
+        c[2],
+        c[3],
+        c[4],
+        c[5],
+        c[6],
+        c[7],
+        c[8],
+        c[9],
+        c[10],
+        c[11],
+        c[12],
+        c[13],
+    )
+
+
+@njit(cache=True)
+def _steps_within(first_s: float, growth_s: float, span_s: float) -> int:
+    """Fewest steps that last ``span_s`` together, when each is ``growth_s`` longer than the one before."""
+    if span_s <= 0:
+        return 1
+    if growth_s * span_s < 1e-9 * first_s * first_s:
+        return int(np.ceil(span_s / first_s))
+    half = first_s - 0.5 * growth_s
+    return max(1, int(np.ceil((np.sqrt(half * half + 2 * growth_s * span_s) - half) / growth_s)))
+
+
+@njit(cache=True)
+def _note_gap(gaps: Any, gap_s: float, weight: float) -> None:
+    """Count ``weight`` token gaps of ``gap_s`` seconds in the logarithmic histogram."""
+    place = int(np.log(max(gap_s, ITL_LOW_S) / ITL_LOW_S) * ITL_BINS_PER_E_FOLD)
+    gaps[min(place, ITL_BINS - 1)] += weight
+
+
+@njit(cache=True)
+def run(
+    c: Any,
+    arrival_s: Any,
+    input_tokens: Any,
+    output_tokens: Any,
+    prefix_tokens: float,
+    window_tokens: float,
+    budget_tokens: float,
+    sequences_max: int,
+    kv_tokens: float,
+    block_tokens: float,
+    reserve_ratio: float,
+    mixed: bool,
+    static: bool,
+    concurrency: int,
+) -> Any:
+    """Serve all requests on one replica.
+
+    Args:
+        c: constants of a ``StepModel`` (``StepModel.constants``).
+        arrival_s: ascending arrival times; in a closed loop filled in here.
+        input_tokens: prompt lengths, prefix included.
+        output_tokens: answer lengths, at least 1.
+        prefix_tokens: leading tokens all prompts share: computed once, stored once.
+        window_tokens: size of the sliding window (infinite when there is none).
+        budget_tokens: most tokens of one step.
+        sequences_max: most sequences running at once.
+        kv_tokens: tokens the cache holds.
+        block_tokens: cache granularity; half a block per sequence is lost on average.
+        reserve_ratio: share of the answer's cache an engine sets aside before it admits a request.
+        mixed: whether prompts and decoding share a step; if not, prompts go first, alone.
+        static: whether a batch must end before the next begins.
+        concurrency: clients of a closed loop, each sending again when answered; 0 = open arrivals.
+
+    Returns:
+        Arrays per request: scheduled, first token and last token in seconds (-1 for a request that can
+        never fit); the weighted histogram of gaps between tokens; totals (see the index names above).
+    """
+    count = len(input_tokens)
+    scheduled = np.full(count, -1.0)
+    first = np.full(count, -1.0)
+    last = np.full(count, -1.0)
+    gaps = np.zeros(ITL_BINS)
+    totals = np.zeros(10)
+    slots = min(sequences_max, count)
+    running = np.empty(slots, np.int64)  # requests past their prompt, oldest first
+    ends_at = np.empty(slots, np.int64)  # decode step at which each ends
+    entered_at = np.empty(slots, np.int64)  # decode step at which each began
+    base = np.empty(slots)  # context each had then
+    stack = np.empty(count, np.int64)  # preempted, to be taken up again before new ones
+    done = np.zeros(count)  # output tokens already given
+    stacked = 0
+    alive = 0  # entries of `running`
+    head = 0  # next new request
+    sent = count if concurrency == 0 else min(concurrency, count)
+    part = -1  # request whose prompt is being read
+    part_done = 0.0
+    part_goal = 0.0
+    now = 0.0
+    step = 0
+    context = 0.0  # tokens all decoding sequences attend to
+    held = 0.0  # cache in use, shared prefix left out
+    promised = 0.0  # cache the admitted ones may come to need
+    pool = kv_tokens - prefix_tokens
+    waste = 0.5 * (block_tokens - 1.0)
+    prefix_ready = prefix_tokens <= 0
+    chosen = np.empty(slots, np.int64)
+
+    while head < sent or stacked > 0 or alive > 0 or part >= 0:
+        if alive == 0 and part < 0 and stacked == 0 and arrival_s[head] > now:
+            now = arrival_s[head]
+        # 1. what this step prefills
+        left = budget_tokens - (alive if mixed else 0)
+        prefill = 0.0
+        pairs = 0.0
+        finished = 0
+        can_admit = not static or alive == 0
+        while left >= 1:
+            if part < 0:
+                if alive + finished >= slots or not can_admit:
+                    break
+                fresh = stacked == 0
+                if fresh and (head >= sent or arrival_s[head] > now):
+                    break
+                request = head if fresh else stack[stacked - 1]
+                start = prefix_tokens if prefix_ready and prefix_tokens < input_tokens[request] else 0.0
+                goal = input_tokens[request] + done[request]
+                own = goal - min(prefix_tokens, goal)
+                room = pool - held - (alive + finished + 1) * waste - alive
+                if own > pool or own + output_tokens[request] - done[request] > pool:
+                    first[request] = -1.0  # can never be served
+                    totals[REJECTED] += 1
+                    if fresh:
+                        head += 1
+                    else:
+                        stacked -= 1
+                    if concurrency > 0 and sent < count:
+                        arrival_s[sent] = now
+                        sent += 1
+                    continue
+                need = min(own, left)
+                will = own + reserve_ratio * (output_tokens[request] - done[request])
+                if need > room or (reserve_ratio > 0 and promised + will > pool):
+                    break
+                if fresh:
+                    head += 1
+                else:
+                    stacked -= 1
+                if scheduled[request] < 0:
+                    scheduled[request] = now
+                part = request
+                part_done = start
+                part_goal = goal
+                promised += will
+            take = min(part_goal - part_done, left)
+            room = pool - held - (alive + finished + 1) * waste - (alive if mixed else 0)
+            if take > room:
+                take = np.floor(room)
+                if take < 1:
+                    break
+            prefill += take
+            pairs += take * (part_done + 0.5 * take)
+            left -= take
+            part_done += take
+            held += take
+            if part_done >= part_goal:
+                chosen[finished] = part
+                finished += 1
+                part = -1
+                if not prefix_ready:
+                    prefix_ready = True
+                    held -= min(prefix_tokens, part_goal)
+        # 2. room for one more token of each decoding sequence; else the last admitted gives way
+        decoding = alive if (mixed or prefill == 0) else 0
+        while decoding > 0 and held + decoding + alive * waste > pool and alive + (part >= 0) > 1:
+            if part >= 0:
+                victim = part
+                held -= part_done - min(prefix_tokens, part_done)
+                own = part_goal - min(prefix_tokens, part_goal)
+                promised -= own + reserve_ratio * (output_tokens[victim] - done[victim])
+                part = -1
+            else:
+                alive -= 1
+                decoding -= 1
+                victim = running[alive]
+                size = base[alive] + (step - entered_at[alive])
+                own = base[alive] - min(prefix_tokens, base[alive])
+                promised -= own - 1 + reserve_ratio * (output_tokens[victim] - done[victim] + 1)
+                done[victim] += step - entered_at[alive]
+                held -= size - min(prefix_tokens, size)
+                context -= size
+            stack[stacked] = victim
+            stacked += 1
+            totals[PREEMPTIONS] += 1
+        if prefill == 0 and alive == 0:
+            if part >= 0 or stacked > 0 or (head < sent and arrival_s[head] <= now):
+                now += 1e-3  # nothing can move: cache too small for what is left half read
+                totals[REJECTED] += 1
+                if part >= 0:
+                    held = 0.0
+                    promised = 0.0
+                    part = -1
+            continue
+        # 3. how many such steps pass before anything changes
+        span = 1
+        one_s = _time(c, prefill, pairs, float(decoding), context, window_tokens)
+        growth_s = 0.0
+        if prefill == 0:
+            span = ends_at[0] - step
+            for place in range(1, alive):
+                if ends_at[place] - step < span:
+                    span = ends_at[place] - step
+            room = pool - held - alive * waste
+            if span * alive > room:
+                span = max(1, int(room / alive))
+            if span > 1:
+                growth_s = _time(c, 0.0, 0.0, float(alive), context + alive, window_tokens) - one_s
+                if head < sent and arrival_s[head] > now and alive < slots and can_admit:
+                    span = min(span, _steps_within(one_s, growth_s, arrival_s[head] - now))
+        took_s = span * (one_s + 0.5 * growth_s * (span - 1))
+        now += took_s
+        totals[STEPS] += span
+        totals[BUSY_S] += took_s
+        totals[SEQUENCE_S] += took_s * (alive + finished + (part >= 0))
+        totals[KV_TOKEN_S] += took_s * (held + prefix_tokens + 0.5 * decoding * span)
+        totals[PREFILLED] += prefill
+        # 4. tokens come out
+        if decoding > 0:
+            step += span
+            context += span * decoding
+            held += span * decoding
+            totals[GENERATED] += span * decoding
+            _note_gap(gaps, took_s / span, float(span * decoding))
+            kept = 0
+            for place in range(alive):
+                request = running[place]
+                if ends_at[place] <= step:
+                    size = base[place] + (step - entered_at[place])
+                    own = base[place] - min(prefix_tokens, base[place])
+                    promised -= own - 1 + reserve_ratio * (output_tokens[request] - done[request] + 1)
+                    held -= size - min(prefix_tokens, size)
+                    context -= size
+                    last[request] = now
+                    if concurrency > 0 and sent < count:
+                        arrival_s[sent] = now
+                        sent += 1
+                else:
+                    running[kept] = request
+                    ends_at[kept] = ends_at[place]
+                    entered_at[kept] = entered_at[place]
+                    base[kept] = base[place]
+                    kept += 1
+            alive = kept
+        for place in range(finished):
+            request = chosen[place]
+            if first[request] < 0:
+                first[request] = now
+            size = input_tokens[request] + done[request]
+            own = size - min(prefix_tokens, size)
+            done[request] += 1
+            totals[GENERATED] += 1
+            if done[request] >= output_tokens[request]:
+                last[request] = now
+                held -= own
+                promised -= own + reserve_ratio * (output_tokens[request] - done[request] + 1)
+                if concurrency > 0 and sent < count:
+                    arrival_s[sent] = now
+                    sent += 1
+                continue
+            running[alive] = request
+            entered_at[alive] = step
+            ends_at[alive] = step + int(output_tokens[request] - done[request])
+            base[alive] = size + 1
+            held += 1
+            context += size + 1
+            alive += 1
+    totals[END_S] = now
+    return scheduled, first, last, gaps, totals

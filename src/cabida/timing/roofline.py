@@ -1,0 +1,85 @@
+"""What the work of one engine step costs: weights to read, numbers to multiply, context to attend to.
+
+Every figure is per accelerator. Reading and multiplying overlap in part, so a matrix product takes the
+root of the sum of both squares: the larger one where they differ, 1.4 times either where they are equal.
+Williams, Waterman, Patterson 2009 (roofline); the smooth corner fits public serving measurements better.
+"""
+
+from __future__ import annotations
+
+from cabida.quantity import formula
+
+
+@formula
+def read_s(read_bytes, memory_bytes_per_s, bandwidth_ratio):  # type: ignore[no-untyped-def]
+    """Time to stream bytes from device memory at the share of the data-sheet rate that kernels reach."""
+    return read_bytes / (memory_bytes_per_s * bandwidth_ratio)
+
+
+@formula
+def multiply_s_per_token(flop_per_token, flop_per_s, compute_ratio):  # type: ignore[no-untyped-def]
+    """Time to multiply one token through weights at the reachable share of the dense tensor rate."""
+    return flop_per_token / (flop_per_s * compute_ratio)
+
+
+@formula
+def weight_flop_per_token(params_count, shards_count):  # type: ignore[no-untyped-def]
+    """Two operations per weight and token. Kaplan et al. 2020."""
+    return 2 * params_count / shards_count
+
+
+@formula
+def experts_missed_ratio(experts_per_token_count, experts_count):  # type: ignore[no-untyped-def]
+    """Chance that one token leaves a given expert alone, routing taken as even."""
+    return 1 - experts_per_token_count / experts_count
+
+
+@formula
+def wire_s_per_token(exchanges_count, hidden_count, value_bytes, wire_ratio, link_bytes_per_s):  # type: ignore[no-untyped-def]
+    """Time one token's activations spend on the wire: a ring all-reduce carries 2 (n-1)/n of the payload."""
+    return exchanges_count * hidden_count * value_bytes * wire_ratio / link_bytes_per_s
+
+
+@formula
+def launch_s(step_s, layers_count, layer_s, moe_layers_count, moe_layer_s, exchanges_count, exchange_s):  # type: ignore[no-untyped-def]
+    """What a step costs before any data moves: scheduling, kernel launches, routing, collective latency."""
+    return step_s + layers_count * layer_s + moe_layers_count * moe_layer_s + exchanges_count * exchange_s
+
+
+@formula
+def engine_step_s(  # type: ignore[no-untyped-def]
+    prefill_tokens,
+    attended_tokens,
+    sequences_count,
+    context_tokens,
+    window_tokens,
+    launch_s,
+    sequence_s,
+    dense_read_s,
+    dense_s_per_token,
+    routed_read_s,
+    routed_s_per_token,
+    missed_ratio,
+    expert_ranks_count,
+    context_s_per_token,
+    window_s_per_token,
+    state_s_per_sequence,
+    attended_s_per_token,
+    wire_s_per_token,
+    stages_count,
+):
+    """One engine step: prefill and decode tokens through all layers.
+
+    ``attended_tokens`` counts pairs of a prefill token and a token it attends to; ``context_tokens`` the
+    context of all decoding sequences together; ``window_tokens`` the same, cut at the sliding window.
+    Under pipeline parallelism a step is one micro-batch on its way through all stages.
+    """
+    tokens = (prefill_tokens + sequences_count) / stages_count
+    dense_s = (dense_read_s**2 + (tokens * dense_s_per_token) ** 2) ** 0.5
+    touched_ratio = 1 - missed_ratio ** (tokens * expert_ranks_count)
+    routed_s = ((routed_read_s * touched_ratio) ** 2 + (tokens * routed_s_per_token) ** 2) ** 0.5
+    context_s = context_tokens * context_s_per_token + window_tokens * window_s_per_token
+    state_s = sequences_count * (state_s_per_sequence + sequence_s)
+    attended_s = attended_tokens * attended_s_per_token
+    attention_s = (context_s + state_s + attended_s) / stages_count
+    return launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token

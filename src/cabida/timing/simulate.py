@@ -1,0 +1,279 @@
+"""Percentiles under load: draw the requests, run the scheduler, read the clock."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from cabida.plan import Deployment, Load
+from cabida.timing.fluid import closed, flow_of, most_batch, opened
+from cabida.timing.speed import QUANTILES, Distribution, ServingSpeed, from_sorted_quantiles
+from cabida.timing.spread import spread_of
+from cabida.timing.steps import StepModel, step_model
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cabida.memory import ServingMemory
+
+    Floats = NDArray[np.float64]
+
+FEWEST_REQUESTS = 200
+MOST_REQUESTS = 4000
+WARM_UP_RATIO = 0.1
+
+
+def simulate(
+    d: Deployment, m: ServingMemory, load: Load, seed: int = 0, requests_count: int | None = None
+) -> ServingSpeed:
+    """Simulate one replica under a load, request by request.
+
+    Args:
+        d: one replica.
+        m: its memory.
+        load: lengths and either a concurrency (closed loop) or a request rate (open arrivals), whole replica.
+        seed: same seed, same answer.
+        requests_count: how many requests each data-parallel rank serves; chosen from the load when left out.
+    """
+    return simulate_model(step_model(d, m), load, spread_of(d), seed, requests_count)
+
+
+def simulate_model(
+    model: StepModel,
+    load: Load,
+    spread: dict[str, tuple[float, float]],
+    seed: int = 0,
+    requests_count: int | None = None,
+) -> ServingSpeed:
+    """:func:`simulate` for a step model already built."""
+    import numpy as np
+
+    ranks = model.ranks_count
+    clients = _clients(model, load)
+    count = requests_count or (load.prompts_count and math.ceil(load.prompts_count / ranks))
+    count = count or _enough(model, load, clients)
+    if load.concurrency == math.inf:
+        clients = count
+    rng = np.random.default_rng(seed)
+    inputs = _lengths(rng, load.input_tokens, load.input_spread_ratio, count)
+    outputs = _lengths(rng, load.output_tokens, load.output_spread_ratio, count)
+    arrivals = np.zeros(count)
+    if load.requests_per_s is not None:
+        arrivals = _arrivals(rng, load.requests_per_s / ranks, load.burst_ratio, count)
+    measured = load.prompts_count is not None or load.static_batch
+    return run_trace(
+        model, arrivals, inputs, outputs, spread,
+        prefix_tokens=load.shared_prefix_tokens, clients=clients, static=load.static_batch,
+        trim=not measured, seed=seed,
+    )  # fmt: skip
+
+
+def simulate_trace(
+    d: Deployment, m: ServingMemory, arrival_s: Floats, input_tokens: Floats, output_tokens: Floats
+) -> ServingSpeed:
+    """One replica under the very requests of a trace; all of them count, from an empty start."""
+    return run_trace(step_model(d, m), arrival_s, input_tokens, output_tokens, spread_of(d))
+
+
+def run_trace(
+    model: StepModel,
+    arrival_s: Floats,
+    input_tokens: Floats,
+    output_tokens: Floats,
+    spread: dict[str, tuple[float, float]],
+    *,
+    prefix_tokens: float = 0.0,
+    clients: int = 0,
+    static: bool = False,
+    trim: bool = False,
+    seed: int = 0,
+) -> ServingSpeed:
+    """Run given requests through the scheduler; data-parallel ranks take them in turn when arrivals are open."""
+    ranks = model.ranks_count if clients == 0 and len(arrival_s) > model.ranks_count else 1
+    parts = [
+        serve(model, arrival_s[r::ranks], input_tokens[r::ranks], output_tokens[r::ranks],
+              prefix_tokens, clients, static)
+        for r in (range(ranks) if not trim else range(1))
+    ]  # fmt: skip
+    scale = model.ranks_count / len(parts)
+    return _summary(model, parts, spread, scale, trim=trim, clients=clients)
+
+
+def serve(
+    model: StepModel,
+    arrival_s: Floats,
+    input_tokens: Floats,
+    output_tokens: Floats,
+    prefix_tokens: float = 0.0,
+    clients: int = 0,
+    static: bool = False,
+) -> dict[str, Any]:
+    """One rank's requests through the scheduler: arrays by request, the histogram of gaps, and totals."""
+    import numpy as np
+
+    from cabida.timing import queue
+
+    arrivals = np.array(arrival_s, dtype=np.float64)
+    inputs = np.maximum(np.asarray(input_tokens, dtype=np.float64), 1.0)
+    outputs = np.maximum(np.asarray(output_tokens, dtype=np.float64), 1.0)
+    scheduled, first, last, gaps, totals = queue.run(
+        np.array(model.constants), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,
+        model.budget_tokens, model.sequences_most_count, model.kv_tokens, model.block_tokens,
+        model.reserve_ratio, model.mixed, static, int(clients),
+    )  # fmt: skip
+    return {
+        "arrival_s": arrivals, "input_tokens": inputs, "output_tokens": outputs, "scheduled_s": scheduled,
+        "first_s": first + model.request_s, "last_s": last + model.request_s, "served": last >= 0,
+        "gaps": gaps, "totals": totals,
+    }  # fmt: skip
+
+
+def _clients(model: StepModel, load: Load) -> int:
+    if load.requests_per_s is not None:
+        return 0
+    clients = load.concurrency or 1.0
+    return 10**9 if clients == math.inf else max(1, round(clients / model.ranks_count))
+
+
+def _enough(model: StepModel, load: Load, clients: int) -> int:
+    """Requests for a steady picture: several times what is in flight at once."""
+    flow = flow_of(model, load)
+    if load.requests_per_s is not None:
+        state, _ = opened(model.constants, flow, load.requests_per_s / model.ranks_count)
+        flying = float(state.batch)
+    else:
+        flying = min(float(clients), 4 * float(most_batch(flow)))
+    return int(min(max(FEWEST_REQUESTS * 2, 8 * flying), MOST_REQUESTS))
+
+
+def _lengths(rng: np.random.Generator, mean: float, spread: float, count: int) -> Floats:
+    """Log-normal lengths of a given mean; whole tokens, at least one."""
+    import numpy as np
+
+    if spread <= 0:
+        return np.full(count, float(max(1, round(mean))))
+    drawn = rng.lognormal(math.log(mean) - 0.5 * spread**2, spread, count)
+    rounded: Floats = np.maximum(1.0, np.rint(drawn))
+    return rounded
+
+
+def _arrivals(rng: np.random.Generator, requests_per_s: float, burst_ratio: float, count: int) -> Floats:
+    """Gamma inter-arrival times: 1 is Poisson, more comes in bursts, 0 is a metronome."""
+    import numpy as np
+
+    if burst_ratio <= 0:
+        return np.arange(count) / requests_per_s
+    gaps = rng.gamma(1 / burst_ratio, burst_ratio / requests_per_s, count)
+    return np.cumsum(gaps)
+
+
+def _summary(
+    model: StepModel,
+    parts: list[dict[str, Any]],
+    spread: dict[str, tuple[float, float]],
+    scale: float,
+    *,
+    trim: bool,
+    clients: int,
+) -> ServingSpeed:
+    import numpy as np
+
+    from cabida.timing import queue
+
+    joined = {
+        key: np.concatenate([part[key] for part in parts])
+        for key in parts[0]
+        if key not in ("gaps", "totals")
+    }
+    totals = sum(part["totals"] for part in parts)
+    order = np.argsort(joined["arrival_s"], kind="stable")
+    served = joined["served"][order]
+    keep = np.flatnonzero(served)
+    if trim and len(keep) > 50:
+        skipped = max(int(WARM_UP_RATIO * len(keep)), min(clients, len(keep) // 2))
+        keep = keep[skipped:]
+    index = order[keep]
+    if not len(index):
+        return _nothing(spread)
+    first, last, sent = joined["first_s"][index], joined["last_s"][index], joined["arrival_s"][index]
+    outputs, inputs = joined["output_tokens"][index], joined["input_tokens"][index]
+    ttft, e2e = first - sent, last - sent
+    long = outputs > 1
+    tpot = (last - first)[long] / (outputs[long] - 1) if long.any() else np.zeros(1)
+    rate = _rate(sent, last, clients, trim=trim) * scale
+    busy = max(totals[queue.BUSY_S], 1e-12)
+    gaps = sum(part["gaps"] for part in parts)
+    return ServingSpeed(
+        saturated=_grows(joined, order, served, clients),
+        requests_per_s=rate,
+        output_tokens_per_s=rate * float(outputs.mean()),
+        total_tokens_per_s=rate * float(outputs.mean() + inputs.mean()),
+        batch_mean=float(totals[queue.SEQUENCE_S] / busy) * model.ranks_count,
+        kv_use_ratio=min(1.0, float(totals[queue.KV_TOKEN_S] / busy) / max(model.kv_tokens, 1.0)),
+        preemptions_count=int(totals[queue.PREEMPTIONS]),
+        ttft_s=_distribution(ttft), tpot_s=_distribution(tpot), itl_s=_gaps(gaps, tpot, outputs[long]),
+        e2e_s=_distribution(e2e), spread=spread, basis="simulated",
+    )  # fmt: skip
+
+
+def _rate(sent: Floats, last: Floats, clients: int, *, trim: bool) -> float:
+    """Requests answered per second: over the whole run, or (trimmed) between the first and last completions."""
+    import numpy as np
+
+    ends = np.sort(last)
+    if not trim or len(ends) < 20:
+        return float(len(ends) / max(ends[-1] - sent.min(), 1e-9))
+    if clients:
+        ends = ends[: max(len(ends) - clients, len(ends) // 2)]  # the tail runs half empty
+    return float((len(ends) - 1) / max(ends[-1] - ends[0], 1e-9))
+
+
+def _grows(joined: dict[str, Any], order: Any, served: Any, clients: int) -> bool:
+    """Whether waiting grows from the first to the last third of an open run by more than it ever took to serve."""
+    if clients or len(order) < 30:
+        return False
+    sent, first, last = (joined[key][order][served] for key in ("arrival_s", "first_s", "last_s"))
+    third = len(sent) // 3
+    waits = first - sent
+    grown = float(waits[-third:].mean() - waits[:third].mean())
+    return grown > max(0.15 * float(sent[-1] - sent[0]), 0.25 * float((last - first).mean()))
+
+
+def _distribution(values: Floats) -> Distribution:
+    import numpy as np
+
+    return from_sorted_quantiles(
+        float(values.mean()), tuple(float(v) for v in np.quantile(values, QUANTILES))
+    )
+
+
+def _gaps(histogram: Floats, tpot: Floats, outputs: Floats) -> Distribution:
+    """Gaps between tokens from their weighted histogram; the mean from the requests themselves."""
+    import numpy as np
+
+    from cabida.timing import queue
+
+    total = histogram.sum()
+    if total <= 0:
+        return _distribution(tpot)
+    share = np.cumsum(histogram) / total
+    places = np.minimum(np.searchsorted(share, QUANTILES), queue.ITL_BINS - 1)
+    values = queue.ITL_LOW_S * np.exp((places + 0.5) / queue.ITL_BINS_PER_E_FOLD)
+    mean = (
+        float((tpot * (outputs - 1)).sum() / max((outputs - 1).sum(), 1.0))
+        if len(outputs)
+        else float(tpot.mean())
+    )
+    return from_sorted_quantiles(mean, tuple(float(v) for v in values))
+
+
+def _nothing(spread: dict[str, tuple[float, float]]) -> ServingSpeed:
+    """No request could ever fit the cache."""
+    from cabida.timing.speed import alike
+
+    never = alike(math.inf)
+    return ServingSpeed(True, 0.0, 0.0, 0.0, 0.0, 1.0, 0, never, never, never, never, spread, "simulated")
+
+
+__all__ = ["closed", "serve", "simulate", "simulate_model", "simulate_trace"]

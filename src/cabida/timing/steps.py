@@ -1,0 +1,287 @@
+"""The cost of one engine step as a handful of floats, built once per deployment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cabida import memory
+from cabida.plan import Deployment
+from cabida.timing.coefficients import Coefficients, coefficients, engine_key
+from cabida.timing.collectives import link_between
+from cabida.timing.roofline import (
+    engine_step_s,
+    experts_missed_ratio,
+    launch_s,
+    multiply_s_per_token,
+    read_s,
+    weight_flop_per_token,
+    wire_s_per_token,
+)
+
+if TYPE_CHECKING:
+    from cabida.facts.model import Accelerator, AttentionLayers
+    from cabida.memory import ServingMemory
+
+VALUE_BYTES = 2.0  # activations travel in 16 bit
+STATE_BYTES = 4.0  # recurrent state is kept in 32 bit
+LATENT_COMPUTE_RATIO = 0.5  # decode kernels of latent attention, over the bf16 rate: FlashMLA's README
+MOST_SEQUENCES = {"vllm": 256, "sglang": 512, "tensorrt-llm": 512, "llama.cpp": 4, "generic": 128}
+MOST_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt-llm": 8192, "llama.cpp": 2048, "generic": 4096}
+RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}  # share of an answer set aside on admission
+PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
+EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
+BYTES_PER_S_WHERE_UNSEEN = 500e9
+FLOP_PER_S_WHERE_UNSEEN = 50e12
+RATE_FALLBACKS = {
+    "fp4": ("fp4", "bf16", "fp16", "fp32"),
+    "fp8": ("fp8", "bf16", "fp16", "fp32"),
+    "int8": ("int8", "bf16", "fp16", "fp32"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepModel:
+    """What one engine step costs (see :func:`cabida.timing.roofline.engine_step_s`) and the scheduler's limits.
+
+    Figures are those of one data-parallel rank; ``ranks_count`` ranks share a replica's load.
+    """
+
+    launch_s: float
+    sequence_s: float
+    dense_read_s: float
+    dense_s_per_token: float
+    routed_read_s: float
+    routed_s_per_token: float
+    missed_ratio: float
+    expert_ranks_count: float
+    context_s_per_token: float
+    window_s_per_token: float
+    state_s_per_sequence: float
+    attended_s_per_token: float
+    wire_s_per_token: float
+    stages_count: float
+    request_s: float
+    window_tokens: float
+    ranks_count: int
+    budget_tokens: float
+    sequences_most_count: int
+    kv_tokens: float
+    block_tokens: float
+    reserve_ratio: float
+    mixed: bool
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The figures of :func:`engine_step_s` in its order, for the simulation."""
+        return (
+            self.launch_s,
+            self.sequence_s,
+            self.dense_read_s,
+            self.dense_s_per_token,
+            self.routed_read_s,
+            self.routed_s_per_token,
+            self.missed_ratio,
+            self.expert_ranks_count,
+            self.context_s_per_token,
+            self.window_s_per_token,
+            self.state_s_per_sequence,
+            self.attended_s_per_token,
+            self.wire_s_per_token,
+            self.stages_count,
+        )
+
+
+def step_s(
+    model: StepModel,
+    prefill_tokens: float = 0.0,
+    prefill_context_tokens: float = 0.0,
+    decode_count: float = 0.0,
+    decode_context_tokens: float = 0.0,
+) -> float:
+    """Seconds of one engine step.
+
+    Args:
+        model: the deployment's step model.
+        prefill_tokens: prompt tokens worked on in this step.
+        prefill_context_tokens: tokens of the same prompts already in the cache.
+        decode_count: sequences that produce one token each.
+        decode_context_tokens: context of all of them together.
+    """
+    attended = prefill_tokens * (prefill_context_tokens + 0.5 * prefill_tokens)
+    window = min(decode_context_tokens, decode_count * model.window_tokens)
+    return float(
+        engine_step_s.raw(
+            prefill_tokens, attended, decode_count, decode_context_tokens, window, *model.constants
+        )
+    )
+
+
+def tensor_rate(accelerator: Accelerator, compute: str) -> float:
+    """Dense rate that multiplies a type, FLOP/s; weight-only at the 16-bit rate where the type is missing."""
+    for name in RATE_FALLBACKS.get(compute, ("bf16", "fp16", "fp32")):
+        rate = accelerator.flop_per_s.get(name)
+        if rate:
+            return rate
+    return FLOP_PER_S_WHERE_UNSEEN
+
+
+def weight_bytes_read(d: Deployment) -> tuple[float, float]:
+    """Bytes of weights every step reads, and of routed experts, on one rank with all its pipeline stages."""
+    counts = memory.params(d.model)
+    tp, fmt = d.parallel.tp, d.weights
+    body = counts.attention_count + counts.mlp_count
+    kept = min(d.model.unquantised_params_count, body)
+    head = counts.head_count or counts.embedding_count
+    dense_bits = (body - kept) * fmt.body_bits + head * fmt.head_bits
+    dense_bits += (kept + counts.router_count + counts.norm_count) * fmt.other_bits
+    return dense_bits / 8 / tp, counts.experts_count * fmt.body_bits / 8 / _experts_split(d)
+
+
+def _experts_split(d: Deployment) -> int:
+    return d.parallel.tp * (d.parallel.dp if shares_experts(d) else 1)
+
+
+def shares_experts(d: Deployment) -> bool:
+    """Whether data-parallel ranks spread one set of experts among them."""
+    return d.model.is_moe and d.parallel.ep > d.parallel.tp and d.parallel.dp > 1
+
+
+def _attention(d: Deployment, c: Coefficients) -> tuple[float, float, float, float]:
+    """Seconds per token of context, per token in a window, per sequence of state, and per attended pair."""
+    tp = d.parallel.tp
+    rate = c.context_bandwidth_ratio * memory_rate(d.accelerator)
+    compute = tensor_rate(d.accelerator, "bf16")
+    value_bytes = d.kv_cache.body_bits / 8
+    context = window = state = pairs = 0.0
+    for group in d.model.attention:
+        layers = group.layers_count
+        if group.kind == "linear":
+            elements = group.state_elements_count * STATE_BYTES + group.conv_elements_count * VALUE_BYTES
+            state += 2 * layers * elements / tp / rate
+            continue
+        one = layers * _value_count(group, tp) * value_bytes / rate
+        pair_flop = 2 * layers * group.heads_count * (group.head_dim_count + _v_dim(group)) / tp
+        if group.kind == "sliding":
+            window += one
+            continue
+        if group.kind == "mla":
+            latent_flop = 2 * group.heads_count * (2 * group.latent_dim_count + group.rope_dim_count) / tp
+            one += layers * latent_flop / (compute * LATENT_COMPUTE_RATIO)
+        context += one
+        pairs += pair_flop / (compute * c.attended_compute_ratio)
+    return context, window, state, pairs
+
+
+def _v_dim(group: AttentionLayers) -> int:
+    return group.v_head_dim_count or group.head_dim_count
+
+
+def _value_count(group: AttentionLayers, tp: int) -> float:
+    """Numbers one token keeps in one layer on one rank; a latent is whole on every rank."""
+    if group.kind == "mla":
+        return group.latent_dim_count + group.rope_dim_count
+    heads = group.kv_heads_count / min(tp, max(group.kv_heads_count, 1))
+    return heads * (group.head_dim_count + _v_dim(group))
+
+
+def memory_rate(accelerator: Accelerator) -> float:
+    """Data-sheet memory rate, bytes/s."""
+    return accelerator.memory_bytes_per_s or BYTES_PER_S_WHERE_UNSEEN
+
+
+def _exchange(d: Deployment, c: Coefficients) -> tuple[float, float]:
+    """How many collectives a step has, and seconds each token spends on the wire."""
+    tp, layers, hidden = d.parallel.tp, d.model.layers_count, d.model.hidden_dim_count
+    count, wire = 0.0, 0.0
+    if tp > 1:
+        link = link_between(tp, d.accelerator, d.node)
+        rate = link.all_reduce_bytes_per_s * c.link_ratio
+        count += 2 * layers
+        wire += wire_s_per_token.raw(2 * layers, hidden, VALUE_BYTES, 2 * (tp - 1) / tp, rate)
+    if shares_experts(d):
+        routed = moe_layers(d)
+        link = link_between(d.parallel.accelerators_count, d.accelerator, d.node)
+        per_token = max((group.experts_per_token_count for group in d.model.mlp), default=1)
+        rate = link.other_bytes_per_s * c.link_ratio
+        count += 2 * routed
+        wire += wire_s_per_token.raw(2 * routed, hidden, VALUE_BYTES, min(d.parallel.dp, per_token), rate)
+    return count, wire
+
+
+def moe_layers(d: Deployment) -> int:
+    """Layers that route tokens to experts."""
+    return sum(group.layers_count for group in d.model.mlp if group.experts_count)
+
+
+def _missed(d: Deployment) -> float:
+    """Chance that a token leaves a given expert alone; 1 without experts (none is ever read)."""
+    routed = [group for group in d.model.mlp if group.experts_count]
+    if not routed:
+        return 1.0
+    group = max(routed, key=lambda g: g.layers_count)
+    return float(experts_missed_ratio.raw(group.experts_per_token_count, group.experts_count))
+
+
+def step_model(d: Deployment, m: ServingMemory) -> StepModel:
+    """What a step of this deployment costs, and its scheduler's limits.
+
+    Args:
+        d: model, accelerator, split, formats, engine and settings of one replica.
+        m: its memory, of which only the size of the key-value cache is used.
+    """
+    c = coefficients(d.engine, d.accelerator, d.weights)
+    counts = memory.params(d.model)
+    tp = d.parallel.tp
+    dense_bytes, routed_bytes = weight_bytes_read(d)
+    rate = tensor_rate(d.accelerator, d.weights.compute)
+    bandwidth = memory_rate(d.accelerator)
+    missed = _missed(d)
+    exchanges, wire = _exchange(d, c)
+    context, window, state, pairs = _attention(d, c)
+    head = counts.head_count or counts.embedding_count
+    dense_flop = weight_flop_per_token.raw(counts.attention_count + counts.mlp_count, tp)
+    routed_flop = weight_flop_per_token.raw(counts.experts_count * (1 - missed), tp)
+    head_s = weight_flop_per_token.raw(head, tp) / (rate_of_head(d.accelerator) * c.compute_ratio)
+    windows = [g.window_tokens for g in d.model.attention if g.kind == "sliding" and g.window_tokens]
+    key = engine_key(d.engine)
+    return StepModel(
+        launch_s=float(
+            launch_s.raw(
+                c.step_s,
+                d.model.layers_count,
+                c.layer_s * (EAGER_RATIO if d.settings.enforce_eager else 1.0),
+                moe_layers(d),
+                c.moe_layer_s,
+                exchanges + d.parallel.pp - 1,
+                c.exchange_s,
+            )
+        ),
+        sequence_s=c.sequence_s + head_s,
+        dense_read_s=float(read_s.raw(dense_bytes, bandwidth, c.bandwidth_ratio)),
+        dense_s_per_token=float(multiply_s_per_token.raw(dense_flop, rate, c.compute_ratio)),
+        routed_read_s=float(read_s.raw(routed_bytes, bandwidth, c.routed_bandwidth_ratio)),
+        routed_s_per_token=float(multiply_s_per_token.raw(routed_flop, rate, c.routed_compute_ratio)),
+        missed_ratio=missed,
+        expert_ranks_count=float(d.parallel.dp if shares_experts(d) else 1),
+        context_s_per_token=context,
+        window_s_per_token=window,
+        state_s_per_sequence=state,
+        attended_s_per_token=pairs,
+        wire_s_per_token=wire,
+        stages_count=float(d.parallel.pp),
+        request_s=c.request_s,
+        window_tokens=float(max(windows, default=0)) or 1e12,
+        ranks_count=d.parallel.dp,
+        budget_tokens=float(d.settings.max_num_batched_tokens or MOST_TOKENS[key]) * d.parallel.pp,
+        sequences_most_count=int(d.settings.max_num_seqs or MOST_SEQUENCES[key]),
+        kv_tokens=float(m.kv_pool_tokens),
+        block_tokens=16.0,
+        reserve_ratio=RESERVED.get(key, 0.0),
+        mixed=key not in PROMPTS_FIRST,
+    )
+
+
+def rate_of_head(accelerator: Accelerator) -> float:
+    """The output head multiplies in 16 bit whatever the body does."""
+    return tensor_rate(accelerator, "bf16")

@@ -1,0 +1,108 @@
+"""How many bytes an engine may use on one accelerator, and how many of them are left for the cache."""
+
+from __future__ import annotations
+
+from cabida.facts.model import Accelerator
+from cabida.memory import constants as known
+from cabida.memory.constants import GIB
+from cabida.memory.engines import EngineRules
+from cabida.memory.lens import Lens, Number
+from cabida.plan import Settings
+from cabida.quantity import formula, least, most
+
+LARGE_CARD_BYTES = 70 * GIB  # vLLM's limit between its two sets of defaults (A100 counts as small)
+_MIB = 2.0**20
+
+
+@formula
+def visible_bytes(usable_bytes, driver_reserve_bytes):
+    """Memory a process sees as the card's total: what the driver shows less what it keeps."""
+    return usable_bytes - driver_reserve_bytes
+
+
+@formula
+def budget_bytes(visible_bytes, desktop_bytes, utilisation_ratio):
+    """What an engine that takes a share of the total may use; a desktop can't be pushed aside."""
+    return least(visible_bytes * utilisation_ratio, visible_bytes - desktop_bytes)
+
+
+@formula
+def static_ratio(
+    usable_bytes, chunk_bytes, graph_reserve_bytes, peers_reserve_bytes, meta_bytes, least_reserve_bytes
+):
+    """SGLang's mem-fraction-static when it is not given: the total less its reserves. server_args.py, PR 10975."""
+    reserve_bytes = most(
+        meta_bytes + chunk_bytes + graph_reserve_bytes + peers_reserve_bytes, least_reserve_bytes
+    )
+    return (usable_bytes - reserve_bytes) / usable_bytes
+
+
+@formula
+def kv_pool_bytes(budget_bytes, weights_bytes, non_torch_bytes, activation_bytes, graph_bytes):
+    """What is left of the budget for the cache."""
+    return budget_bytes - weights_bytes - non_torch_bytes - activation_bytes - graph_bytes
+
+
+@formula
+def free_share_pool_bytes(visible_bytes, weights_bytes, non_torch_bytes, activation_bytes, utilisation_ratio):
+    """A share of what is free once the engine has loaded. TensorRT-LLM free_gpu_memory_fraction."""
+    return (visible_bytes - weights_bytes - non_torch_bytes - activation_bytes) * utilisation_ratio
+
+
+@formula
+def static_budget_bytes(visible_bytes, non_torch_bytes, utilisation_ratio):
+    """What SGLang gives weights and cache: a share of what was free before loading."""
+    return (visible_bytes - non_torch_bytes) * utilisation_ratio
+
+
+def visible(accelerator: Accelerator, lens: Lens) -> Number:
+    """Total memory as a process on this card sees it."""
+    usable = lens.field(accelerator, "usable_bytes")
+    if accelerator.vendor.lower() != "nvidia" or accelerator.form_factor.lower() == "unified":
+        return usable
+    return lens.of(visible_bytes)(usable, lens.constant(known.DRIVER_RESERVE_BYTES))
+
+
+def desktop(settings: Settings, lens: Lens) -> Number:
+    """What a screen on the same card takes."""
+    return lens.constant(known.DESKTOP_BYTES) if settings.desktop else lens.setting("desktop_bytes", 0.0)
+
+
+def is_large(accelerator: Accelerator) -> bool:
+    """Whether an engine takes its defaults for large data-centre cards."""
+    return accelerator.usable_bytes >= LARGE_CARD_BYTES and "a100" not in accelerator.name.lower()
+
+
+def utilisation(
+    accelerator: Accelerator, settings: Settings, row: EngineRules, ranks: int, lens: Lens
+) -> Number:
+    """The share of memory the engine goes by: as set, or its default."""
+    if settings.gpu_memory_utilization is not None:
+        return lens.setting("utilisation_ratio", settings.gpu_memory_utilization)
+    if row.budget != "static":
+        return lens.field(row, "utilisation_ratio")
+    chunk, graphs = static_chunk(accelerator.usable_bytes, ranks)
+    chunk = settings.max_num_batched_tokens or chunk
+    return lens.of(static_ratio)(
+        lens.field(accelerator, "usable_bytes"),
+        lens.setting("chunk_bytes", max(chunk, 2048) * 1.5 * _MIB),
+        lens.setting("graph_reserve_bytes", 2 * graphs * _MIB),
+        lens.setting("peers_reserve_bytes", ranks / 8 * 1024 * _MIB),
+        lens.setting("meta_bytes", 512 * _MIB),
+        lens.setting("least_reserve_bytes", 10 * GIB if accelerator.usable_bytes > 60 * GIB else 0.0),
+    )
+
+
+def static_chunk(usable_bytes: float, ranks: int) -> tuple[int, int]:
+    """SGLang's default prefill chunk (tokens) and largest graph batch by card size. server_args.py."""
+    few = ranks < 4
+    for below_gib, chunk, small, large in (
+        (20, 2048, 8, 8),
+        (35, 2048, 24, 80),
+        (60, 4096, 32, 160),
+        (90, 8192, 256, 512),
+        (160, 8192, 256, 512),
+    ):
+        if usable_bytes < below_gib * GIB:
+            return chunk, small if few else large
+    return 16384, 512

@@ -1,0 +1,27 @@
+"""Remembering what was worked out for a model: models hold a dict, so they can't be hashed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from cabida.facts.model import Model
+
+Made = TypeVar("Made")
+_ENTRIES_MOST = 20_000
+_CACHE: dict[tuple[object, ...], tuple[Model, object]] = {}
+
+
+def remembered(model: Model, key: tuple[object, ...], make: Callable[[], Made]) -> Made:
+    """What ``make()`` gives for this very model object and ``key``, worked out once.
+
+    The model itself is kept beside the value, so that its identity can't pass to another object.
+    """
+    found = _CACHE.get((id(model), *key))
+    if found is not None and found[0] is model:
+        return found[1]  # type: ignore[return-value]
+    if len(_CACHE) >= _ENTRIES_MOST:
+        _CACHE.clear()
+    made = make()
+    _CACHE[(id(model), *key)] = (model, made)
+    return made

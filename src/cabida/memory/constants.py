@@ -1,0 +1,126 @@
+"""Constants of this room, each with its source and the spread seen: overheads that no formula of a model gives.
+
+Fitted ones come from ``calibration/memory.py``, which reproduces them from the public start-up logs of
+``cases/memory.jsonl``; the text of the source says from how many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.quantity import Quantity, Source, leaf
+
+GIB = 2.0**30
+_LOGS = "cases/memory.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One constant: its name ends in its unit, ``low`` and ``high`` are its 90 % interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    source: Source
+
+    def quantity(self) -> Quantity:
+        """As a leaf of an explain tree."""
+        return leaf(self.name, self.value, self.source, self.low, self.high)
+
+
+def _fitted(name: str, value: float, low: float, high: float, what: str) -> Constant:
+    return Constant(name, value, low, high, Source(what, _LOGS, "2026-11-30", "measured"))
+
+
+def _read(name: str, value: float, what: str, url: str, grade: str = "quoted") -> Constant:
+    return Constant(name, value, value, value, Source(what, url, "2026-11-30", grade))
+
+
+# --- what the driver keeps, what else is on the card ---------------------------------------------
+DRIVER_RESERVE_BYTES = _fitted(
+    "driver_reserve_bytes", 0.46 * GIB, 0.36 * GIB, 0.58 * GIB,
+    "nvidia-smi total less the total PyTorch prints, 9 NVIDIA cards (3090, 4090, 5090, T4, L40S, A100, H100, H200, PRO 6000)",
+)  # fmt: skip
+DESKTOP_BYTES = Constant(
+    "desktop_bytes", 1.0 * GIB, 0.4 * GIB, 2.0 * GIB,
+    Source("a desktop with a browser on the same card; reports of 15-20 % less context on a 24 GB card", _LOGS,
+           "2026-11-30", "assumed"),
+)  # fmt: skip
+
+# --- per process: CUDA or ROCm context, communication buffers -------------------------------------
+CONTEXT_BYTES = _fitted(
+    "context_bytes",
+    0.15 * GIB,
+    0.02 * GIB,
+    0.5 * GIB,
+    "non-torch memory of single-accelerator vLLM start-ups",
+)
+ROCM_CONTEXT_BYTES = _fitted(
+    "context_bytes",
+    0.55 * GIB,
+    0.4 * GIB,
+    0.75 * GIB,
+    "non-torch memory of single-accelerator start-ups on ROCm",
+)
+PEER_BYTES = _fitted(
+    "peer_bytes", 0.24 * GIB, 0.08 * GIB, 0.45 * GIB,
+    "non-torch memory of vLLM start-ups at TP 2, 4 and 8, per further rank (NCCL and custom all-reduce buffers)",
+)  # fmt: skip
+
+# --- activations of the profile run ---------------------------------------------------------------
+SAMPLER_BYTES_PER_ELEMENT = _fitted(
+    "sampler_bytes_per_element", 40.0, 32.0, 44.0,
+    "activation peak of vLLM V0 start-ups over max_num_seqs x vocabulary: logits, sort, softmax, cumulative sum",
+)  # fmt: skip
+HIDDEN_COPIES_COUNT = _fitted(
+    "hidden_copies_count",
+    6.0,
+    4.0,
+    10.0,
+    "copies of the hidden state alive at the peak of one layer's forward pass",
+)
+WIDTH_COPIES_COUNT = _fitted(
+    "width_copies_count", 3.0, 2.0, 3.5, "gate, up and product of the feed-forward layer at its peak"
+)
+RESIDENT_ACTIVATION_BYTES = _fitted(
+    "resident_bytes", 0.1 * GIB, 0.0, 0.3 * GIB, "activation peak left when tokens and vocabulary are small"
+)
+
+ACTIVATION_BITS = _read("activation_bits", 16.0, "activations are computed in 16 bit", "", "derived")
+FLOAT_BITS = _read("float_bits", 32.0, "llama.cpp's graph works in float32", "", "derived")
+BUFFER_COPIES_COUNT = _fitted(
+    "copies_count",
+    3.45,
+    3.2,
+    5.0,
+    "llama.cpp compute buffers without flash attention, less the attention scores",
+)
+
+# --- CUDA graphs ----------------------------------------------------------------------------------
+GRAPH_BYTES_PER_ELEMENT = _fitted(
+    "graph_bytes_per_element",
+    100.0,
+    20.0,
+    250.0,
+    "graph memory over layers x hidden size x captured batch sizes",
+)
+
+# --- recurrent state ------------------------------------------------------------------------------
+STATE_BITS = _read(
+    "state_bits", 32.0, "recurrent state is kept in float32 (mamba_ssm_dtype of the published configs)",
+    "https://docs.vllm.ai/en/latest/configuration/engine_args.html",
+)  # fmt: skip
+CONV_BITS = _read(
+    "conv_bits", 16.0, "convolution state is kept in the model's 16-bit type",
+    "https://docs.vllm.ai/en/latest/configuration/engine_args.html",
+)  # fmt: skip
+
+# --- SGLang's pools --------------------------------------------------------------------------------
+_SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py"
+WINDOW_SHARE_RATIO = _read(
+    "window_share_ratio", 0.8, "SGLang swa_full_tokens_ratio default", _SGLANG, "vendor"
+)
+STATE_SHARE_RATIO = _read(
+    "state_share_ratio", 0.9, "SGLang mamba_full_memory_ratio default", _SGLANG, "vendor"
+)

@@ -1,0 +1,106 @@
+"""How each serving engine shares out an accelerator's memory, by version: a row of data per behaviour.
+
+A new version or engine is a new row. ``rules(engine, version)`` takes the newest row that is not newer
+than the version; a version newer than all rows behaves as the latest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cabida.facts.model import Sourced
+from cabida.quantity import Source
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRules(Sourced):
+    """One engine's way with memory, from one version on.
+
+    ``budget``: "share" = a ratio of the total, all inside; "static" = a ratio of the total for weights and
+    cache only; "free" = a ratio of what is left after loading; "asked" = cache sized by context and sequences.
+    """
+
+    engine: str
+    since: tuple[int, ...]
+    budget: str
+    utilisation_ratio: float
+    sequences_count: int
+    batched_tokens: int
+    large_sequences_count: int  # the same two on a large data-centre card
+    large_batched_tokens: int
+    block_tokens: int
+    layer_pages: bool  # cache of windowed and recurrent layers managed apart (hybrid manager)
+    state_blocks_count: int  # state pages one sequence takes in each group of recurrent layers
+    graphs_inside: bool  # graph memory counted within the budget
+    graph_sizes_count: int
+    splits_layers: bool  # whole layers on each accelerator instead of slices of each
+    pad_count: int  # vocabulary is padded to a multiple of this
+    flash_attention: bool  # attention scores are never stored whole
+    source: Source
+    field_sources: dict[str, Source]
+
+
+def _rules(
+    engine: str, since: str, budget: str, ratio: float, what: str, url: str, **changed: object
+) -> EngineRules:
+    base: dict[str, object] = {
+        "sequences_count": 256, "batched_tokens": 2048, "large_sequences_count": 256, "large_batched_tokens": 2048,
+        "block_tokens": 16, "layer_pages": False, "state_blocks_count": 1, "graphs_inside": False,
+        "graph_sizes_count": 0, "splits_layers": False, "pad_count": 64, "flash_attention": True,
+    }  # fmt: skip
+    return EngineRules(
+        engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
+        source=Source(what, url, "2026-11-30", "vendor"), field_sources={}, **{**base, **changed},  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+_V1 = {"large_sequences_count": 1024, "large_batched_tokens": 8192, "graph_sizes_count": 67}
+_VLLM = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
+_LLAMA = "https://github.com/ggml-org/llama.cpp/tree/master/tools/server"
+_LLAMA_DEFAULTS = {
+    "block_tokens": 256, "sequences_count": 1, "large_sequences_count": 1, "batched_tokens": 512,
+    "large_batched_tokens": 512, "layer_pages": True, "splits_layers": True, "pad_count": 1,
+}  # fmt: skip
+ROWS = (
+    _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, graph_sizes_count=35),
+    _rules("vllm", "0.8", "share", 0.9, "vLLM V1 defaults (engine/arg_utils.py)", _VLLM, **_V1),
+    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _VLLM, **_V1, layer_pages=True),
+    _rules("vllm", "0.21", "share", 0.92, "vLLM: graph memory profiled within the budget (default since v0.21.0)",
+           _VLLM, **{**_V1, "graph_sizes_count": 51}, layer_pages=True, graphs_inside=True, state_blocks_count=2),
+    _rules("sglang", "0", "static", 0.0, "SGLang server_args.py, general heuristics for mem-fraction-static (PR 10975)",
+           "https://github.com/sgl-project/sglang/pull/10975", block_tokens=1, graph_sizes_count=35,
+           batched_tokens=2048, large_batched_tokens=8192, layer_pages=True, state_blocks_count=1),
+    _rules("tensorrt-llm", "0", "free", 0.9, "TensorRT-LLM free_gpu_memory_fraction 0.9 of what is free after loading",
+           "https://nvidia.github.io/TensorRT-LLM/", block_tokens=32, sequences_count=2048, batched_tokens=8192,
+           large_sequences_count=2048, large_batched_tokens=8192),
+    _rules("lmdeploy", "0", "free", 0.8, "LMDeploy cache_max_entry_count 0.8 of what is free after loading",
+           "https://lmdeploy.readthedocs.io/", block_tokens=64, batched_tokens=8192, large_batched_tokens=8192),
+    _rules("llama.cpp", "0", "asked", 1.0, "llama.cpp: cache allocated in full for the context; micro-batch 512",
+           _LLAMA, **_LLAMA_DEFAULTS, flash_attention=False),
+    _rules("llama.cpp", "6325", "asked", 1.0, "llama.cpp with flash attention by default (-fa auto)", _LLAMA,
+           **_LLAMA_DEFAULTS),
+    _rules("transformers", "0", "asked", 1.0, "Transformers: cache grows with the sequence, no pool",
+           "https://huggingface.co/docs/transformers/kv_cache", block_tokens=1, sequences_count=1,
+           large_sequences_count=1, layer_pages=True, pad_count=1, batched_tokens=0, large_batched_tokens=0),
+)  # fmt: skip
+ALIASES = {"ik_llama.cpp": "llama.cpp", "ollama": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
+           "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers", "autoawq": "transformers",
+           "litgpt": "transformers", "tgi": "vllm", "mlx": "llama.cpp"}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def rules(engine: str, version: str = "") -> EngineRules:
+    """The behaviour of ``engine`` at ``version`` ("" = the latest known). Unknown engines behave as vLLM."""
+    word = engine.lower().split("(")[0].strip()
+    word = ALIASES.get(word, word)
+    known = [row for row in ROWS if row.engine == word] or [row for row in ROWS if row.engine == "vllm"]
+    numbers = _numbers(version)
+    if not numbers:
+        return known[-1]
+    return [row for row in known if row.since <= numbers or row is known[0]][-1]

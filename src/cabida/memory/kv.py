@@ -1,0 +1,195 @@
+"""What one sequence keeps in memory on one accelerator: keys and values, latents, windows, recurrent state.
+
+One formula per kind of layer. Which layers share a page, and how far an engine rounds, is the engine's
+business: see :mod:`cabida.memory.pages`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.facts.model import AttentionLayers, Model
+from cabida.memory.constants import CONV_BITS, STATE_BITS
+from cabida.memory.lens import Lens, Number
+from cabida.quantity import ceil_to, formula, least
+from cabida.units import BITS_PER_BYTE
+
+
+@formula
+def kv_cache_bytes_per_token(
+    layers_count, kv_heads_count, head_dim_count, v_head_dim_count, kv_bits, split_count
+):
+    """Keys and values one token keeps in softmax-attention layers of one kind, on one accelerator.
+
+    Heads are split over the accelerators and repeated beyond their number. Shazeer 2019 (MQA), Ainslie et al. 2023.
+    """
+    heads_here_count = kv_heads_count / least(split_count, kv_heads_count)
+    return layers_count * heads_here_count * (head_dim_count + v_head_dim_count) * kv_bits / BITS_PER_BYTE
+
+
+@formula
+def latent_cache_bytes_per_token(layers_count, latent_dim_count, rope_dim_count, kv_bits):
+    """The compressed latent and its rotary part; every tensor-parallel rank keeps it whole. arXiv 2405.04434."""
+    return layers_count * (latent_dim_count + rope_dim_count) * kv_bits / BITS_PER_BYTE
+
+
+@formula
+def recurrent_state_bytes(
+    layers_count, state_elements_count, conv_elements_count, state_bits, conv_bits, split_count
+):
+    """State one sequence keeps in linear-attention or state-space layers, whatever its length."""
+    each_bits = state_elements_count * state_bits + conv_elements_count * conv_bits
+    return layers_count * each_bits / BITS_PER_BYTE / split_count
+
+
+@formula
+def sum_bytes_per_token(first_bytes_per_token, second_bytes_per_token):
+    """Two kinds of layers together."""
+    return first_bytes_per_token + second_bytes_per_token
+
+
+@formula
+def sum_bytes(first_bytes, second_bytes):
+    """Two amounts together."""
+    return first_bytes + second_bytes
+
+
+@formula
+def sequence_bytes(
+    context_tokens,
+    block_tokens,
+    kv_bytes_per_token,
+    window_bytes_per_token,
+    window_tokens,
+    state_bytes,
+):
+    """All one sequence of ``context_tokens`` keeps: whole blocks of cache, the window's part, and its state."""
+    stored_tokens = ceil_to(context_tokens, block_tokens)
+    return (
+        stored_tokens * kv_bytes_per_token
+        + least(stored_tokens, window_tokens) * window_bytes_per_token
+        + state_bytes
+    )
+
+
+@formula
+def admitted_sequence_bytes(
+    context_tokens,
+    block_tokens,
+    batched_tokens,
+    kv_bytes_per_token,
+    window_bytes_per_token,
+    window_tokens,
+    state_bytes,
+):
+    """What vLLM sets aside for one sequence when it counts concurrency: a window grows by a whole prefill batch.
+
+    vLLM v1/kv_cache_interface.py, SlidingWindowSpec.max_memory_usage_bytes.
+    """
+    window_part_tokens = ceil_to(least(window_tokens - 1 + batched_tokens, context_tokens), block_tokens)
+    windowed_bytes = (window_part_tokens + block_tokens) * window_bytes_per_token
+    return ceil_to(context_tokens, block_tokens) * kv_bytes_per_token + windowed_bytes + state_bytes
+
+
+@formula
+def all_sequences_bytes(sequence_bytes, sequences_count):
+    """Cache of all sequences an engine allocates ahead."""
+    return sequence_bytes * sequences_count
+
+
+@formula
+def all_sequences_tokens(context_tokens, sequences_count):
+    """Tokens of cache an engine allocates ahead."""
+    return context_tokens * sequences_count
+
+
+@formula
+def headroom_bytes(pool_bytes, required_bytes):
+    """What is left over once the cache that must fit is in; below zero when it is not."""
+    return pool_bytes - required_bytes
+
+
+@formula
+def pool_tokens(pool_bytes, kv_bytes_per_token, block_tokens):
+    """Tokens a pool holds in whole blocks."""
+    return 0 - ceil_to(0 - pool_bytes / kv_bytes_per_token, block_tokens)
+
+
+@formula
+def shared_pool_tokens(pool_bytes, sequence_bytes, context_tokens):
+    """Tokens a pool holds when layers share pages: sequences of the longest context, times that context."""
+    return pool_bytes / sequence_bytes * context_tokens
+
+
+@formula
+def windowed_pool_tokens(pool_bytes, kv_bytes_per_token, window_bytes_per_token, window_share_ratio):
+    """Tokens of SGLang's full-attention pool, whose sliding layers get a share as long. server_args.py swa_full_tokens_ratio."""
+    return pool_bytes / (kv_bytes_per_token + window_bytes_per_token * window_share_ratio)
+
+
+@formula
+def stateful_pool_tokens(pool_bytes, kv_bytes_per_token, state_share_ratio):
+    """Tokens of SGLang's pool beside the one for recurrent states. server_args.py mamba_full_memory_ratio."""
+    return pool_bytes / (1 + state_share_ratio) / kv_bytes_per_token
+
+
+@formula
+def context_within_window_tokens(
+    pool_bytes, state_bytes, kv_bytes_per_token, window_bytes_per_token, block_tokens
+):
+    """Longest single context a pool holds when it ends inside the sliding window, in whole blocks."""
+    longest_tokens = (pool_bytes - state_bytes) / (kv_bytes_per_token + window_bytes_per_token)
+    return 0 - ceil_to(0 - longest_tokens, block_tokens)
+
+
+@formula
+def context_beyond_window_tokens(
+    pool_bytes, state_bytes, kv_bytes_per_token, window_bytes_per_token, window_tokens, block_tokens
+):
+    """Longest single context a pool holds once the window is full: only the other layers grow, in whole blocks."""
+    free_bytes = pool_bytes - state_bytes - window_tokens * window_bytes_per_token
+    return 0 - ceil_to(0 - free_bytes / kv_bytes_per_token, block_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one sequence keeps on one accelerator, as numbers of a lens."""
+
+    kv_bytes_per_token: Number  # layers whose cache grows with the whole context
+    window_bytes_per_token: Number  # layers whose cache stops growing at the window
+    state_bytes: Number  # layers whose state does not grow
+    window_tokens: float  # the widest window; 0 when there is none
+    block_tokens: float
+
+
+def of_group(
+    model: Model, group: AttentionLayers, layers: Number, kv_bits: Number, tp: int, lens: Lens
+) -> Number:
+    """Bytes one token keeps in ``layers`` layers like ``group``."""
+    if group.kind == "mla":
+        return lens.of(latent_cache_bytes_per_token)(
+            layers,
+            lens.field(model, "latent_dim_count", group.latent_dim_count),
+            lens.field(model, "rope_dim_count", group.rope_dim_count),
+            kv_bits,
+        )
+    return lens.of(kv_cache_bytes_per_token)(
+        layers,
+        lens.field(model, "kv_heads_count", max(1, group.kv_heads_count)),
+        lens.field(model, "head_dim_count", group.head_dim_count),
+        lens.field(model, "v_head_dim_count", group.v_head_dim_count or group.head_dim_count),
+        kv_bits,
+        lens.setting("split_count", tp),
+    )
+
+
+def state_of(model: Model, group: AttentionLayers, layers: Number, tp: int, lens: Lens) -> Number:
+    """Bytes of recurrent state one sequence keeps in ``layers`` layers like ``group``."""
+    return lens.of(recurrent_state_bytes)(
+        layers,
+        lens.field(model, "state_elements_count", group.state_elements_count),
+        lens.field(model, "conv_elements_count", group.conv_elements_count),
+        lens.constant(STATE_BITS),
+        lens.constant(CONV_BITS),
+        lens.setting("split_count", tp),
+    )

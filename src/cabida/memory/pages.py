@@ -1,0 +1,139 @@
+"""Which layers share a page, how long a sequence must be to fill one, and so what a sequence costs an engine.
+
+vLLM's hybrid manager gives every group of layers pages of one size: groups are padded to equal length, the
+attention block grows until a page holds one recurrent state (1568 tokens on Qwen3.x-27B with an fp8 cache),
+and a sequence takes ``ceil(length / block)`` pages per full-attention group but a fixed number per recurrent
+group. Engines without it keep windowed layers in full.
+"""
+
+from __future__ import annotations
+
+from cabida.facts.model import AttentionLayers, Model, WeightFormat
+from cabida.memory.engines import EngineRules
+from cabida.memory.kv import Shape, of_group, state_of, sum_bytes, sum_bytes_per_token
+from cabida.memory.lens import Lens, Number
+from cabida.quantity import ceil_to, formula, most
+
+CLOSE_ENOUGH_RATIO = 1.25  # group sizes closer than this are padded to the larger (vLLM kv_cache_utils.py)
+
+
+@formula
+def stage_layers_count(layers_count, stages_count, group_count):
+    """Layers of one kind on the fullest pipeline stage, padded to whole page groups. vLLM kv_cache_utils.py."""
+    return ceil_to(ceil_to(layers_count / stages_count, 1), group_count)
+
+
+@formula
+def state_block_tokens(state_bytes, kv_bytes_per_token, block_tokens):
+    """Tokens an attention page must hold so that it is no smaller than one layer's recurrent state."""
+    return most(block_tokens, ceil_to(state_bytes / kv_bytes_per_token, block_tokens))
+
+
+@formula
+def paged_state_bytes(layers_count, block_tokens, kv_bytes_per_token, state_blocks_count):
+    """Recurrent state of one sequence stored in pages as large as the attention pages."""
+    return layers_count * block_tokens * kv_bytes_per_token * state_blocks_count
+
+
+def _grows(group: AttentionLayers, row: EngineRules) -> bool:
+    return group.kind in ("full", "mla") or (group.kind == "sliding" and not row.layer_pages)
+
+
+def _page_group(model: Model, row: EngineRules, stages: int) -> int:
+    """Layers in one page group: the rarest kind's number, or the commonest's when they are close."""
+    if row.engine != "vllm" or not row.layer_pages:
+        return 1
+    by_kind: dict[str, int] = {}
+    for group in model.attention:
+        kind = "full" if _grows(group, row) else group.kind
+        by_kind[kind] = by_kind.get(kind, 0) + -(-group.layers_count // stages)
+    counts = [count for count in by_kind.values() if count]
+    if len(counts) < 2:
+        return 1
+    fewest, many = min(counts), max(counts)
+    return many if many < CLOSE_ENOUGH_RATIO * fewest else fewest
+
+
+def shape_of(
+    model: Model,
+    held: WeightFormat,
+    row: EngineRules,
+    tp: int,
+    stages: int,
+    window_extra_tokens: float,
+    lens: Lens,
+) -> Shape:
+    """What one sequence keeps on one accelerator under this engine.
+
+    Args:
+        model: The architecture.
+        held: The format of the cache.
+        row: The engine's rules.
+        tp: Accelerators that share each layer.
+        stages: Pipeline stages (or, for llama.cpp, accelerators that share the layers out).
+        window_extra_tokens: Cells a windowed layer keeps beyond its window.
+        lens: Floats or quantities.
+    """
+    bits = lens.field(held, "body_bits")
+    page = _page_group(model, row, stages)
+    none = lens.setting("absent_bytes_per_token", 0.0)
+    growing: list[Number] = []
+    windowed: list[Number] = []
+    window = 0.0
+    for group in model.attention:
+        if group.kind == "linear":
+            continue
+        layers = _layers(model, group, stages, page, lens)
+        each = of_group(model, group, layers, bits, tp, lens)
+        (growing if _grows(group, row) else windowed).append(each)
+        if not _grows(group, row):
+            window = max(window, group.window_tokens + window_extra_tokens)
+    block, state = _state(model, row, bits, tp, stages, page, lens)
+    return Shape(
+        _sum(growing, lens) if growing else none,
+        _sum(windowed, lens) if windowed else none,
+        state,
+        window,
+        block,
+    )
+
+
+def _layers(model: Model, group: AttentionLayers, stages: int, page: int, lens: Lens) -> Number:
+    layers = lens.field(model, "layers_count", group.layers_count)
+    if stages == 1 and page == 1:
+        return layers
+    return lens.of(stage_layers_count)(
+        layers, lens.setting("stages_count", stages), lens.setting("group_count", page)
+    )
+
+
+def _sum(parts: list[Number], lens: Lens) -> Number:
+    made = parts[0]
+    for part in parts[1:]:
+        made = lens.of(sum_bytes_per_token)(made, part)
+    return made
+
+
+def _state(
+    model: Model, row: EngineRules, bits: Number, tp: int, stages: int, page: int, lens: Lens
+) -> tuple[Number, Number]:
+    """Tokens of one block, and bytes of recurrent state of one sequence."""
+    block: Number = lens.field(row, "block_tokens")
+    linear = [group for group in model.attention if group.kind == "linear"]
+    if not linear:
+        return block, lens.setting("absent_bytes", 0.0)
+    softmax = [group for group in model.attention if group.kind in ("full", "mla")]
+    paged = row.engine == "vllm" and row.layer_pages and bool(softmax)
+    one = lens.setting("layers_count", 1)
+    state = None
+    for group in linear:
+        layers = _layers(model, group, stages, page, lens)
+        if paged:
+            token = of_group(model, softmax[0], one, bits, tp, lens)
+            own = state_of(model, group, one, tp, lens)
+            block = lens.of(state_block_tokens)(own, token, block)
+            part = lens.of(paged_state_bytes)(layers, block, token, lens.field(row, "state_blocks_count"))
+        else:
+            part = state_of(model, group, layers, tp, lens)
+        state = part if state is None else lens.of(sum_bytes)(state, part)
+    return block, state

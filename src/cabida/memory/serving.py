@@ -1,0 +1,385 @@
+"""Does a deployment fit, how much cache is left, and how long a context: the question ``cabida fit`` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.memory import budget as budgets
+from cabida.memory import constants, overheads
+from cabida.memory.budget import (
+    budget_bytes,
+    free_share_pool_bytes,
+    kv_pool_bytes,
+    static_budget_bytes,
+)
+from cabida.memory.cache import remembered
+from cabida.memory.cure import serving_cure
+from cabida.memory.engines import EngineRules, rules
+from cabida.memory.kv import (
+    Shape,
+    admitted_sequence_bytes,
+    all_sequences_bytes,
+    all_sequences_tokens,
+    context_beyond_window_tokens,
+    context_within_window_tokens,
+    headroom_bytes,
+    pool_tokens,
+    sequence_bytes,
+    shared_pool_tokens,
+    stateful_pool_tokens,
+    windowed_pool_tokens,
+)
+from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.pages import shape_of
+from cabida.memory.weights import Split, plain_weights_bytes, weights_on_accelerator
+from cabida.plan import Deployment
+from cabida.quantity import Quantity
+
+TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
+DEFAULT_CONTEXT_TOKENS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ServingMemory:
+    """Memory of one accelerator of a deployment, in bytes. ``largest_context_tokens`` may exceed the model's own."""
+
+    usable_bytes: float  # what the driver shows
+    budget_bytes: float  # what the engine may use
+    weights_bytes: float
+    kv_bytes_per_token: float  # layers whose cache grows with the context
+    state_bytes_per_sequence: float  # fixed: recurrent state and full windows
+    activation_bytes: float
+    graph_bytes: float
+    non_torch_bytes: float
+    kv_pool_bytes: float  # what is left for the cache; below zero when nothing is
+    kv_pool_tokens: float  # as the engine would print it
+    largest_context_tokens: float  # of a single sequence
+    verdict: str  # fits | tight | no
+    headroom_bytes: float  # budget less what is needed; below zero when it does not fit
+    needed_bytes: float  # weights, overheads and the cache of what must fit
+    required_kv_bytes: float  # cache of one sequence of max_model_len (llama.cpp: of all sequences asked for)
+    window_bytes_per_token: float
+    window_tokens: float
+    recurrent_state_bytes: float
+    block_tokens: float
+    max_model_len: int
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    accelerators_count: int
+    weights_total_bytes: float  # all accelerators of the replica
+    cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
+    splits_layers: bool
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the accelerator holds once the engine runs."""
+        cache = max(0.0, self.kv_pool_bytes) if self.cache_is_pool else self.required_kv_bytes
+        return {
+            "weights": self.weights_bytes,
+            "kv_cache": cache,
+            "activations": self.activation_bytes,
+            "graphs": self.graph_bytes,
+            "other": self.non_torch_bytes,
+        }
+
+    @property
+    def peak_bytes(self) -> float:
+        """All parts together."""
+        return sum(self.parts.values())
+
+    @property
+    def cure(self) -> str:
+        """What to change when it does not fit, in the language in use; empty when it fits."""
+        return serving_cure(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The numbers of one deployment as a lens gives them."""
+
+    weights: Number
+    budget: Number
+    activation: Number
+    graphs: Number
+    non_torch: Number
+    pool: Number
+    shape: Shape
+    required: Number
+    largest_context: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Settings after the engine's defaults."""
+
+    row: EngineRules
+    split: Split
+    ranks: int
+    max_len: int
+    sequences: int
+    batched: int
+    graph_sizes: int
+
+
+def asked(d: Deployment) -> Asked:
+    """What the deployment comes to once the engine's defaults are filled in."""
+    row = rules(d.engine, d.engine_version)
+    p, s = d.parallel, d.settings
+    large = budgets.is_large(d.accelerator)
+    max_len = s.max_model_len or int(d.model.context_tokens or DEFAULT_CONTEXT_TOKENS)
+    sequences = s.max_num_seqs or (row.large_sequences_count if large else row.sequences_count)
+    batched = s.max_num_batched_tokens or (row.large_batched_tokens if large else row.batched_tokens)
+    if row.engine == "vllm" and row.since < (0, 8) and not s.max_num_batched_tokens:
+        batched = max(max_len, 2048) if max_len <= 32768 else 2048
+    elif row.engine == "sglang" and not s.max_num_batched_tokens:
+        batched = budgets.static_chunk(d.accelerator.usable_bytes, p.tp)[0]
+    if row.splits_layers:
+        split = Split(1, p.tp * p.pp, 1, layers=True, pad=1)
+    else:
+        split = Split(p.tp, p.pp, p.tp * p.dp, pad=row.pad_count)
+    sizes = 0 if s.enforce_eager else min(row.graph_sizes_count, 3 + min(512, 2 * sequences) // 8)
+    return Asked(row, split, p.tp * p.pp, max_len, sequences, batched, sizes)
+
+
+def _window_extra(a: Asked) -> float:
+    """Cells a windowed layer keeps beyond its window, per sequence."""
+    if a.row.engine == "llama.cpp":
+        return float(a.batched) / a.sequences
+    return float(a.row.block_tokens)
+
+
+def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
+    """Every number of a deployment, through a lens: the one procedure behind the fast path and the tree."""
+    row, split, model = a.row, a.split, d.model
+    if lens is PLAIN:
+        weights: Number = plain_weights_bytes(model, d.weights, split)
+        extra = _window_extra(a)
+        key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra)
+        shape = remembered(
+            model, key, lambda: shape_of(model, d.kv_cache, row, split.tp, split.pp, extra, PLAIN)
+        )
+    else:
+        weights = weights_on_accelerator(model, d.weights, split, lens)
+        shape = shape_of(model, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens)
+    non_torch = overheads.non_torch(d.accelerator, a.ranks, lens)
+    activation = _activation(d, a, lens)
+    graphs = overheads.graphs(model, a.graph_sizes, split.pp, lens)
+    budget, pool = _pool(d, a, weights, non_torch, activation, graphs, lens)
+    return Figures(
+        weights, budget, activation, graphs, non_torch, pool, shape,
+        _required(shape, a, lens), _largest_context(shape, pool, lens),
+    )  # fmt: skip
+
+
+def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
+    if a.row.engine == "llama.cpp":
+        return overheads.compute_buffer(d.model, a.batched, a.max_len, a.row.flash_attention, lens)
+    return overheads.profile_activation(d.model, a.split.tp, a.batched, a.sequences, lens)
+
+
+def _pool(
+    d: Deployment,
+    a: Asked,
+    weights: Number,
+    non_torch: Number,
+    activation: Number,
+    graphs: Number,
+    lens: Lens,
+) -> tuple[Number, Number]:
+    """(budget, pool) under the engine's way of sharing memory out."""
+    seen = budgets.visible(d.accelerator, lens)
+    ratio = budgets.utilisation(d.accelerator, d.settings, a.row, a.ranks, lens)
+    none = lens.setting("absent_bytes", 0.0)
+    if a.row.budget == "static":
+        static = lens.of(static_budget_bytes)(seen, non_torch, ratio)
+        return static, lens.of(kv_pool_bytes)(static, weights, none, none, none)
+    limit = lens.of(budget_bytes)(
+        seen,
+        budgets.desktop(d.settings, lens),
+        lens.setting("utilisation_ratio", 1.0) if a.row.budget == "free" else ratio,
+    )
+    if a.row.budget == "free":
+        return limit, lens.of(free_share_pool_bytes)(limit, weights, non_torch, activation, ratio)
+    return limit, lens.of(kv_pool_bytes)(
+        limit, weights, non_torch, activation, graphs if a.row.graphs_inside else none
+    )
+
+
+def _admits_windows(shape: Shape, row: EngineRules) -> bool:
+    """Whether the engine counts a prefill batch on top of a window when it admits a sequence."""
+    return row.engine == "vllm" and row.layer_pages and float(shape.window_bytes_per_token) > 0
+
+
+def _required(shape: Shape, a: Asked, lens: Lens) -> Number:
+    """Cache of one sequence of the longest context allowed; engines that allocate ahead: of all sequences."""
+    context = lens.setting("context_tokens", a.max_len)
+    one = (
+        _admitted(shape, a, context, lens)
+        if _admits_windows(shape, a.row)
+        else _sequence(shape, context, lens)
+    )
+    if a.row.budget != "asked" or a.sequences == 1:
+        return one
+    return lens.of(all_sequences_bytes)(one, lens.setting("sequences_count", a.sequences))
+
+
+def _admitted(shape: Shape, a: Asked, context: Number, lens: Lens) -> Number:
+    return lens.of(admitted_sequence_bytes)(
+        context,
+        shape.block_tokens,
+        lens.setting("batched_tokens", a.batched),
+        shape.kv_bytes_per_token,
+        shape.window_bytes_per_token,
+        lens.setting("window_tokens", shape.window_tokens - a.row.block_tokens),
+        shape.state_bytes,
+    )
+
+
+def _sequence(shape: Shape, context: Number, lens: Lens) -> Number:
+    return lens.of(sequence_bytes)(
+        context,
+        shape.block_tokens,
+        shape.kv_bytes_per_token,
+        shape.window_bytes_per_token,
+        lens.setting("window_tokens", shape.window_tokens),
+        shape.state_bytes,
+    )
+
+
+def _largest_context(shape: Shape, pool: Number, lens: Lens) -> Number:
+    growing, windowed = float(shape.kv_bytes_per_token), float(shape.window_bytes_per_token)
+    free = float(pool) - float(shape.state_bytes)
+    if free <= 0:
+        return lens.setting("context_tokens", 0.0)
+    if windowed and free <= shape.window_tokens * (growing + windowed):
+        return lens.of(context_within_window_tokens)(
+            pool,
+            shape.state_bytes,
+            shape.kv_bytes_per_token,
+            shape.window_bytes_per_token,
+            shape.block_tokens,
+        )
+    if not growing:
+        return lens.setting("context_tokens", float("inf"))
+    return lens.of(context_beyond_window_tokens)(
+        pool,
+        shape.state_bytes,
+        shape.kv_bytes_per_token,
+        shape.window_bytes_per_token,
+        lens.setting("window_tokens", shape.window_tokens),
+        shape.block_tokens,
+    )
+
+
+def _pool_tokens(shape: Shape, pool: Number, required: Number, a: Asked, lens: Lens) -> Number:
+    """Tokens of cache as the engine prints them."""
+    context = lens.setting("context_tokens", a.max_len)
+    if a.row.budget == "asked":
+        return lens.of(all_sequences_tokens)(context, lens.setting("sequences_count", a.sequences))
+    growing, windowed = float(shape.kv_bytes_per_token), float(shape.window_bytes_per_token)
+    stateful = float(shape.state_bytes) > 0
+    if float(pool) <= 0:
+        return lens.setting("context_tokens", 0.0)
+    if a.row.engine == "sglang" and growing and (windowed or stateful):
+        if windowed:
+            share = lens.constant(constants.WINDOW_SHARE_RATIO)
+            return lens.of(windowed_pool_tokens)(
+                pool, shape.kv_bytes_per_token, shape.window_bytes_per_token, share
+            )
+        share = lens.constant(constants.STATE_SHARE_RATIO)
+        return lens.of(stateful_pool_tokens)(pool, shape.kv_bytes_per_token, share)
+    if windowed or stateful or not growing:
+        return lens.of(shared_pool_tokens)(pool, required, context)
+    return lens.of(pool_tokens)(pool, shape.kv_bytes_per_token, shape.block_tokens)
+
+
+def _verdict(headroom: float, limit: float, outside: float) -> str:
+    """Three states: sure that it fits, within 5 % of the limit, or not."""
+    if headroom < 0 or limit <= 0:
+        return "no"
+    return "fits" if headroom >= (1 - TIGHT_RATIO) * limit and outside >= 0 else "tight"
+
+
+def serving(d: Deployment) -> ServingMemory:
+    """Memory of one accelerator of a deployment, and whether it fits.
+
+    What must fit: weights, overheads and the cache of one sequence of ``max_model_len`` (or the model's own
+    context); for engines that allocate ahead, of all sequences. The limit is the engine's budget.
+    """
+    a = asked(d)
+    f = figures(d, a, PLAIN)
+    shape = f.shape
+    headroom = f.pool - f.required
+    visible = budgets.visible(d.accelerator, PLAIN)
+    outside = _outside(f, a, visible)
+    weights_total = f.weights * d.parallel.accelerators_count
+    if a.split.layers:
+        weights_total = plain_weights_bytes(d.model, d.weights, Split(layers=True, pad=1))
+    return ServingMemory(
+        usable_bytes=d.accelerator.usable_bytes,
+        budget_bytes=f.budget,
+        weights_bytes=f.weights,
+        kv_bytes_per_token=shape.kv_bytes_per_token,
+        state_bytes_per_sequence=shape.state_bytes + shape.window_tokens * shape.window_bytes_per_token,
+        activation_bytes=f.activation,
+        graph_bytes=f.graphs,
+        non_torch_bytes=f.non_torch,
+        kv_pool_bytes=f.pool,
+        kv_pool_tokens=_pool_tokens(shape, f.pool, f.required, a, PLAIN),
+        largest_context_tokens=f.largest_context,
+        verdict=_verdict(headroom, f.budget, outside),
+        headroom_bytes=headroom,
+        needed_bytes=f.budget - headroom,
+        required_kv_bytes=f.required,
+        window_bytes_per_token=shape.window_bytes_per_token,
+        window_tokens=shape.window_tokens,
+        recurrent_state_bytes=shape.state_bytes,
+        block_tokens=shape.block_tokens,
+        max_model_len=a.max_len,
+        max_num_seqs=a.sequences,
+        max_num_batched_tokens=a.batched,
+        accelerators_count=d.parallel.accelerators_count,
+        weights_total_bytes=weights_total,
+        cache_is_pool=a.row.budget != "asked",
+        splits_layers=a.split.layers,
+    )
+
+
+def _outside(f: Figures, a: Asked, visible: float) -> float:
+    """What stays free of the memory the budget leaves alone, once graphs (and SGLang's activations) took theirs."""
+    if a.row.budget == "static":
+        return visible - f.budget - f.non_torch - f.activation - f.graphs
+    if a.row.budget == "share" and not a.row.graphs_inside:
+        return visible - f.budget - f.graphs
+    return 0.0
+
+
+def sequences_that_fit(m: ServingMemory, context_tokens: float) -> float:
+    """How many sequences of ``context_tokens`` the pool holds at once (not limited by ``max_num_seqs``)."""
+    one = sequence_bytes.raw(
+        context_tokens, m.block_tokens, m.kv_bytes_per_token, m.window_bytes_per_token, m.window_tokens,
+        m.recurrent_state_bytes,
+    )  # fmt: skip
+    return max(0.0, m.kv_pool_bytes) / one if one > 0 else float("inf")
+
+
+def serving_tree(d: Deployment) -> dict[str, Quantity]:
+    """The figures of :func:`serving` with their provenance, by the same names."""
+    a = asked(d)
+    f = figures(d, a, lens := Explaining())
+    shape = f.shape
+    made = {
+        "weights_bytes": f.weights,
+        "budget_bytes": f.budget,
+        "kv_bytes_per_token": shape.kv_bytes_per_token,
+        "recurrent_state_bytes": shape.state_bytes,
+        "activation_bytes": f.activation,
+        "graph_bytes": f.graphs,
+        "non_torch_bytes": f.non_torch,
+        "kv_pool_bytes": f.pool,
+        "required_kv_bytes": f.required,
+        "headroom_bytes": headroom_bytes(f.pool, f.required),
+        "kv_pool_tokens": _pool_tokens(shape, f.pool, f.required, a, lens),
+        "largest_context_tokens": f.largest_context,
+    }
+    return {name: node.named(name) for name, node in made.items()}

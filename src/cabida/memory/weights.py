@@ -1,0 +1,145 @@
+"""Bytes of weights on one accelerator, by format and split.
+
+The quantised matrices take the format's body bits; embeddings and head their own; norms, routers, vision
+towers and whatever a checkpoint leaves alone stay in 16 bit. That alone is why a "4-bit" 7B takes 5.2 GiB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.facts.model import Model, WeightFormat
+from cabida.memory.cache import remembered
+from cabida.memory.lens import PLAIN, Lens, Number
+from cabida.memory.params import Slice, added, body_correction, published_body_params_count, slice_of
+from cabida.quantity import ceil_to, formula, least, most
+from cabida.units import BITS_PER_BYTE
+
+
+@formula
+def pipeline_stage_ratio(layers_count, stages_count):
+    """Share of the layers that the fullest pipeline stage holds."""
+    return ceil_to(layers_count / stages_count, 1) / layers_count
+
+
+@formula
+def kept_params_count(unquantised_params_count, split_count, stage_ratio, body_params_count):
+    """Body weights that a quantised checkpoint leaves in 16 bit, on one accelerator."""
+    return least(unquantised_params_count / split_count, body_params_count) * stage_ratio
+
+
+@formula
+def fullest_head_params_count(embedding_params_count, head_params_count):
+    """Embedding or head, whichever is larger: the first and the last stage hold one each."""
+    return most(embedding_params_count, head_params_count)
+
+
+@formula
+def weights_bytes(
+    body_params_count,
+    left_params_count,
+    head_params_count,
+    other_params_count,
+    stage_ratio,
+    body_bits,
+    head_bits,
+    other_bits,
+):
+    """Weights on one accelerator: quantised matrices, embeddings and head, and all that stays in 16 bit."""
+    body_bytes = (body_params_count * stage_ratio - left_params_count) * body_bits / BITS_PER_BYTE
+    head_bytes = head_params_count * head_bits / BITS_PER_BYTE
+    other_bytes = (other_params_count + left_params_count) * other_bits / BITS_PER_BYTE
+    return body_bytes + head_bytes + other_bytes
+
+
+@formula
+def exact_weights_bytes(split_bytes, whole_bytes, checkpoint_bytes):
+    """Share of the accelerator in the bytes that the checkpoint's own headers count."""
+    return checkpoint_bytes * split_bytes / whole_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How weights are divided. ``layers`` = True: whole layers per accelerator (llama.cpp), not slices of each."""
+
+    tp: int = 1
+    pp: int = 1
+    experts: int = 1  # accelerators that share the experts of one stage
+    layers: bool = False
+    pad: int = 64
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """For the cache."""
+        return (self.tp, self.pp, self.experts, self.layers, self.pad)
+
+
+def _head(part: Slice, model: Model, split: Split, lens: Lens) -> Number:
+    """Embedding and head weights in the format's head bits, on the fullest accelerator."""
+    if split.layers:  # the embedding table stays in host memory; the head is always on the card
+        return part.embedding if model.tied_embeddings else part.head
+    if split.pp == 1:
+        return part.embedding if model.tied_embeddings else added([part.embedding, part.head], lens)
+    last = part.embedding if model.tied_embeddings else part.head
+    return lens.of(fullest_head_params_count)(part.embedding, last)
+
+
+def _body(model: Model, part: Slice, lens: Lens) -> Number:
+    """Matrices that a format quantises, on one accelerator, all stages."""
+    body = added([part.attention, part.mlp, part.experts], lens)
+    correction = body_correction(model)
+    if correction is None:
+        return body
+    outside, whole = correction
+    return lens.of(published_body_params_count)(
+        lens.field(model, "params_count"),
+        lens.setting("outside_params_count", outside),
+        body,
+        lens.setting("whole_body_params_count", whole),
+    )
+
+
+def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
+    part = slice_of(model, split.tp, split.experts, lens, split.pad)
+    body = _body(model, part, lens)
+    stage = lens.of(pipeline_stage_ratio)(
+        lens.field(model, "layers_count", max(1, model.layers_count)), lens.setting("stages_count", split.pp)
+    )
+    native = held.id == model.native_format
+    left = lens.setting("absent_params_count", 0.0)
+    if native and model.unquantised_params_count:
+        left = lens.of(kept_params_count)(
+            lens.field(model, "unquantised_params_count"), lens.setting("split_count", split.tp), stage, body
+        )
+    return lens.of(weights_bytes)(
+        body,
+        left,
+        _head(part, model, split, lens),
+        added([part.router, part.norm, part.extra], lens),
+        stage,
+        lens.field(held, "body_bits"),
+        lens.field(held, "head_bits"),
+        lens.field(held, "other_bits"),
+    )
+
+
+def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens: Lens = PLAIN) -> Number:
+    """Bytes of weights on the fullest accelerator of the split.
+
+    Args:
+        model: The architecture.
+        held: The weight format; the model's own layout is used when it is the model's native format.
+        split: How the weights are divided.
+        lens: Floats by default; :class:`~cabida.memory.lens.Explaining` for a tree.
+    """
+    split_bytes = _weights(model, held, split, lens)
+    if held.id != model.native_format or not model.checkpoint_bytes:
+        return split_bytes
+    whole = _weights(model, held, Split(pad=1), lens)
+    return lens.of(exact_weights_bytes)(split_bytes, whole, lens.field(model, "checkpoint_bytes"))
+
+
+def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:
+    """:func:`weights_on_accelerator` in floats, remembered."""
+    key = ("weights", id(held), held.id, held.body_bits, *split.key)
+    return remembered(model, key, lambda: float(weights_on_accelerator(model, held, split)))

@@ -1,0 +1,40 @@
+"""What it costs: owning, renting, committing, an API; per accepted output, with every term and its source."""
+
+from cabida.money.assumptions import Range
+from cabida.money.currency import Rate, in_cents
+from cabida.money.hybrid import Capacity, Hybrid, best_hybrid, cheapest_mix
+from cabida.money.service_api import api_cost, api_prices, api_tree
+from cabida.money.serving import attempted_requests, cost_tree, serving_cost
+from cabida.money.tenure import Tenure, offers_for, plausible, price_flags, price_warnings, tenure_of
+from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
+from cabida.money.training import stretch_ratio, training_cost, training_tree
+
+__all__ = [
+    "Capacity",
+    "Cost",
+    "Hybrid",
+    "Range",
+    "Rate",
+    "Tenure",
+    "Terms",
+    "TrainingUse",
+    "Usage",
+    "api_cost",
+    "api_prices",
+    "api_tree",
+    "attempted_requests",
+    "best_hybrid",
+    "cheapest_mix",
+    "cost_tree",
+    "in_cents",
+    "offers_for",
+    "plausible",
+    "price_flags",
+    "price_warnings",
+    "serving_cost",
+    "stretch_ratio",
+    "tenure_of",
+    "terms",
+    "training_cost",
+    "training_tree",
+]

@@ -1,0 +1,68 @@
+"""What is taken when a brief is silent: one dated, sourced range per figure, shipped as data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from cabida.money.currency import Rate
+from cabida.plan import Assumption
+from cabida.quantity import Source
+from cabida.text import has_text, number, tr
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A figure with its 90 % range and its source; ``money`` ones are in US dollars as shipped."""
+
+    low: float
+    base: float
+    high: float
+    source: Source
+    money: bool = False
+
+    def scaled(self, ratio: float) -> Range:
+        """In another currency, when it is money at all."""
+        if not self.money or ratio == 1.0:
+            return self
+        return Range(self.low * ratio, self.base * ratio, self.high * ratio, self.source, True)
+
+    def as_assumption(self, name: str, currency: str) -> Assumption:
+        """For the decision record: value and range, why, and how it would be found out."""
+        unit = f" {currency}" if self.money else ""
+        value = f"{number(self.base)}{unit} ({number(self.low)} - {number(self.high)})"
+        key = f"money.find_out.{name}"
+        how = tr(key) if has_text(key) else tr("money.find_out.other")
+        return Assumption(name, value, self.source.what, how, self.source.grade)
+
+
+@cache
+def _shipped() -> dict[str, list[dict[str, object]]]:
+    file = resources.files("cabida.money") / "data" / "assumptions.json"
+    loaded: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def assumed_ranges() -> dict[str, Range]:
+    """All shipped assumptions by name, money in US dollars."""
+    return {str(row["name"]): _range(row) for row in _shipped()["assumptions"]}
+
+
+def _range(row: dict[str, object]) -> Range:
+    source = Source(str(row["source"]), str(row["url"]), str(row["seen"]), str(row["grade"]))
+    low, base, high = (float(str(row[key])) for key in ("low", "base", "high"))
+    return Range(low, base, high, source, bool(row.get("money", False)))
+
+
+@cache
+def assumed_rates() -> tuple[Rate, ...]:
+    """Exchange rates that ship, each with its date; a brief's own win over them."""
+    return tuple(
+        Rate(
+            str(row["of"]), str(row["currency"]), float(str(row["ratio"])), str(row["seen"]), str(row["what"])
+        )
+        for row in _shipped()["rates"]
+    )

@@ -1,0 +1,104 @@
+"""Currencies: amounts are Decimal where they enter, and are converted once, at a rate that carries its date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cabida.errors import InvalidInput
+from cabida.quantity import formula
+from cabida.text import closest, number, problem, tr
+from cabida.units import HOURS_PER_MONTH
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How much of ``currency`` one unit of ``of`` buys, on ``seen`` (ISO date), according to ``what``."""
+
+    of: str
+    currency: str
+    ratio: float
+    seen: str
+    what: str
+
+    def sentence(self) -> str:
+        """``1 EUR = 1.17 USD (2026-08-21, ...)`` in the language in use."""
+        return tr(
+            "money.rate",
+            of=self.of,
+            to=self.currency,
+            rate=number(self.ratio, 5),
+            seen=self.seen,
+            what=self.what,
+        )
+
+
+@formula
+def converted_money(foreign_money: float, exchange_ratio: float) -> float:
+    """An amount in the reporting currency."""
+    return foreign_money * exchange_ratio
+
+
+@formula
+def quoted_money_per_hour(
+    quote_money_per_month: float, exchange_ratio: float, accelerators_count: float, tax_ratio: float
+) -> float:
+    """A monthly quote as a price per accelerator-hour; tax only when it cannot be recovered. Worked example E25."""
+    return quote_money_per_month * exchange_ratio * (1 + tax_ratio) / (accelerators_count * HOURS_PER_MONTH)
+
+
+def rate_between(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate:
+    """The rate from ``of`` to ``currency``, direct, inverted, or through one of the known currencies.
+
+    Raises:
+        InvalidInput: CB-C001, no dated rate leads from one to the other.
+    """
+    if of == currency:
+        return Rate(of, currency, 1.0, "", "")
+    found = _step(of, currency, rates) or _two_steps(of, currency, rates)
+    if found is None:
+        known = sorted({code for rate in rates.values() for code in (rate.of, rate.currency)})
+        near = closest(of, known) or currency
+        raise InvalidInput(problem("CB-C001", of=of, to=currency, known=", ".join(known), near=near))
+    return found
+
+
+def _step(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate | None:
+    for rate in rates.values():
+        if (rate.of, rate.currency) == (of, currency):
+            return rate
+        if (rate.currency, rate.of) == (of, currency):
+            return Rate(of, currency, 1 / rate.ratio, rate.seen, rate.what)
+    return None
+
+
+def _two_steps(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate | None:
+    for middle in sorted({code for rate in rates.values() for code in (rate.of, rate.currency)}):
+        first, second = _step(of, middle, rates), _step(middle, currency, rates)
+        if first and second:
+            older = min(first.seen, second.seen)
+            what = f"{first.what}; {second.what}"
+            return Rate(of, currency, first.ratio * second.ratio, older, what)
+    return None
+
+
+def convert(amount: Decimal, rate: Rate) -> float:
+    """An amount as read from a document, in the reporting currency."""
+    converted: float = converted_money.raw(float(amount), rate.ratio)
+    return converted
+
+
+def in_cents(parts: Mapping[str, float], places: int = 2) -> dict[str, Decimal]:
+    """Shown parts that sum to the shown total: largest-remainder rounding to ``places`` decimals."""
+    step = Decimal(1).scaleb(-places)
+    exact = {name: Decimal(repr(float(value))) for name, value in parts.items()}
+    floors = {name: (value // step) * step for name, value in exact.items()}
+    total = sum(exact.values(), Decimal(0)).quantize(step)
+    missing = int((total - sum(floors.values(), Decimal(0))) / step)
+    by_remainder = sorted(exact, key=lambda name: exact[name] - floors[name], reverse=True)
+    for name in by_remainder[: max(0, missing)]:
+        floors[name] += step
+    for name in by_remainder[::-1][: max(0, -missing)]:
+        floors[name] -= step
+    return floors

@@ -1,0 +1,352 @@
+"""A month of service under an offer: every term of the guide's B6, and the cost of an accepted output."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from cabida.facts.model import Accelerator
+from cabida.money import ownership, unit
+from cabida.money.tenure import Tenure, tenure_of
+from cabida.money.terms import Cost, Terms, Usage
+from cabida.money.ways import Explained, Number, Plain, Ways
+from cabida.plan import Candidate, CostLine
+from cabida.plan.deployment import Deployment
+from cabida.quantity import Quantity
+from cabida.text import tr
+from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH
+
+LINES = (
+    "compute", "idle", "retries_waste", "spares", "residual", "energy", "cooling", "colocation", "support", "licences",
+    "storage", "network", "serving_stack", "observability", "platform_labour", "review",
+)  # fmt: skip
+HELD = ("compute", "idle", "retries_waste", "spares")
+# line -> the assumption that its own range comes from
+RANGE_OF = {
+    "residual": "decay_ratio", "energy": "electricity_money_per_kwh", "cooling": "pue_ratio",
+    "colocation": "colocation_money_per_kw_per_month", "support": "support_ratio_per_year",
+    "storage": "storage_money_per_gb_per_month", "network": "egress_money_per_gb",
+    "serving_stack": "serving_stack_money_per_month", "observability": "observability_node_money_per_month",
+}  # fmt: skip
+
+
+def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenure | None = None) -> Cost:
+    """What a month of ``candidate`` costs, and one accepted output of it, in the reporting currency.
+
+    Replicas held are ``replicas_count + spare_replicas_count``. On-demand and spot replicas are paid for
+    the hours they are on; reserved and owned ones for all 730. ``tenure`` saves working it out from the
+    candidate's offer; a caller that sweeps makes it once per offer.
+
+    Raises:
+        ValueError: the candidate has no deployment or no offer.
+    """
+    deployment, held_as = _parts(candidate, terms, tenure)
+    bill = _bill(Plain(terms), candidate, deployment, held_as, usage)
+    lines = tuple(CostLine(key, bill[key]) for key in LINES if bill[key])
+    low, high = _interval(bill, held_as, usage, terms)
+    return Cost(
+        lines=lines,
+        per_month_money=bill["total"],
+        per_accepted_money=bill["unit"],
+        per_accepted_low=low,
+        per_accepted_high=high,
+        coverage_ratio=bill["coverage"],
+        accepted_per_month=bill["accepted"],
+        capex_money=held_as.capital_money * bill["held_count"] if held_as.capacity == "buy" else 0.0,
+        committed_money=_committed(bill, held_as),
+        notes=tuple(tr(f"money.note.{name}") for name in _notes(held_as, usage)),
+    )
+
+
+def cost_tree(
+    candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenure | None = None
+) -> dict[str, Quantity]:
+    """The same bill with its ancestry: each line, the total and the unit cost, down to the offer's sighting."""
+    deployment, held_as = _parts(candidate, terms, tenure)
+    bill = _bill(Explained(terms, {}), candidate, deployment, held_as, usage)
+    named = {f"cost.{key}": bill[key] for key in LINES}
+    named |= {"cost_per_month": bill["total"], "unit_cost": bill["unit"], "coverage": bill["coverage"]}
+    return {name: value for name, value in named.items() if isinstance(value, Quantity)}
+
+
+def attempted_requests(usage: Usage) -> float:
+    """Attempts a month the service must be able to run: first tries, repeated failures, second tries of rejects."""
+    failure, acceptance = usage.failure_ratio, usage.acceptance_ratio
+    if not usage.failures_repeated:
+        failure, acceptance = 0.0, unit.unrepeated_acceptance_ratio.raw(failure, acceptance)
+    attempts = unit.attempts_ratio.raw(failure, acceptance, usage.tries_count)
+    return float(unit.attempted_requests_per_month.raw(usage.requests_per_month, attempts))
+
+
+def _parts(candidate: Candidate, terms: Terms, tenure: Tenure | None) -> tuple[Deployment, Tenure]:
+    deployment = candidate.deployment
+    if deployment is not None and tenure is not None:
+        return deployment, tenure
+    if deployment is None or candidate.offer is None:
+        message = f"candidate {candidate.id} has no deployment under an offer"
+        raise ValueError(message)
+    count = deployment.parallel.accelerators_count * (
+        candidate.replicas_count + candidate.spare_replicas_count
+    )
+    return deployment, tenure_of(candidate.offer, deployment.accelerator, terms, count)
+
+
+def attempts_of(ways: Ways, usage: Usage) -> tuple[Number, Number]:
+    """Attempts per request, and the share of requests that ends accepted."""
+    failure = ways.given("failure_ratio", usage.failure_ratio, "brief")
+    acceptance = ways.given("acceptance_ratio", usage.acceptance_ratio, "brief")
+    tries = ways.given("tries_count", usage.tries_count, "brief")
+    if not usage.failures_repeated:
+        acceptance = ways.apply(unit.unrepeated_acceptance_ratio, failure, acceptance)
+        failure = ways.given("failure_ratio", 0.0, "brief")
+    return (
+        ways.apply(unit.attempts_ratio, failure, acceptance, tries),
+        ways.apply(unit.coverage_ratio, acceptance, tries),
+    )
+
+
+def _bill(
+    ways: Ways, candidate: Candidate, deployment: Deployment, tenure: Tenure, usage: Usage
+) -> dict[str, Number]:
+    per_replica = deployment.parallel.accelerators_count
+    serving_count = candidate.replicas_count * per_replica
+    spare_count = candidate.spare_replicas_count * per_replica
+    together = max(1, tenure.offer.accelerators_count)
+    held_count = -(-(serving_count + spare_count) // together) * together
+    attempts, coverage = attempts_of(ways, usage)
+    requests = ways.given("requests_per_month", usage.requests_per_month, "brief")
+    accepted = ways.apply(unit.accepted_outputs_per_month, requests, coverage)
+    hours, used_ratio = _hours(tenure, usage, serving_count, held_count - spare_count)
+    share = ways.apply(unit.accepted_share_ratio, coverage, attempts)
+    spare = ways.given("spare_ratio", spare_count / held_count, "replicas")
+    used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
+    held = _held(ways, tenure, held_count, hours)
+    bill: dict[str, Number] = {
+        "held_count": held_count,
+        "accepted": accepted,
+        "coverage": coverage,
+        "compute": ways.apply(unit.working_money_per_month, held, spare, used, share),
+        "idle": ways.apply(unit.idle_money_per_month, held, spare, used),
+        "retries_waste": ways.apply(unit.wasted_money_per_month, held, spare, used, share),
+        "spares": ways.apply(unit.spare_money_per_month, held, spare),
+    }
+    bill |= machine_upkeep(
+        ways, tenure, deployment.accelerator, held_count, used_ratio * (1 - spare_count / held_count)
+    )
+    bill |= _around(ways, candidate, deployment, tenure, usage, held_count, hours)
+    bill["review"] = ways.apply(
+        unit.review_money_per_month,
+        accepted,
+        ways.given("review_money_per_output", usage.review_money_per_output, "brief"),
+    )
+    bill["total"] = ways.apply(unit.total_money_per_month, *(bill[key] for key in LINES))
+    bill["unit"] = ways.apply(unit.accepted_unit_money_per_output, bill["total"], accepted)
+    return bill
+
+
+def _hours(tenure: Tenure, usage: Usage, serving_count: int, held_serving_count: int) -> tuple[float, float]:
+    """Hours a month that are paid for, and the share of them that works."""
+    month = float(HOURS_PER_MONTH)
+    active = min(month, usage.active_hours_per_month)
+    paid = active if tenure.scalable else month
+    used = (
+        min(1.0, usage.utilisation_ratio * active / paid * serving_count / held_serving_count)
+        if paid
+        else 0.0
+    )
+    return paid, used
+
+
+def _held(ways: Ways, tenure: Tenure, held_count: int, hours: float) -> Number:
+    """What the accelerators themselves cost in a month: rent, or the instalment of a purchase before resale."""
+    count = ways.given("accelerators_count", float(held_count), "plan")
+    if tenure.capital_money:
+        return ways.apply(ownership.capital_money_per_month, capital(ways, tenure, count), recovery(ways))
+    open_hours = ways.given("active_hours_per_month", hours, "timing")
+    price = ways.amount("price_money_per_hour", tenure.offer, tenure.discount)
+    return ways.apply(unit.held_money_per_month, price, count, open_hours)
+
+
+def recovery(ways: Ways) -> Number:
+    """Share of a purchase to recover each year, with interest."""
+    return ways.apply(
+        ownership.capital_recovery_ratio_per_year, ways.assume("wacc_ratio"), ways.assume("life_years")
+    )
+
+
+def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
+    """What ``count`` accelerators cost to buy, with their share of machine and network."""
+    price = ways.amount("price_money", tenure.offer)
+    if tenure.offer.capacity == "have":
+        return ways.apply(ownership.bare_capital_money, price, count)
+    if tenure.desktop:
+        return ways.apply(ownership.desktop_capital_money, price, count, ways.assume("desktop_capital_money"))
+    whole = tenure.offer.accelerators_count >= 4
+    server = (
+        ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume("server_capital_ratio")
+    )
+    return ways.apply(
+        ownership.server_capital_money, price, count, server, ways.assume("network_capital_ratio")
+    )
+
+
+def machine_upkeep(
+    ways: Ways, tenure: Tenure, accelerator: Accelerator, held_count: int, used_ratio: float
+) -> dict[str, Number]:
+    """Lines that only an owner pays; all zero when renting."""
+    none = dict.fromkeys(("residual", "energy", "cooling", "colocation", "support", "licences"), 0.0)
+    if tenure.capacity not in ("buy", "have"):
+        return none
+    count = ways.given("accelerators_count", float(held_count), "plan")
+    lines = none | _electricity(ways, tenure, accelerator, count, used_ratio)
+    licence = ways.assume("licence_money_per_year")
+    lines["licences"] = ways.apply(ownership.licences_money_per_month, count, licence)
+    if not tenure.capital_money:
+        return lines
+    bought = capital(ways, tenure, count)
+    resale = ways.apply(
+        ownership.exponential_residual_money,
+        ways.apply(ownership.bare_capital_money, ways.amount("price_money", tenure.offer), count),
+        ways.assume("decay_ratio"),
+        ways.assume("life_years"),
+    )
+    present = ways.apply(
+        ownership.present_residual_money, resale, ways.assume("wacc_ratio"), ways.assume("life_years")
+    )
+    lines["residual"] = ways.apply(ownership.residual_money_per_month, present, recovery(ways))
+    if tenure.capacity == "buy":
+        name = "desktop_support_ratio_per_year" if tenure.desktop else "support_ratio_per_year"
+        support = ways.apply(ownership.support_money_per_month, bought, ways.assume(name))
+        parts = ways.apply(ownership.replaced_money_per_month, bought, ways.assume("spares_ratio_per_year"))
+        lines["support"] = ways.apply(ownership.upkeep_money_per_month, support, parts)
+    return lines
+
+
+def _electricity(
+    ways: Ways, tenure: Tenure, accelerator: Accelerator, count: Number, used_ratio: float
+) -> dict[str, Number]:
+    """Energy and cooling by the meter, or colocation by reserved power: never both."""
+    rated = ways.given(
+        "rated_power_w", accelerator.tdp_w or 0.0, accelerator.source.what, accelerator.source.grade
+    )
+    host = ways.assume("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
+    billing = ways.terms.power_billing or ("energy" if tenure.desktop else "reserved_kw")
+    if billing == "reserved_kw":
+        power = ways.apply(ownership.reserved_kw, rated, host, count)
+        rent = ways.assume("colocation_money_per_kw_per_month")
+        return {"colocation": ways.apply(ownership.colocation_money_per_month, power, rent)}
+    used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
+    mean = ways.apply(
+        ownership.drawn_power_w, rated, ways.assume("busy_power_ratio"), ways.assume("idle_power_ratio"), used
+    )
+    wall = ways.apply(ownership.machine_power_w, mean, host)
+    energy = ways.apply(ownership.energy_kwh_per_month, wall, count)
+    tariff = ways.assume("electricity_money_per_kwh")
+    pue = ways.assume("desktop_pue_ratio" if tenure.desktop else "pue_ratio")
+    return {
+        "energy": ways.apply(ownership.energy_money_per_month, energy, tariff),
+        "cooling": ways.apply(ownership.cooling_money_per_month, energy, pue, tariff),
+    }
+
+
+def _around(
+    ways: Ways,
+    candidate: Candidate,
+    deployment: Deployment,
+    tenure: Tenure,
+    usage: Usage,
+    held_count: int,
+    hours: float,
+) -> dict[str, Number]:
+    """What a service needs beside accelerators: disk, wire, gateway, watching, people."""
+    nodes = ways.given("nodes_count", float(-(-held_count // _node_size(deployment))), "plan")
+    watched = ways.assume("observability_node_money_per_month")
+    return {
+        "storage": ways.apply(
+            unit.storage_money_per_month,
+            ways.given("stored_gb", stored_gb(candidate, usage, ways.terms), "weights and an assumed rest"),
+            ways.assume("storage_money_per_gb_per_month"),
+        ),
+        "network": 0.0
+        if tenure.capacity in ("buy", "have")
+        else ways.apply(
+            unit.egress_money_per_month,
+            ways.given("egress_gb_per_month", egress_gb_per_month(usage, ways.terms), "streamed tokens"),
+            ways.assume("egress_money_per_gb"),
+        ),
+        "serving_stack": ways.assume("serving_stack_money_per_month"),
+        "observability": ways.apply(unit.observability_money_per_month, nodes, watched),
+        "platform_labour": _labour(ways, tenure, nodes),
+    }
+
+
+def _labour(ways: Ways, tenure: Tenure, nodes: Number) -> Number:
+    team, each = staff_names(tenure)
+    staff = ways.apply(ownership.platform_staff_count, ways.assume(team), ways.assume(each), nodes)
+    return ways.apply(ownership.staff_money_per_month, staff, ways.assume("loaded_money_per_year"))
+
+
+def staff_names(tenure: Tenure) -> tuple[str, str]:
+    """The assumptions about people that a way of holding rests on: a fixed team, and a share per machine."""
+    if tenure.capacity not in ("buy", "have"):
+        return "rent_staff_count", "rent_node_staff_count"
+    return (
+        ("desktop_staff_count", "rent_node_staff_count")
+        if tenure.desktop
+        else ("own_staff_count", "node_staff_count")
+    )
+
+
+def _node_size(deployment: Deployment) -> int:
+    return deployment.node.accelerators_count if deployment.node else 8
+
+
+def stored_gb(candidate: Candidate, usage: Usage, terms: Terms) -> float:
+    """Disk the service keeps: one copy of the weights per replica, and an assumed rest."""
+    if usage.stored_gb is not None:
+        return usage.stored_gb
+    deployment = candidate.deployment
+    params = (deployment.model.params_count or 0.0) if deployment else 0.0
+    bits = deployment.weights.body_bits if deployment else 0.0
+    replicas = candidate.replicas_count + candidate.spare_replicas_count
+    return terms.base("extra_stored_gb") + params * bits / 8 / float(BYTES_PER_GB) * replicas
+
+
+def egress_gb_per_month(usage: Usage, terms: Terms) -> float:
+    """What leaves the provider: streamed output tokens unless the brief says otherwise."""
+    if usage.egress_gb_per_month is not None:
+        return usage.egress_gb_per_month
+    tokens = attempted_requests(usage) * usage.output_tokens
+    return tokens * terms.base("streamed_bytes_per_token") / float(BYTES_PER_GB)
+
+
+def _committed(bill: dict[str, Number], tenure: Tenure) -> float:
+    if tenure.capacity == "buy":
+        return float(tenure.capital_money * bill["held_count"])
+    held = sum(bill[key] for key in HELD)
+    return float(held * tenure.committed_months) if tenure.capacity == "reserved" else 0.0
+
+
+def _notes(tenure: Tenure, usage: Usage) -> list[str]:
+    notes = ["spot_serving"] if tenure.capacity == "spot" else []
+    notes += ["assumed_reservation"] if tenure.discount else []
+    return notes + (["acceptance_is_one"] if usage.acceptance_ratio == 1.0 else [])
+
+
+def _interval(bill: dict[str, Number], tenure: Tenure, usage: Usage, terms: Terms) -> tuple[float, float]:
+    """90 % interval of the unit cost: price and assumptions taken as independent, added in quadrature."""
+    held = sum(bill[key] for key in HELD)
+    price = tenure.money_per_hour or 1.0
+    below = [held * (1 - tenure.low_money_per_hour / price)]
+    above = [held * (tenure.high_money_per_hour / price - 1)]
+    for key, name in RANGE_OF.items():
+        found = terms.ranges[name]
+        if bill[key] and found.base:
+            below.append(abs(bill[key]) * (1 - found.low / found.base))
+            above.append(abs(bill[key]) * (found.high / found.base - 1))
+    people = terms.ranges[staff_names(tenure)[0]]
+    if people.base:
+        below.append(bill["platform_labour"] * (1 - people.low / people.base))
+        above.append(bill["platform_labour"] * (people.high / people.base - 1))
+    accepted = bill["accepted"] or 1.0
+    least = max(0.0, bill["total"] - sqrt(sum(part * part for part in below)))
+    return least / accepted, (bill["total"] + sqrt(sum(part * part for part in above))) / accepted

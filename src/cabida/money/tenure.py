@@ -1,0 +1,307 @@
+"""Ways to hold an accelerator: rent by the hour, spot, reserve, buy, or use what one has, priced alike.
+
+A price is a dated sighting. One past its shelf life, of unknown date, or from a marketplace carries a
+flag; one outside 0.1 to 10 times the book's median for that part is set aside where it can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from math import hypot
+from statistics import median
+
+from cabida.facts.model import Accelerator, Offer
+from cabida.money.currency import convert
+from cabida.money.terms import Terms
+from cabida.plan import Warning_
+from cabida.text import tr
+
+SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
+OTHER_SHELF_LIFE_DAYS = 30
+PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
+DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
+SCALABLE = ("on-demand", "spot")  # paid only while on
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """One priced way to hold accelerators, in the reporting currency."""
+
+    offer: Offer
+    capacity: str  # on-demand | spot | reserved | buy | have
+    money_per_hour: (
+        float  # per accelerator; bought ones: the rent that would pay for them (no people, no energy)
+    )
+    low_money_per_hour: float
+    high_money_per_hour: float
+    accelerators_count: int  # held when asked for this many: the next multiple of what is sold together
+    committed_months: float
+    capital_money: float  # per accelerator with its share of machine and network; 0 when rented
+    scalable: bool
+    desktop: bool
+    discount: str  # name of the assumption a derived reservation rests on
+    flags: tuple[str, ...]  # stale, undated, marketplace, assumed, spot
+    median_money_per_hour: float  # of the plausible book for this part and capacity; 0 when there is none
+    sightings_count: int
+
+    @property
+    def id(self) -> str:
+        """Stable name of this way of holding."""
+        return f"{self.offer.id}{'~' + self.discount if self.discount else ''}"
+
+    @property
+    def hourly_money(self) -> float:
+        """All that is held, per hour."""
+        return self.money_per_hour * self.accelerators_count
+
+
+def age_days(offer: Offer, as_of: str) -> int | None:
+    """Days between a sighting and ``as_of``; ``None`` when either date is unknown."""
+    try:
+        return (_day(as_of) - _day(offer.seen)).days
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> date:
+    """``2026-10-05``; a month or a year stands for its first day."""
+    year, month, day = [*(int(part) for part in text.split("-")), 1, 1][:3]
+    return date(year, month, day)
+
+
+def price_flags(offer: Offer, as_of: str) -> tuple[str, ...]:
+    """What a reader must know before trusting this price."""
+    market = offer.provider_kind == "marketplace" or "marketplace" in offer.sighting
+    shelf_days = SHELF_LIFE_DAYS["marketplace"] if market else OTHER_SHELF_LIFE_DAYS
+    age = age_days(offer, as_of)
+    dated = "undated" if not offer.seen else "stale" if age is not None and age > shelf_days else ""
+    own = offer.sighting in ("quote", "user") or offer.capacity == "have"
+    flags = (
+        "" if own else dated,
+        "marketplace" if market else "",
+        "spot" if offer.capacity == "spot" else "",
+    )
+    analyst = "analyst" if offer.sighting == "analyst" else ""
+    return tuple(flag for flag in (*flags, analyst) if flag)
+
+
+def price_warnings(tenure: Tenure, as_of: str) -> tuple[Warning_, ...]:
+    """The flags of a price as sentences; no price of unknown date wins without one."""
+    offer = tenure.offer
+    age = age_days(offer, as_of)
+    values = {"provider": offer.provider, "seen": offer.seen or "?", "days": age if age is not None else "?"}
+    values |= {"what": offer.source.what}
+    return tuple(
+        Warning_(f"CB-C1{index:02d}", tr(f"money.flag.{flag}", **values))
+        for index, flag in enumerate(("stale", "undated", "marketplace", "assumed", "spot", "analyst"))
+        if flag in tenure.flags
+    )
+
+
+def tenure_of(
+    offer: Offer, accelerator: Accelerator, terms: Terms, count: int = 1, discount: str = ""
+) -> Tenure:
+    """One offer as a way to hold ``count`` accelerators; ``discount`` names an assumed reservation discount."""
+    desktop = accelerator.segment in DESKTOP_SEGMENTS
+    ratio = terms.rate(offer.currency).ratio
+    price = convert(offer.amount, terms.rate(offer.currency))
+    flags = price_flags(offer, terms.as_of) + (("assumed",) if discount else ())
+    held = -(-count // max(1, offer.accelerators_count)) * max(1, offer.accelerators_count)
+    low, high = (edge * ratio for edge in price_range(offer, terms))
+    if discount:
+        kept = terms.ranges[discount]
+        below = hypot(1 - low / price, (kept.high - kept.base) / (1 - kept.base)) if price else 0.0
+        above = hypot(high / price - 1, (kept.base - kept.low) / (1 - kept.base)) if price else 0.0
+        price *= 1 - kept.base
+        low, high = price * max(0.0, 1 - below), price * (1 + above)
+    capacity = "reserved" if discount else offer.capacity
+    capital = 0.0
+    if capacity == "buy" or (capacity == "have" and offer.unit == "accelerator" and price > 0):
+        capital, rent = _purchase(price, offer, desktop, terms)
+        price, low, high = rent, rent * low / price, rent * high / price
+    months = _term_months(discount) if discount else float(offer.term_months)
+    return Tenure(
+        offer, capacity, price, min(low, price), max(high, price), held, months, capital,
+        capacity in SCALABLE, desktop, discount, flags, 0.0, 0,
+    )  # fmt: skip
+
+
+def price_range(offer: Offer, terms: Terms) -> tuple[float, float]:
+    """A price's 90 % range in its own currency: as sighted, else by how fresh the sighting is."""
+    spread = terms.ranges[_spread_name(price_flags(offer, terms.as_of))]
+    amount = float(offer.amount)
+    low = float(offer.low_amount) if offer.low_amount is not None else amount * spread.low
+    high = float(offer.high_amount) if offer.high_amount is not None else amount * spread.high
+    return min(low, amount), max(high, amount)
+
+
+def _spread_name(flags: tuple[str, ...]) -> str:
+    if "undated" in flags:
+        return "undated_price_ratio"
+    return "stale_price_ratio" if "stale" in flags else "fresh_price_ratio"
+
+
+def _term_months(discount: str) -> float:
+    return float(discount.split("_")[1])
+
+
+def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> tuple[float, float]:
+    """Capital of one accelerator with its share of the machine, and the hourly rent that would recover it."""
+    from cabida.money import ownership
+
+    owned = offer.capacity == "have"  # keeping it forgoes its resale; the machine around it is already there
+    capital_money = (
+        price_money if owned else machine_money(price_money, offer.accelerators_count, desktop, terms)
+    )
+    wacc, life = terms.base("wacc_ratio"), terms.base("life_years")
+    residual = ownership.exponential_residual_money.raw(price_money, terms.base("decay_ratio"), life)
+    present = ownership.present_residual_money.raw(residual, wacc, life)
+    recovery = ownership.capital_recovery_ratio_per_year.raw(wacc, life)
+    yearly = ownership.annual_capital_money_per_year.raw(capital_money, present, recovery)
+    return capital_money, ownership.available_money_per_hour.raw(yearly, 1.0)
+
+
+def machine_money(price_money: float, sold_together_count: int, desktop: bool, terms: Terms) -> float:
+    """A card's price with its share of machine and network: PC, bare accelerator in a server, or whole server."""
+    if desktop:
+        return price_money + terms.base("desktop_capital_money")
+    server = 1.0 if sold_together_count >= 4 else terms.base("server_capital_ratio")
+    return price_money * server * terms.base("network_capital_ratio")
+
+
+def offers_for(
+    accelerator: Accelerator,
+    count: int,
+    offers: Iterable[Offer],
+    terms: Terms,
+    *,
+    capacity: Sequence[str] = (),
+    providers: Sequence[str] = (),
+    countries: Sequence[str] = (),
+    flagged: bool = True,
+) -> list[Tenure]:
+    """Every priced way to hold ``count`` of an accelerator, cheapest first, one per provider and capacity.
+
+    Args:
+        accelerator: which one.
+        count: how many are needed; offers sold by the machine are rounded up.
+        offers: the price book, already cut at the decision's date.
+        terms: currency, date and assumptions.
+        capacity: allowed capacities; empty = all.
+        providers: allowed providers; empty = all. Offers one already has always pass.
+        countries: allowed ISO country codes; empty = all; offers of unknown country pass only then.
+        flagged: whether stale, undated and marketplace prices may appear at all.
+    """
+    own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
+    kept, _ = plausible(own, terms)
+    allowed = [offer for offer in kept if _allowed(offer, providers, countries)]
+    made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
+    made += _derived_reservations(made, accelerator, terms, count)
+    made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
+    return sorted(
+        _best_per_provider(_with_medians(made)), key=lambda tenure: (tenure.hourly_money, tenure.id)
+    )
+
+
+def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
+    if offer.capacity == "have" or offer.sighting in ("quote", "user"):
+        return True
+    if offer.sighting == "analyst" or offer.provider_kind == "analyst":
+        return False  # a model's constant, for comparison: nobody sells it
+    provider_ok = not providers or offer.provider.lower() in {name.lower() for name in providers}
+    place_ok = (
+        not countries or offer.capacity == "buy" or offer.country.upper() in {c.upper() for c in countries}
+    )
+    return provider_ok and place_ok
+
+
+def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
+    """The offers whose price can be believed, and those set aside, by accelerator and kind of price."""
+    groups: dict[tuple[str, bool], list[tuple[float, Offer]]] = {}
+    for offer in offers:
+        price = convert(offer.amount, terms.rate(offer.currency))
+        groups.setdefault((offer.accelerator, offer.capacity == "buy"), []).append((price, offer))
+    kept: list[Offer] = []
+    aside: list[Offer] = []
+    for group in groups.values():
+        middle = median(price for price, offer in group)
+        for price, offer in group:
+            inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
+            own = offer.capacity == "have" or offer.sighting in ("quote", "user")
+            (kept if inside or own else aside).append(offer)
+    return kept, aside
+
+
+def _latest(offers: Iterable[Offer]) -> list[Offer]:
+    """The last sighting of each thing sold; older ones are history, not offers."""
+    newest: dict[tuple[object, ...], Offer] = {}
+    for offer in offers:
+        key = (
+            *(offer.provider, offer.provider_kind, offer.capacity, offer.term_months),
+            *(offer.region, offer.accelerators_count, offer.condition, offer.sighting),
+        )
+        known = newest.get(key)
+        if known is None or (offer.seen, -offer.amount) > (known.seen, -known.amount):
+            newest[key] = offer
+    return list(newest.values())
+
+
+def _derived_reservations(
+    made: list[Tenure], accelerator: Accelerator, terms: Terms, count: int
+) -> list[Tenure]:
+    """Reservations nobody published, from each provider's on-demand price and an assumed discount, flagged."""
+    sighted = {tenure.offer.provider for tenure in made if tenure.capacity == "reserved"}
+    hourly = [
+        t
+        for t in made
+        if t.capacity == "on-demand" and t.offer.provider not in sighted and "undated" not in t.flags
+    ]
+    lasting = [t for t in hourly if t.offer.provider_kind in ("hyperscaler", "neocloud")]
+    names = [
+        name
+        for name, months in (("reserved_12_discount_ratio", 12.0), ("reserved_36_discount_ratio", 36.0))
+        if months <= max(12.0, terms.horizon_months)
+    ]
+    return [tenure_of(t.offer, accelerator, terms, count, name) for t in lasting for name in names]
+
+
+def _with_medians(made: list[Tenure]) -> list[Tenure]:
+    by_capacity: dict[str, list[float]] = {}
+    for tenure in made:
+        by_capacity.setdefault(tenure.capacity, []).append(tenure.money_per_hour)
+    return [
+        replace(
+            tenure,
+            median_money_per_hour=median(by_capacity[tenure.capacity]),
+            sightings_count=len(by_capacity[tenure.capacity]),
+        )
+        for tenure in made
+    ]
+
+
+def _best_per_provider(made: list[Tenure]) -> list[Tenure]:
+    best: dict[tuple[str, str, float, str], Tenure] = {}
+    for tenure in made:
+        key = (tenure.offer.provider, tenure.capacity, tenure.committed_months, tenure.offer.condition)
+        if key not in best or tenure.hourly_money < best[key].hourly_money:
+            best[key] = tenure
+    return list(best.values())
+
+
+def hourly_offer(
+    offer_id: str, provider: str, accelerator: str, amount: Decimal, currency: str, **more: str
+) -> Offer:
+    """A price a person states, as an offer: ``more`` may set capacity, region, country and seen."""
+    from cabida.quantity import Source
+
+    return Offer(
+        id=offer_id, provider=provider, provider_kind=more.get("provider_kind", "neocloud"), accelerator=accelerator,
+        accelerators_count=1, region=more.get("region", ""), country=more.get("country", ""),
+        capacity=more.get("capacity", "on-demand"), term_months=0, upfront_ratio=0.0, amount=amount,
+        unit="accelerator_hour", currency=currency, seen=more.get("seen", ""), effective="", sighting="user",
+        sample_count=1, low_amount=None, high_amount=None, condition="", notes="",
+        source=Source("brief", grade="quoted"),
+    )  # fmt: skip

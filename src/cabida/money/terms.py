@@ -1,0 +1,160 @@
+"""What a cost is worked out under: the use, the terms, the assumptions; and the shape of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from cabida.facts.model import EnergyFact
+from cabida.money.assumptions import Range, assumed_ranges, assumed_rates
+from cabida.money.currency import Rate, rate_between
+from cabida.plan import Assumption, CostLine
+from cabida.quantity import Quantity, Source, leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A month of a service, as all its users together ask for it."""
+
+    requests_per_month: float  # first attempts; repeats are added from the ratios below
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    cached_ratio: float = 0.0  # share of input tokens an API reads from its cache
+    acceptance_ratio: float = 1.0  # of attempts that did not fail
+    failure_ratio: float = 0.0  # technical failures per attempt
+    tries_count: float = 1.0  # quality tries: 1 = a reject is not tried again
+    failures_repeated: bool = True
+    utilisation_ratio: float = 0.6  # use of the serving replicas while they are on
+    active_hours_per_month: float = 730.0  # hours on-demand replicas are on; committed ones pay all 730
+    stored_gb: float | None = None  # None = weights plus an assumed rest
+    egress_gb_per_month: float | None = None  # None = streamed output tokens
+    review_money_per_output: float = 0.0
+    batch: bool = False  # an API's batch price may be used
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingUse:
+    """One training run, from the timing room, and how often it is run."""
+
+    ideal_hours: float  # accelerator-hours of useful work
+    wall_s: float  # of one completed run, breakdowns included
+    goodput_ratio: float = 1.0
+    acceptance_ratio: float = 1.0  # share of completed runs whose model is good enough
+    dataset_gb: float = 0.0
+    checkpoint_gb: float = 0.0
+    checkpoints_kept_count: float = 3.0
+    runs_per_month: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The decision's currency, date, place and prices of everything beside the accelerators."""
+
+    currency: str
+    as_of: str
+    country: str
+    horizon_months: float
+    rates: Mapping[str, Rate]
+    ranges: Mapping[str, Range]  # in the reporting currency
+    stated: frozenset[str] = field(default_factory=frozenset)
+    power_billing: str = ""  # energy | reserved_kw; "" = by kind of machine
+
+    def base(self, name: str) -> float:
+        """The value taken for an assumption."""
+        return self.ranges[name].base
+
+    def leaf(self, name: str) -> Quantity:
+        """The same as a leaf of an explain tree, with its range and source."""
+        found = self.ranges[name]
+        return leaf(name, found.base, found.source, found.low, found.high)
+
+    def rate(self, currency: str) -> Rate:
+        """The rate from ``currency`` to the reporting one. Unknown: InvalidInput CB-C001."""
+        return rate_between(currency, self.currency, self.rates)
+
+    def assumptions(self, names: Iterable[str]) -> tuple[Assumption, ...]:
+        """The ones among ``names`` that the brief did not state, for the decision record."""
+        return tuple(
+            self.ranges[name].as_assumption(name, self.currency) for name in names if name not in self.stated
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A bill in the reporting currency: per month for a service, per completed run for training."""
+
+    lines: tuple[CostLine, ...]
+    per_month_money: float  # per run for training
+    per_accepted_money: float
+    per_accepted_low: float
+    per_accepted_high: float
+    coverage_ratio: float  # share of what was asked for that ends accepted
+    accepted_per_month: float  # per run for training: accepted models
+    capex_money: float  # paid on day one
+    committed_money: float  # owed whatever happens, day one included
+    notes: tuple[str, ...] = ()
+
+    def line(self, key: str) -> float:
+        """One term of the bill, zero when it has none."""
+        return sum(line.money for line in self.lines if line.key == key)
+
+
+def terms(
+    currency: str = "USD",
+    *,
+    as_of: str = "",
+    country: str = "",
+    horizon_months: float = 12.0,
+    rates: Iterable[Rate] = (),
+    stated: Mapping[str, float] | None = None,
+    power_billing: str = "",
+    energy: Iterable[EnergyFact] = (),
+) -> Terms:
+    """The terms of a decision: shipped assumptions, the place's electricity, and what the brief states.
+
+    Args:
+        currency: reporting currency, three letters.
+        as_of: ISO date; prices older than their shelf life on that day are flagged.
+        country: ISO code; its electricity price and carbon intensity replace the world's.
+        horizon_months: how long the need is expected to last.
+        rates: exchange rates the brief states; they win over shipped ones.
+        stated: assumption name -> value in the reporting currency, as the brief says.
+        power_billing: "energy" or "reserved_kw" when known.
+        energy: facts about places, from the facts room.
+    """
+    known = {(rate.of, rate.currency): rate for rate in (*assumed_rates(), *rates)}
+    by_pair = {f"{of}/{to}": rate for (of, to), rate in reversed(known.items())}
+    dollar = rate_between("USD", currency, by_pair).ratio
+    ranges = {name: found.scaled(dollar) for name, found in assumed_ranges().items()}
+    made = Terms(
+        currency, as_of, country, horizon_months, by_pair, ranges, frozenset(stated or ()), power_billing
+    )
+    ranges |= _of_place(made, energy)
+    ranges |= {name: _stated(ranges, name, value) for name, value in (stated or {}).items()}
+    return replace(made, ranges=ranges)
+
+
+def _stated(ranges: Mapping[str, Range], name: str, value: float) -> Range:
+    money = ranges[name].money if name in ranges else "_money" in name
+    return Range(value, value, value, Source("brief", grade="quoted"), money)
+
+
+_PLACE_KINDS = {
+    "electricity_money_per_kwh": ("electricity_price_industrial", "electricity_price_business"),
+    "intensity_g_per_kwh": ("carbon_intensity_country", "carbon_intensity_region"),
+}
+
+
+def _of_place(made: Terms, energy: Iterable[EnergyFact]) -> dict[str, Range]:
+    found: dict[str, Range] = {}
+    if not made.country:
+        return found
+    facts = [fact for fact in energy if fact.code.upper() == made.country.upper()]
+    for name, kinds in _PLACE_KINDS.items():
+        for fact in sorted(
+            (f for f in facts if f.kind in kinds), key=lambda f: (kinds.index(f.kind), f.date)
+        ):
+            money = "/kWh" in fact.unit and not fact.unit.lower().startswith("g")
+            value = fact.value * (made.rate(fact.unit.split("/")[0]).ratio if money else 1.0)
+            found[name] = Range(value * 0.8, value, value * 1.25, fact.source, money)
+    return found

@@ -1,0 +1,208 @@
+"""What a completed training run costs (B5), and an accepted model, under an offer."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from cabida.facts.model import Accelerator, Node
+from cabida.money import ownership, unit
+from cabida.money.commitment import spot_slowdown
+from cabida.money.serving import capital, machine_upkeep, recovery
+from cabida.money.tenure import Tenure, tenure_of
+from cabida.money.terms import Cost, Terms, TrainingUse
+from cabida.money.ways import Explained, Number, Plain, Ways
+from cabida.plan import Candidate, CostLine, TrainingRun
+from cabida.quantity import Quantity
+from cabida.text import tr
+from cabida.units import HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
+
+RUN_LINES = (
+    "compute", "failed_runs", "idle", "residual", "energy", "cooling", "support", "licences", "storage", "checkpoints",
+    "network", "platform_labour",
+)  # fmt: skip
+PRICED = ("compute", "failed_runs", "idle")
+WRITE_GB_PER_S = 1.0  # checkpoint writing when the run does not say; a common shared file system
+
+
+def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: Tenure | None = None) -> Cost:
+    """What one completed run of ``candidate`` costs, and one accepted model.
+
+    Committed capacity (reserved, bought) that ``use.runs_per_month`` leaves unused is charged to the runs
+    as "idle"; on spot the wall time is stretched by interruptions with checkpoints at Daly's interval.
+
+    Raises:
+        ValueError: the candidate has no run or no offer.
+    """
+    run, held_as = _parts(candidate, terms, tenure)
+    bill = _bill(Plain(terms), run, held_as, use)
+    low, high = _interval(bill, held_as, terms)
+    return Cost(
+        lines=tuple(CostLine(key, bill[key]) for key in RUN_LINES if bill[key]),
+        per_month_money=bill["total"],
+        per_accepted_money=bill["unit"],
+        per_accepted_low=low,
+        per_accepted_high=high,
+        coverage_ratio=use.acceptance_ratio,
+        accepted_per_month=use.acceptance_ratio,
+        capex_money=held_as.capital_money * held_as.accelerators_count if held_as.capacity == "buy" else 0.0,
+        committed_money=_committed(held_as),
+        notes=tuple(tr(f"money.note.{name}") for name in _notes(held_as)),
+    )
+
+
+def training_tree(
+    candidate: Candidate, use: TrainingUse, terms: Terms, tenure: Tenure | None = None
+) -> dict[str, Quantity]:
+    """The same bill with its ancestry, down to the offer's sighting."""
+    run, held_as = _parts(candidate, terms, tenure)
+    bill = _bill(Explained(terms, {}), run, held_as, use)
+    named = {f"cost.{key}": bill[key] for key in RUN_LINES}
+    named |= {"cost_per_run": bill["total"], "unit_cost": bill["unit"]}
+    return {name: value for name, value in named.items() if isinstance(value, Quantity)}
+
+
+def _parts(candidate: Candidate, terms: Terms, tenure: Tenure | None) -> tuple[TrainingRun, Tenure]:
+    run = candidate.run
+    if run is not None and tenure is not None:
+        return run, tenure
+    if run is None or candidate.offer is None:
+        message = f"candidate {candidate.id} has no run under an offer"
+        raise ValueError(message)
+    return run, tenure_of(candidate.offer, run.accelerator, terms, run.accelerators_count)
+
+
+def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: int) -> float:
+    """How much longer a run takes because spot machines are taken away; 1 for any other capacity."""
+    if tenure.capacity != "spot":
+        return 1.0
+    between_s = terms.base("between_interruptions_hours") * float(S_PER_HOUR) / nodes_count
+    write_s = max(1.0, use.checkpoint_gb / WRITE_GB_PER_S)
+    return min(50.0, spot_slowdown(write_s, terms.base("restart_s"), between_s))
+
+
+def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dict[str, Number]:
+    terms = ways.terms
+    nodes = _nodes(run.node, tenure.accelerators_count)
+    stretch = stretch_ratio(tenure, use, terms, nodes)
+    ideal = ways.given("ideal_hours", use.ideal_hours, "timing", "simulated")
+    goodput = ways.given("goodput_ratio", use.goodput_ratio / stretch, "timing", "simulated")
+    price = _price(ways, tenure)
+    failed = ways.assume("failed_run_ratio")
+    months = ways.given("run_months", use.wall_s * stretch / float(S_PER_MONTH), "timing", "simulated")
+    rent = ways.assume("storage_money_per_gb_per_month")
+    people = ways.apply(
+        ownership.staff_money_per_month,
+        ways.assume("training_staff_count"),
+        ways.assume("loaded_money_per_year"),
+    )
+    used_hours = use.ideal_hours / use.goodput_ratio * stretch / (1 - terms.base("failed_run_ratio"))
+    bill: dict[str, Number] = dict.fromkeys(RUN_LINES, 0.0)
+    bill |= {
+        "compute": ways.apply(unit.run_compute_money, ideal, price),
+        "failed_runs": ways.apply(unit.run_failed_money, ideal, goodput, failed, price),
+        "idle": _idle(ways, tenure, use, used_hours, price),
+        "storage": ways.apply(unit.kept_money, _given_gb(ways, use.dataset_gb), rent, months),
+        "checkpoints": ways.apply(
+            unit.kept_money, _given_gb(ways, use.checkpoint_gb * use.checkpoints_kept_count), rent, months
+        ),
+        "network": _network(ways, tenure, use),
+        "platform_labour": ways.apply(unit.run_labour_money, people, months),
+    }
+    bill |= _owned(ways, run.accelerator, tenure, used_hours, use)
+    bill["total"] = ways.apply(unit.total_run_money, *(bill[key] for key in RUN_LINES))
+    accepted = ways.given("model_acceptance_ratio", use.acceptance_ratio, "brief")
+    bill["unit"] = ways.apply(unit.accepted_model_money, bill["total"], accepted)
+    return bill
+
+
+def _given_gb(ways: Ways, size: float) -> Number:
+    return ways.given("stored_gb", size, "memory")
+
+
+def _nodes(node: Node | None, count: int) -> int:
+    return max(1, -(-count // (node.accelerators_count if node else 8)))
+
+
+def _price(ways: Ways, tenure: Tenure) -> Number:
+    """Hourly price of one accelerator: rent, or the instalment of a purchase before resale."""
+    if not tenure.capital_money:
+        return ways.amount("price_money_per_hour", tenure.offer, tenure.discount)
+    one = ways.given("accelerators_count", 1.0, "plan")
+    monthly = ways.apply(ownership.capital_money_per_month, capital(ways, tenure, one), recovery(ways))
+    return ways.apply(ownership.purchase_money_per_hour, monthly, one)
+
+
+def _idle(ways: Ways, tenure: Tenure, use: TrainingUse, used_hours: float, price: Number) -> Number:
+    """Committed hours that the month's runs leave unused, per run."""
+    if tenure.scalable or tenure.capacity == "have" or use.runs_per_month <= 0:
+        return 0.0
+    return ways.apply(
+        unit.idle_commitment_money,
+        price,
+        ways.given("accelerators_count", float(tenure.accelerators_count), "plan"),
+        ways.given("committed_hours", float(HOURS_PER_MONTH) / use.runs_per_month, "brief"),
+        ways.given("used_hours", used_hours, "timing", "simulated"),
+    )
+
+
+def _network(ways: Ways, tenure: Tenure, use: TrainingUse) -> Number:
+    if tenure.capacity in ("buy", "have"):
+        return 0.0
+    taken = ways.given("egress_gb", use.checkpoint_gb, "memory")
+    return ways.apply(unit.egress_money, taken, ways.assume("egress_money_per_gb"))
+
+
+def _owned(
+    ways: Ways, accelerator: Accelerator, tenure: Tenure, used_hours: float, use: TrainingUse
+) -> dict[str, Number]:
+    """Power, upkeep and resale of an owned machine, as the share of its month that falls on one run."""
+    if tenure.capacity not in ("buy", "have"):
+        return {}
+    held_hours = float(HOURS_PER_MONTH) * tenure.accelerators_count
+    per_run = (
+        held_hours / use.runs_per_month if use.runs_per_month > 0 and tenure.capacity == "buy" else used_hours
+    )
+    busy = min(1.0, used_hours / per_run) if per_run else 0.0
+    share = ways.given("month_share_ratio", per_run / held_hours, "timing", "simulated")
+    monthly = machine_upkeep(ways, tenure, accelerator, tenure.accelerators_count, busy)
+    return {
+        "energy" if key == "colocation" else key: ways.apply(unit.run_share_money, value, share, _month(ways))
+        for key, value in monthly.items()
+        if key in (*RUN_LINES, "colocation") and (isinstance(value, Quantity) or value)
+    }
+
+
+def _month(ways: Ways) -> Number:
+    return ways.given("held_months", 1.0, "calendar")
+
+
+def _committed(tenure: Tenure) -> float:
+    if tenure.capacity == "buy":
+        return tenure.capital_money * tenure.accelerators_count
+    hourly = tenure.hourly_money if tenure.capacity == "reserved" else 0.0
+    return hourly * float(HOURS_PER_MONTH) * tenure.committed_months
+
+
+def _notes(tenure: Tenure) -> list[str]:
+    return (["spot_training"] if tenure.capacity == "spot" else []) + (
+        ["assumed_reservation"] if tenure.discount else []
+    )
+
+
+def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[float, float]:
+    """90 % interval of the cost of an accepted model: price, failed runs and people, independent."""
+    priced = sum(bill[key] for key in PRICED)
+    price = tenure.money_per_hour or 1.0
+    below = [priced * (1 - tenure.low_money_per_hour / price)]
+    above = [priced * (tenure.high_money_per_hour / price - 1)]
+    failed = terms.ranges["failed_run_ratio"]
+    compute = bill["compute"] + bill["failed_runs"]
+    below.append(compute * (1 - (1 - failed.base) / (1 - failed.low)))
+    above.append(compute * ((1 - failed.base) / (1 - failed.high) - 1))
+    people = terms.ranges["training_staff_count"]
+    if people.base:
+        below.append(bill["platform_labour"] * (1 - people.low / people.base))
+        above.append(bill["platform_labour"] * (people.high / people.base - 1))
+    scale = bill["unit"] / bill["total"] if bill["total"] else 1.0
+    low = max(0.0, bill["total"] - sqrt(sum(part * part for part in below)))
+    return low * scale, (bill["total"] + sqrt(sum(part * part for part in above))) * scale

@@ -21,8 +21,9 @@ class Sourced:
     field_sources: dict[str, Source]
 
     def source_of(self, name: str) -> Source:
-        """The source of one field: its own if it has one, else the record's."""
-        return self.field_sources.get(name, self.source)
+        """The source of one field (``flop_per_s``) or table entry (``flop_per_s.fp8``): the nearest one given."""
+        own = self.field_sources.get(name) or self.field_sources.get(name.partition(".")[0])
+        return own or self.source
 
     def quantity(self, name: str, value: float | None = None) -> Quantity:
         """Field ``name`` as a leaf of an explain tree; ``value`` replaces it (say, one entry of a table)."""
@@ -98,6 +99,26 @@ class Collective(Sourced):
     nodes_count: int
     payload_bytes: float
     bus_bytes_per_s: float
+    source: Source
+    field_sources: dict[str, Source] = field(default_factory=dict)
+    id: str = ""
+    link_kind: str = ""  # as in Accelerator.link_kind; "" when the setup is not fit for a curve
+    accelerator: str = ""  # Accelerator.id when the part is certain
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement(Sourced):
+    """One measured rate of a machine that is not a collective: matrix multiply, memory, bus, storage."""
+
+    id: str
+    kind: str  # matmul | hbm_bandwidth | pcie_or_p2p | storage | attention
+    accelerator: str  # Accelerator.id when the part is certain, else as printed
+    what: str  # operation, shape, type
+    value: float
+    unit: str  # flop_per_s | bytes_per_s
+    fraction_ratio: float | None  # of the dense or nominal rate, when printed
+    notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
 
@@ -188,6 +209,7 @@ class WeightFormat(Sourced):
     family: str  # bf16, fp8, int8, int4, fp4, gguf, bnb
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
+    embedding_bits: float = 0.0  # input embedding of an untied model where it differs from the head; 0 = head_bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,150 @@
+"""What a family's modelling code takes for granted when its config doesn't say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The habits of one ``model_type``, as in its class in the transformers library or its own repository."""
+
+    mixer: str = "attention"  # which reader of mixers.py or recurrent.py lays out its layers
+    tied: bool = False  # one matrix for embedding and head, when the file doesn't say
+    matrices: int = 3  # 3 gated feed-forward, 2 plain
+    biases: bool = False  # biases on queries, keys and values, when the file doesn't say
+    window: str = ""  # none, all, even, "every N" (all but each Nth layer), upper (from max_window_layers on)
+    width: str = "given"  # feed-forward width: given, four (times hidden), half (of what the file says)
+    positions: bool = False  # learned positions
+    task: str = "llm"
+    defaults: dict[str, Any] = field(default_factory=dict)  # of its config class
+
+
+_PLAIN = Family(matrices=2, biases=True, width="four")
+_TIED = Family(tied=True)
+_MLA = Family(mixer="attention")
+_QWEN2 = Family(biases=True, window="upper")
+_GEMMA3 = Family(
+    tied=True,
+    window="every 6",
+    defaults={"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 262208},
+)
+_BERT = Family(matrices=2, biases=True, tied=True, positions=True, task="embedding", mixer="encoder")
+
+FAMILIES: dict[str, Family] = {
+    "apertus": Family(matrices=2),
+    "arcee": Family(matrices=2),
+    "baichuan": Family(),
+    "bailing_moe": Family(),
+    "bert": _BERT,
+    "bloom": Family(matrices=2, biases=True, width="four", tied=True),
+    "chatglm": Family(biases=True),
+    "codegen": _PLAIN,
+    "cohere": _TIED,
+    "cohere2": Family(tied=True, window="every 4"),
+    "dbrx": Family(),
+    "deepseek": Family(),
+    "deepseek_ref": Family(mixer="compressed"),
+    "deepseek_v2": _MLA,
+    "deepseek_v3": _MLA,
+    "deepseek_v32": _MLA,
+    "deepseek_v4": Family(mixer="compressed"),
+    "deepseek_vl_v2": _MLA,
+    "ernie4_5": _TIED,
+    "ernie4_5_moe": _TIED,
+    "exaone": Family(),
+    "exaone4": Family(window="every 4"),
+    "falcon": Family(matrices=2, width="four", tied=True),
+    "falcon_h1": Family(mixer="parallel"),
+    "gemma": Family(tied=True),
+    "gemma2": Family(tied=True, window="even"),
+    "gemma3": _GEMMA3,
+    "gemma3n": Family(tied=True, window="every 5"),
+    "gemma4": Family(tied=True, window="every 6"),
+    "glm": Family(biases=True),
+    "glm4": Family(biases=True),
+    "glm4_moe": Family(biases=True),
+    "glm4_moe_lite": _MLA,
+    "glm_moe_dsa": _MLA,
+    "gpt2": Family(matrices=2, biases=True, width="four", tied=True, positions=True),
+    "gpt_bigcode": Family(matrices=2, biases=True, width="four", tied=True, positions=True),
+    "gpt_neo": Family(matrices=2, width="four", tied=True, positions=True),
+    "gpt_neox": _PLAIN,
+    "gpt_oss": Family(biases=True, window="even"),
+    "gptj": Family(matrices=2, width="four"),
+    "granite": _TIED,
+    "granitemoe": _TIED,
+    "granitemoehybrid": Family(mixer="mamba2", tied=True),
+    "hunyuan_v1_dense": _TIED,
+    "hunyuan_v1_moe": _TIED,
+    "internlm": Family(biases=True),
+    "internlm2": Family(),
+    "internlm3": Family(),
+    "jamba": Family(mixer="mamba1"),
+    "kimi_k2": _MLA,
+    "kimi_k25": _MLA,
+    "kimi_linear": Family(mixer="kda"),
+    "lfm2": Family(mixer="short_conv", tied=True),
+    "lfm2_moe": Family(mixer="short_conv", tied=True),
+    "llama": Family(),
+    "llama4": Family(window="every 4"),
+    "longcat_flash": _MLA,
+    "mamba": Family(mixer="mamba1", tied=True),
+    "mimo": Family(biases=True),
+    "mimo_v2_flash": Family(),
+    "minicpm": _TIED,
+    "minicpm3": _TIED,
+    "minimax": Family(mixer="lightning"),
+    "minimax_m1": Family(mixer="lightning"),
+    "minimax_text_01": Family(mixer="lightning"),
+    "minimax_m2": Family(),
+    "minimax_m3": Family(),
+    "minimax_m3_vl": Family(),
+    "ministral": Family(window="all"),
+    "ministral3": Family(),
+    "mistral": Family(window="all"),
+    "mistral3": Family(),
+    "mixtral": Family(),
+    "mllama": Family(mixer="crossed"),
+    "modernbert": Family(tied=True, task="embedding", mixer="encoder"),
+    "mpt": Family(matrices=2, width="four", tied=True),
+    "mt5": Family(mixer="encoder_decoder"),
+    "nemotron": Family(matrices=2),
+    "nemotron-nas": Family(mixer="block_configs"),
+    "nemotron_h": Family(mixer="pattern", matrices=2),
+    "nomic_bert": Family(tied=True, task="embedding", mixer="encoder"),
+    "olmo": Family(),
+    "olmo2": Family(),
+    "olmo3": Family(window="every 4"),
+    "olmoe": Family(),
+    "opt": Family(matrices=2, biases=True, width="four", tied=True, positions=True),
+    "persimmon": _PLAIN,
+    "phi": _PLAIN,
+    "phi3": Family(window="all"),
+    "phimoe": Family(biases=True),
+    "qwen": Family(biases=True, width="half"),
+    "qwen2": _QWEN2,
+    "qwen2_5_vl": _QWEN2,
+    "qwen2_moe": _QWEN2,
+    "qwen2_vl": _QWEN2,
+    "qwen3": Family(window="upper"),
+    "qwen3_5": Family(mixer="gated_delta"),
+    "qwen3_5_moe": Family(mixer="gated_delta"),
+    "qwen3_moe": Family(window="upper"),
+    "qwen3_next": Family(mixer="gated_delta"),
+    "qwen3_omni_moe": Family(window="upper"),
+    "qwen3_vl": Family(window="upper"),
+    "qwen3_vl_moe": Family(window="upper"),
+    "roberta": _BERT,
+    "seed_oss": Family(biases=True),
+    "smollm3": _TIED,
+    "stablelm": Family(),
+    "starcoder2": Family(matrices=2, biases=True, tied=True, window="all"),
+    "step3p5": Family(),
+    "step3p7": Family(),
+    "t5": Family(mixer="encoder_decoder", tied=True),
+    "xlm-roberta": _BERT,
+}
+
+UNKNOWN = Family()

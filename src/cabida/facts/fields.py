@@ -1,0 +1,197 @@
+"""Reading a ``config.json``: bounded, checked, and every complaint says where."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.text import problem
+
+CONFIG_BYTES_MOST = 10 * 2**20
+COUNT_MOST = 10**9
+LAYERS_MOST = 2000
+
+_SPELLINGS = {
+    "hidden_size": ("hidden_size", "n_embd", "d_model", "hidden_dim", "n_embed", "model_dim"),
+    "num_hidden_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
+    "num_attention_heads": ("num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads"),
+    "num_key_value_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "kv_n_heads"),
+    "vocab_size": ("padded_vocab_size", "vocab_size"),
+    "head_dim": ("head_dim", "attention_head_dim", "kv_channels", "d_kv"),
+    "intermediate_size": (
+        "intermediate_size",
+        "n_inner",
+        "ffn_dim",
+        "d_ff",
+        "ffn_hidden_size",
+        "feed_forward_size",
+        "decoder_ffn_dim",
+    ),
+    "max_position_embeddings": (
+        "max_position_embeddings",
+        "n_positions",
+        "max_seq_len",
+        "max_sequence_length",
+        "seq_length",
+        "n_ctx",
+        "max_target_positions",
+        "model_max_length",
+    ),
+}
+_NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "text_model_config")
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """The keys under which families of models write the same thing."""
+    return _SPELLINGS.get(name, (name,))
+
+
+class Fields:
+    """The keys of one model's config, with the enclosing multimodal config behind them."""
+
+    def __init__(self, config: dict[str, Any], file: str = "", defaults: dict[str, Any] | None = None) -> None:
+        self.outer = config
+        self.file = file
+        inner = config
+        while nested := next((inner[key] for key in _NESTED if isinstance(inner.get(key), dict)), None):
+            inner = nested
+        self.inner = inner
+        self.defaults = defaults or {}
+
+    def raw(self, name: str) -> Any:
+        """The value under any spelling of ``name``; ``None`` when absent or null."""
+        for key in spellings(name):
+            for level in (self.inner, self.outer, self.defaults):
+                if level.get(key) is not None:
+                    return level[key]
+        return None
+
+    def has(self, name: str) -> bool:
+        """Whether ``name`` is given (by the file, not by a default of its class)."""
+        return any(level.get(key) is not None for key in spellings(name) for level in (self.inner, self.outer))
+
+    def count(self, name: str, default: int | None = None, least: int = 0, most: int = COUNT_MOST) -> int:
+        """A whole number within bounds, or ``default`` when absent.
+
+        Raises:
+            InvalidInput: CB-F011 when it is absent and there is no default, CB-F016 when it is no such number.
+        """
+        value = self.raw(name)
+        if value is None:
+            if default is None:
+                raise self.lacks([name])
+            return default
+        return self.whole(name, value, least, most)
+
+    def whole(self, name: str, value: object, least: int = 0, most: int = COUNT_MOST) -> int:
+        """``value`` as a whole number within bounds (CB-F016 when it isn't one)."""
+        if isinstance(value, list) and value and all(entry == value[0] for entry in value):
+            value = value[0]
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        if not math.isfinite(number) or number != int(number) or not least <= number <= most:
+            raise self.wrong(name, value, f"{least}..{most}")
+        return int(number)
+
+    def ratio(self, name: str, default: float) -> float:
+        """A positive real number, or ``default`` when absent."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < COUNT_MOST:
+            raise self.wrong(name, value, f"0..{COUNT_MOST}")
+        return float(value)
+
+    def truth(self, name: str, *, default: bool) -> bool:
+        """A yes or no, or ``default`` when absent."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        if value not in (True, False, 0, 1):
+            raise self.wrong(name, value, "true | false")
+        return bool(value)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A piece of text, or ``default`` when absent or something else."""
+        value = self.raw(name)
+        return value if isinstance(value, str) else default
+
+    def items(self, name: str, most: int = LAYERS_MOST) -> list[Any]:
+        """A list, empty when absent (CB-F016 when it is no list or too long)."""
+        value = self.raw(name)
+        if value is None:
+            return []
+        if not isinstance(value, list) or len(value) > most:
+            raise self.wrong(name, value, f"[0..{most}]")
+        return value
+
+    def per_layer(self, name: str, layers: int) -> list[Any]:
+        """A list with an entry for each layer; longer ones are cut, shorter ones refused, absent ones empty."""
+        value = self.items(name)
+        if value and len(value) < layers:
+            raise self.wrong(name, f"{len(value)} entries", f"{layers} entries")
+        return value[:layers]
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A nested object, empty when absent (CB-F016 when it is something else)."""
+        value = self.raw(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.wrong(name, value, "{ }")
+        return value
+
+    def lacks(self, names: Iterable[str]) -> InvalidInput:
+        """The complaint that keys are missing (CB-F011)."""
+        from cabida.facts.families import FAMILIES
+
+        return InvalidInput(
+            problem(
+                "CB-F011",
+                file=self.file,
+                keys=", ".join(names),
+                model_type=self.model_type or "?",
+                known=", ".join(sorted(FAMILIES)),
+            )
+        )
+
+    def wrong(self, name: str, value: object, allowed: str) -> InvalidInput:
+        """The complaint that a key's value can't be (CB-F016)."""
+        shown = str(value)
+        return InvalidInput(
+            problem("CB-F016", file=self.file, key=name, value=shown[:60] + "…" * (len(shown) > 60), allowed=allowed)
+        )
+
+    @property
+    def model_type(self) -> str:
+        """What kind of language model this is, the ``_text`` of nested configs dropped."""
+        inner = self.inner.get("model_type")
+        name = inner if isinstance(inner, str) else self.outer.get("model_type")
+        return name.removesuffix("_text") if isinstance(name, str) else ""
+
+
+def read_json(path: Path, most_bytes: int = CONFIG_BYTES_MOST) -> dict[str, Any]:
+    """A JSON object from a file no larger than ``most_bytes``.
+
+    Raises:
+        InvalidInput: CB-F015 when it can't be read, is too large, or is no JSON object.
+    """
+    try:
+        size = path.stat().st_size
+        if size > most_bytes:
+            raise _unreadable(path, f"{size} > {most_bytes} bytes")
+        parsed = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise _unreadable(path, error.msg, error.lineno) from error
+    except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise _unreadable(path, str(error)) from error
+    if not isinstance(parsed, dict):
+        raise _unreadable(path, "not a JSON object")
+    return parsed
+
+
+def _unreadable(path: Path, reason: str, line: int = 0) -> InvalidInput:
+    return InvalidInput(problem("CB-F015", file=str(path), line=line, reason=reason))

@@ -37,6 +37,7 @@ class TrainingRun:
     framework_version: str = ""
     target_tokens: float | None = None  # tokens to train on
     node: Node | None = None
+    virtual_stages_count: int = 1  # interleaved chunks of layers each pipeline stage holds
 
     @property
     def data_parallel_count(self) -> int:

@@ -1,0 +1,232 @@
+"""Properties of bills: parts make the whole, waste is shown, trees agree with sweeps, prices carry their doubts."""
+
+import time
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from money_world import API, CARD, offer, serving, training
+
+from cabida import money
+from cabida.errors import InvalidInput
+from cabida.text import use_language
+
+TERMS = money.terms("USD", as_of="2026-11-30")
+USAGE = money.Usage(1e6, 1000, 300, acceptance_ratio=0.9, failure_ratio=0.02, tries_count=2)
+RUN = money.TrainingUse(
+    ideal_hours=1000, wall_s=150 * 3600.0, goodput_ratio=0.9, dataset_gb=500, checkpoint_gb=110
+)
+WAYS = [
+    offer("2.00"),
+    offer("1.00", "spot"),
+    offer("1.50", "reserved", term_months=12),
+    offer("30000", "buy"),
+    offer("0", "have", unit="accelerator_hour"),
+    offer("16000", "have", unit="accelerator"),
+]
+
+ratios = st.floats(0.01, 1.0)
+usages = st.builds(
+    money.Usage,
+    requests_per_month=st.floats(1, 1e9),
+    input_tokens=st.floats(0, 1e5),
+    output_tokens=st.floats(0, 1e4),
+    cached_ratio=st.floats(0, 1),
+    acceptance_ratio=ratios,
+    failure_ratio=st.floats(0, 0.9),
+    tries_count=st.integers(1, 5).map(float),
+    failures_repeated=st.booleans(),
+    utilisation_ratio=ratios,
+    active_hours_per_month=st.floats(1, 730),
+    review_money_per_output=st.floats(0, 1),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(usages, st.sampled_from(WAYS), st.integers(1, 9), st.integers(0, 2), st.sampled_from([1, 2, 8]))
+def test_the_lines_make_the_total_and_the_interval_holds_it(usage, priced, replicas, spares, tp):
+    cost = money.serving_cost(serving(priced, replicas, spares, tp), usage, TERMS)
+    assert sum(line.money for line in cost.lines) == pytest.approx(cost.per_month_money)
+    assert cost.per_accepted_low <= cost.per_accepted_money <= cost.per_accepted_high
+    assert cost.per_accepted_money * cost.accepted_per_month == pytest.approx(cost.per_month_money)
+    assert 0 < cost.coverage_ratio <= 1
+    assert all(line.money > 0 for line in cost.lines if line.key != "residual")
+
+
+@settings(max_examples=25, deadline=None)
+@given(usages, st.sampled_from(WAYS))
+def test_the_tree_says_the_same_as_the_sweep(usage, priced):
+    candidate = serving(priced, 2, 1, 2)
+    cost, tree = money.serving_cost(candidate, usage, TERMS), money.cost_tree(candidate, usage, TERMS)
+    assert float(tree["unit_cost"]) == pytest.approx(cost.per_accepted_money)
+    assert float(tree["cost_per_month"]) == pytest.approx(cost.per_month_money)
+    for line in cost.lines:
+        assert float(tree[f"cost.{line.key}"]) == pytest.approx(line.money)
+
+
+@pytest.mark.parametrize("priced", WAYS, ids=lambda way: f"{way.capacity}-{way.unit}")
+def test_the_tree_of_a_price_ends_at_its_sighting(priced):
+    tree = money.cost_tree(serving(priced), USAGE, TERMS)
+    leaves = tree["unit_cost"].leaves()
+    sightings = [
+        leaf
+        for leaf in leaves
+        if leaf.source and leaf.source.url == priced.source.url and "price" in leaf.name
+    ]
+    assert sightings or priced.amount == 0
+    assert all(leaf.value == float(priced.amount) for leaf in sightings)
+    assert len({id(leaf) for leaf in sightings}) <= 1
+
+
+def test_a_rejected_answer_is_paid_for_but_not_counted():
+    perfect = replace(USAGE, acceptance_ratio=1.0, failure_ratio=0.0, tries_count=1.0)
+    half = replace(perfect, acceptance_ratio=0.5)
+    candidate = serving(offer())
+    good, bad = (money.serving_cost(candidate, usage, TERMS) for usage in (perfect, half))
+    assert bad.per_accepted_money == pytest.approx(2 * good.per_accepted_money)
+    assert bad.coverage_ratio == 0.5
+    assert (good.line("retries_waste"), bad.line("retries_waste")) == (
+        0.0,
+        pytest.approx(bad.line("compute")),
+    )
+
+
+def test_idle_hours_cost_a_reservation_but_not_on_demand():
+    half_day = replace(USAGE, active_hours_per_month=365.0)
+    hourly = money.serving_cost(serving(offer("2.00")), half_day, TERMS)
+    reserved = money.serving_cost(serving(offer("1.50", "reserved", term_months=12)), half_day, TERMS)
+
+    def held(cost):
+        return sum(cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+
+    assert held(hourly) == pytest.approx(2 * 2.00 * 365)
+    assert held(reserved) == pytest.approx(2 * 1.50 * 730)
+    assert reserved.line("idle") > hourly.line("idle")
+    assert reserved.committed_money == pytest.approx(2 * 1.50 * 730 * 12)
+
+
+def test_power_is_billed_by_the_meter_or_by_reserved_kilowatt_never_both():
+    candidate = serving(offer("30000", "buy"))
+    rack = money.serving_cost(candidate, USAGE, TERMS)
+    meter = money.serving_cost(candidate, USAGE, replace(TERMS, power_billing="energy"))
+    assert rack.line("colocation") > 0
+    assert rack.line("energy") == rack.line("cooling") == 0
+    assert meter.line("colocation") == 0
+    assert meter.line("cooling") == pytest.approx(0.58 * meter.line("energy"))
+
+
+def test_machines_sold_whole_are_paid_whole():
+    one = money.serving_cost(serving(offer("2.00", accelerators_count=8), replicas=1), USAGE, TERMS)
+    assert sum(one.line(key) for key in ("compute", "idle", "retries_waste")) == pytest.approx(2.00 * 8 * 730)
+
+
+def test_longer_resale_is_cheaper_owning():
+    cheap, dear = (
+        money.serving_cost(
+            serving(offer("30000", "buy")), USAGE, money.terms("USD", stated={"decay_ratio": decay})
+        )
+        for decay in (0.1, 0.5)
+    )
+    assert cheap.per_month_money < dear.per_month_money
+
+
+def test_the_reporting_currency_changes_figures_not_order():
+    rates = [money.Rate("EUR", "USD", 1.25, "2026-11-30", "brief")]
+    euros = money.terms("EUR", as_of="2026-11-30", rates=rates)
+    for priced in WAYS:
+        in_dollars = money.serving_cost(serving(priced), USAGE, TERMS).per_month_money
+        assert money.serving_cost(serving(priced), USAGE, euros).per_month_money * 1.25 == pytest.approx(
+            in_dollars
+        )
+
+
+def test_a_currency_without_a_rate_is_refused_with_its_cure():
+    with pytest.raises(InvalidInput, match=r"CB-C001") as raised:
+        money.serving_cost(serving(offer("2.00", currency="XAU")), USAGE, TERMS)
+    assert "XAU" in raised.value.problems[0].what
+    assert raised.value.problems[0].cure
+
+
+def test_api_bills_cached_input_and_batch_apart():
+    plain = money.Usage(1e6, 1000, 200)
+    cached = replace(plain, cached_ratio=0.5)
+    tokens = money.api_cost(API, plain, TERMS).line("compute")
+    assert tokens == pytest.approx(1e6 * (1000 * 0.20 + 200 * 0.60) / 1e6)
+    assert money.api_cost(API, cached, TERMS).line("compute") == pytest.approx(1000 * 0.125 + 200 * 0.60)
+    assert money.api_cost(API, replace(plain, batch=True), TERMS).line("compute") == pytest.approx(100 + 60)
+    assert float(money.api_tree(API, cached, TERMS)["unit_cost"]) == pytest.approx(
+        money.api_cost(API, cached, TERMS).per_accepted_money
+    )
+
+
+def test_an_api_charges_failed_and_rejected_attempts():
+    cost = money.api_cost(API, USAGE, TERMS)
+    paid = cost.line("compute") + cost.line("retries_waste")
+    assert paid == pytest.approx(money.attempted_requests(USAGE) * (1000 * 0.20 + 300 * 0.60) / 1e6)
+
+
+@pytest.mark.parametrize("priced", WAYS, ids=lambda way: f"{way.capacity}-{way.unit}")
+def test_a_run_adds_up_and_its_tree_agrees(priced):
+    cost = money.training_cost(training(priced), RUN, TERMS)
+    tree = money.training_tree(training(priced), RUN, TERMS)
+    assert sum(line.money for line in cost.lines) == pytest.approx(cost.per_month_money)
+    assert float(tree["unit_cost"]) == pytest.approx(cost.per_accepted_money)
+    assert cost.per_accepted_low <= cost.per_accepted_money <= cost.per_accepted_high
+
+
+def test_a_run_on_demand_is_hours_over_goodput():
+    stated = {"failed_run_ratio": 0.0}
+    cost = money.training_cost(training(offer("2.00")), RUN, money.terms("USD", stated=stated))
+    assert cost.line("compute") == pytest.approx(2000)
+    assert cost.line("failed_runs") == pytest.approx(2000 / 0.9 - 2000)
+
+
+def test_half_the_runs_good_doubles_the_cost_of_an_accepted_model():
+    half = money.training_cost(training(offer("2.00")), replace(RUN, acceptance_ratio=0.5), TERMS)
+    assert half.per_accepted_money == pytest.approx(2 * half.per_month_money)
+
+
+def test_a_burst_on_a_bought_machine_pays_for_its_idle_months():
+    rare, often = (
+        money.training_cost(training(offer("30000", "buy")), replace(RUN, runs_per_month=often), TERMS)
+        for often in (0.25, 4.0)
+    )
+    assert rare.line("idle") > 5 * rare.line("compute")
+    assert often.per_month_money < rare.per_month_money
+
+
+def test_spot_training_pays_for_interruptions():
+    stretch = money.stretch_ratio(money.tenure_of(offer("1.00", "spot"), CARD, TERMS), RUN, TERMS, 4)
+    assert 1.0 < stretch < 2.0
+    spot, calm = (
+        money.training_cost(training(offer("1.00", capacity)), RUN, TERMS).line("failed_runs")
+        for capacity in ("spot", "on-demand")
+    )
+    assert spot > calm
+
+
+def test_a_hundred_microseconds_a_bill():
+    candidate, tenure = serving(offer("2.00")), money.tenure_of(offer("2.00"), CARD, TERMS, 2)
+    began = time.perf_counter()
+    for _ in range(500):
+        money.serving_cost(candidate, USAGE, TERMS, tenure)
+    assert (time.perf_counter() - began) / 500 < 400e-6  # 25 µs when nothing else runs
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), min_size=1))
+def test_shown_parts_sum_to_the_shown_total(parts):
+    shown = money.in_cents(parts)
+    exact = sum((Decimal(repr(value)) for value in parts.values()), Decimal(0))
+    assert sum(shown.values()) == exact.quantize(Decimal("0.01"))
+    assert all(abs(shown[name] - Decimal(repr(value))) <= Decimal("0.02") for name, value in parts.items())
+
+
+def test_notes_speak_the_readers_language():
+    use_language("es")
+    try:
+        cost = money.serving_cost(serving(offer("1.00", "spot")), USAGE, TERMS)
+    finally:
+        use_language("en")
+    assert cost.notes[0].startswith("Las réplicas spot")

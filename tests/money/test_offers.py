@@ -1,0 +1,170 @@
+"""Prices: what can be believed, how old it is, and which ways to hold an accelerator follow."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from money_world import CARD, offer
+
+from cabida import money
+from cabida.money import commitment
+
+TERMS = money.terms("USD", as_of="2026-11-30", horizon_months=36)
+
+
+def test_cheapest_first_one_per_provider_and_capacity():
+    book = [
+        offer("2.00"),
+        offer("2.50", id="dear"),
+        offer("1.90", provider="Elsewhere"),
+        offer("1.00", "spot"),
+    ]
+    found = money.offers_for(CARD, 1, book, TERMS)
+    prices = [tenure.hourly_money for tenure in found]
+    assert prices == sorted(prices)
+    hourly = [tenure for tenure in found if tenure.capacity == "on-demand"]
+    assert [tenure.offer.provider for tenure in hourly] == ["Elsewhere", "Somewhere"]
+    assert hourly[0].sightings_count == 2
+    assert hourly[0].median_money_per_hour == pytest.approx(1.95)
+
+
+def test_only_the_last_sighting_of_a_thing_counts():
+    book = [offer("1.00", seen="2026-01-01"), offer("3.00", seen="2026-11-20", id="new")]
+    found = money.offers_for(CARD, 1, book, TERMS, capacity=["on-demand"])
+    assert [tenure.money_per_hour for tenure in found] == [3.0]
+
+
+def test_absurd_prices_are_set_aside_where_they_can_be_seen():
+    book = [
+        offer("2.00"),
+        offer("2.20", provider="B"),
+        offer("0.01", provider="C"),
+        offer("99", provider="D"),
+    ]
+    kept, aside = money.plausible(book, TERMS)
+    assert {item.provider for item in aside} == {"C", "D"}
+    assert len(kept) + len(aside) == len(book)
+
+
+@pytest.mark.parametrize(
+    ("more", "flag"),
+    [
+        ({"seen": "2026-10-01"}, "stale"),
+        ({"seen": "2026-10"}, "stale"),
+        ({"seen": ""}, "undated"),
+        ({"provider_kind": "marketplace", "seen": "2026-11-28"}, "stale"),
+        ({"provider_kind": "marketplace", "seen": "2026-11-30"}, "marketplace"),
+        ({"capacity": "spot"}, "spot"),
+    ],
+)
+def test_doubtful_prices_are_flagged_and_say_so(more, flag):
+    tenure = money.tenure_of(offer("2.00", more.pop("capacity", "on-demand"), **more), CARD, TERMS)
+    assert flag in tenure.flags
+    assert any(warning.sentence for warning in money.price_warnings(tenure, TERMS.as_of))
+
+
+def test_fresh_prices_and_quotes_are_not_flagged():
+    assert money.price_flags(offer("2.00"), "2026-11-30") == ()
+    assert money.price_flags(offer("2.00", seen="", sighting="quote"), "2026-11-30") == ()
+
+
+def test_an_older_price_is_a_wider_one():
+    fresh, stale, undated = (
+        money.tenure_of(offer("2.00", seen=seen), CARD, TERMS) for seen in ("2026-11-20", "2026-05-20", "")
+    )
+
+    def width(tenure):
+        return tenure.high_money_per_hour / tenure.low_money_per_hour
+
+    assert width(fresh) < width(stale) < width(undated)
+
+
+def test_unpublished_reservations_are_derived_and_flagged():
+    found = money.offers_for(CARD, 1, [offer("2.00")], TERMS)
+    reserved = {tenure.committed_months: tenure for tenure in found if tenure.capacity == "reserved"}
+    assert reserved[12].money_per_hour == pytest.approx(2.00 * (1 - 0.34))
+    assert reserved[36].money_per_hour == pytest.approx(2.00 * (1 - 0.54))
+    assert all("assumed" in tenure.flags for tenure in reserved.values())
+
+
+def test_a_published_reservation_is_not_derived_again():
+    book = [offer("2.00"), offer("1.40", "reserved", term_months=12)]
+    reserved = [tenure for tenure in money.offers_for(CARD, 1, book, TERMS) if tenure.capacity == "reserved"]
+    assert [tenure.flags for tenure in reserved] == [()]
+
+
+def test_nobody_sells_an_analysts_constant():
+    book = [offer("1.30", sighting="analyst", provider_kind="analyst"), offer("2.00")]
+    assert all(tenure.offer.sighting != "analyst" for tenure in money.offers_for(CARD, 1, book, TERMS))
+
+
+def test_places_and_providers_rule_out_but_not_what_one_has():
+    book = [
+        offer("2.00"),
+        offer("2.00", provider="B", country="US"),
+        offer("0", "have", provider="own", country=""),
+    ]
+    found = money.offers_for(CARD, 1, book, TERMS, countries=["DE"], providers=["Somewhere"])
+    assert {tenure.offer.provider for tenure in found} == {"Somewhere", "own"}
+
+
+def test_a_card_for_a_desk_takes_a_pc_and_one_for_a_rack_takes_a_server():
+    desk = replace(CARD, segment="consumer", tdp_w=450.0)
+    bought = offer("1800", "buy")
+    assert money.tenure_of(bought, desk, TERMS).capital_money == pytest.approx(1800 + 1200)
+    assert money.tenure_of(bought, CARD, TERMS).capital_money == pytest.approx(1800 * 1.4 * 1.15)
+    assert money.tenure_of(replace(bought, accelerators_count=8), CARD, TERMS, 3).accelerators_count == 8
+
+
+def test_the_place_sets_electricity_and_carbon():
+    from money_world import SAID
+
+    from cabida.facts.model import EnergyFact
+
+    facts = [EnergyFact("electricity_price_business", "Nowhere", "NW", 0.2, "EUR/kWh", "2025", "", SAID)]
+    rates = [money.Rate("EUR", "USD", 1.25, "2026-11-30", "brief")]
+    terms = money.terms("USD", country="nw", rates=rates, energy=facts)
+    assert terms.base("electricity_money_per_kwh") == pytest.approx(0.25)
+    assert money.terms("USD", country="nw", energy=facts, stated={"electricity_money_per_kwh": 0.1}).base(
+        "electricity_money_per_kwh"
+    ) == pytest.approx(0.1)
+
+
+def test_what_is_taken_is_told_with_how_to_find_out():
+    told = TERMS.assumptions(["wacc_ratio", "loaded_money_per_year"])
+    assert [item.name for item in told] == ["wacc_ratio", "loaded_money_per_year"]
+    assert all(item.why and item.how_to_find_out and item.value for item in told)
+    assert "USD" in told[1].value
+    assert money.terms("USD", stated={"wacc_ratio": 0.08}).assumptions(["wacc_ratio"]) == ()
+
+
+def test_every_assumption_has_a_range_a_reason_and_a_unit():
+    from cabida.money.assumptions import assumed_ranges
+    from cabida.units import unit_of
+
+    for name, found in assumed_ranges().items():
+        assert found.low <= found.base <= found.high, name
+        assert len(found.source.what) > 10, name
+        assert unit_of(name) is not None, name
+        assert TERMS.leaf(name).source == found.source
+
+
+def test_spot_price_counts_its_interruptions():
+    slowdown = commitment.spot_slowdown(120.0, 300.0, 21600.0)
+    assert slowdown == pytest.approx(1.128831, rel=1e-6)
+
+
+def test_reserve_quantity_never_loses_to_its_neighbours():
+    demand = [0, 1, 1, 2, 3, 5, 8, 8, 8, 2]
+    for ratio in (0.1, 0.3, 0.5, 0.9, 1.0):
+        best = commitment.reserve_quantity(demand, ratio, 1.0)
+        costs = [commitment.profile_money(demand, held, ratio, 1.0) for held in range(10)]
+        assert costs[best] == pytest.approx(min(costs))
+
+
+def test_a_price_a_person_states_is_an_offer():
+    from cabida.money.tenure import hourly_offer
+
+    stated = hourly_offer("mine", "Acme", CARD.id, Decimal("1.80"), "USD", capacity="reserved")
+    tenure = money.tenure_of(stated, CARD, TERMS)
+    assert (tenure.money_per_hour, tenure.capacity, tenure.flags) == (1.8, "reserved", ())

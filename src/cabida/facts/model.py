@@ -209,7 +209,9 @@ class WeightFormat(Sourced):
     family: str  # bf16, fp8, int8, int4, fp4, gguf, bnb
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
-    embedding_bits: float = 0.0  # input embedding of an untied model where it differs from the head; 0 = head_bits
+    embedding_bits: float = (
+        0.0  # input embedding of an untied model where it differs from the head; 0 = head_bits
+    )
 
 
 @dataclass(frozen=True, slots=True)

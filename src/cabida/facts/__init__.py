@@ -1,0 +1,142 @@
+"""What the world is: hardware, models, software and prices, each with its date, its source and its grade.
+
+Everything is read from one compiled snapshot, on demand; a user's own files lie over it (``facts.overlay``).
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cabida.facts.check import check
+    from cabida.facts.formats import formats, weight_format
+    from cabida.facts.hardware import (
+        Description,
+        accelerator,
+        accelerators,
+        classes,
+        collective_curve,
+        collectives,
+        describe,
+        engine,
+        engines,
+        find_accelerator,
+        measurements,
+        node,
+        node_for,
+        nodes,
+        other_names,
+        software,
+    )
+    from cabida.facts.market import (
+        Rejected,
+        analyst_offers,
+        api_offers,
+        currencies,
+        energy,
+        exchange_rate,
+        offers,
+        rejected_offers,
+    )
+    from cabida.facts.models import model, models
+
+_ROOMS = {
+    "check": ("check",),
+    "formats": ("formats", "weight_format"),
+    "hardware": (
+        *(
+            "Description",
+            "accelerator",
+            "accelerators",
+            "classes",
+            "collective_curve",
+            "collectives",
+            "describe",
+        ),
+        *(
+            "engine",
+            "engines",
+            "find_accelerator",
+            "measurements",
+            "node",
+            "node_for",
+            "nodes",
+            "other_names",
+        ),
+        "software",
+    ),
+    "market": (
+        *("Rejected", "analyst_offers", "api_offers", "currencies", "energy", "exchange_rate", "offers"),
+        "rejected_offers",
+    ),
+    "models": ("model", "models"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Description",
+    "Rejected",
+    "accelerator",
+    "accelerators",
+    "analyst_offers",
+    "api_offers",
+    "check",
+    "classes",
+    "collective_curve",
+    "collectives",
+    "currencies",
+    "describe",
+    "digest",
+    "energy",
+    "engine",
+    "engines",
+    "exchange_rate",
+    "find_accelerator",
+    "formats",
+    "measurements",
+    "model",
+    "models",
+    "node",
+    "node_for",
+    "nodes",
+    "offers",
+    "other_names",
+    "rejected_offers",
+    "software",
+    "weight_format",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names of the sub-rooms, imported when first asked for."""
+    if name not in _HOME:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    found = getattr(import_module(f"cabida.facts.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def digest() -> str:
+    """SHA-256 of the shipped snapshot: what a decision cites."""
+    from cabida.facts import store
+
+    return store.stamps()["digest"]
+
+
+class _Room(ModuleType):
+    """This package, whose functions ``model``, ``models``, ``formats`` and ``check`` share names with its files.
+
+    Importing a file sets it as an attribute of its package; here that must not hide the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOME):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Room

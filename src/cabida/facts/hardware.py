@@ -1,0 +1,205 @@
+"""Accelerators, nodes, links and engines by name, with whatever a user's own files lay over them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from math import log
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.facts import overlay, store
+from cabida.facts.model import Accelerator, Collective, Engine, Measurement, Node
+from cabida.quantity import Source
+from cabida.text import closest, problem, tr
+
+_MAKERS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|quadro)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a class of accelerator is for and what it is not: keys of the facts catalogue."""
+
+    id: str
+    for_key: str
+    not_for_key: str
+
+
+def accelerators(as_of: str | None = None) -> dict[str, Accelerator]:
+    """All accelerators by id; with ``as_of`` (ISO date) only those on sale by the end of that year."""
+    found: dict[str, Accelerator] = overlay.table("accelerators")
+    if not as_of:
+        return found
+    return {id: one for id, one in found.items() if one.year is None or one.year <= int(as_of[:4])}
+
+
+def accelerator(ref: str) -> Accelerator:
+    """The accelerator with this id, or with this name as a driver, a price page or a person says it.
+
+    Raises:
+        InvalidInput: CB-F001, none is called that; names the nearest.
+    """
+    found = find_accelerator(ref)
+    if found is None:
+        spelled = closest(_key(ref), _names())
+        near = _names()[spelled] if spelled else ", ".join([*accelerators()][:3])
+        raise InvalidInput(problem("CB-F001", kind=tr("facts.kind.accelerator"), ref=ref, near=near))
+    return found
+
+
+def find_accelerator(ref: str) -> Accelerator | None:
+    """The accelerator called ``ref``, or ``None``."""
+    known = accelerators()
+    return known.get(ref) or known.get(_names().get(_key(ref), ""))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "", _MAKERS.sub("", name).lower())
+
+
+def _names() -> dict[str, str]:
+    return {
+        **_shipped_names(),
+        **{_key(name): one.id for one in overlay.own("accelerators") for name in (one.id, one.name)},
+    }
+
+
+@cache
+def _shipped_names() -> dict[str, str]:
+    named = {_key(text): id for id, texts in store.payload("names").items() for text in texts}
+    for one in store.table("accelerators"):
+        named.setdefault(_key(one.name), one.id)
+        named[_key(one.id)] = one.id
+    return named
+
+
+def other_names(id: str) -> tuple[str, ...]:
+    """Other names of one accelerator."""
+    return tuple(_all_names().get(id, ()))
+
+
+@cache
+def _all_names() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = store.payload("names")
+    return found
+
+
+def nodes() -> dict[str, Node]:
+    """All machine shapes by id."""
+    return overlay.table("nodes")
+
+
+def node(ref: str) -> Node:
+    """The machine shape with this id.
+
+    Raises:
+        InvalidInput: CB-F001, there is none; names the nearest.
+    """
+    found: Node = _one("node", nodes(), ref)
+    return found
+
+
+def node_for(accelerator: Accelerator | str) -> Node | None:
+    """The machine an accelerator usually comes in (eight H100 SXM on one board), or ``None`` when none is known."""
+    id = accelerator if isinstance(accelerator, str) else accelerator.id
+    known = nodes()
+    usual = _shapes().get(id)
+    if usual in known:
+        return known[usual]
+    return next((one for one in known.values() if one.accelerator == id), None)
+
+
+@cache
+def _shapes() -> dict[str, str]:
+    found: dict[str, str] = store.payload("shapes")
+    return found
+
+
+def engines() -> dict[str, Engine]:
+    """All serving engines and training frameworks by id."""
+    return overlay.table("engines")
+
+
+def engine(ref: str) -> Engine:
+    """The engine with this id or name.
+
+    Raises:
+        InvalidInput: CB-F001, there is none; names the nearest.
+    """
+    found: Engine = _one("engine", engines(), ref)
+    return found
+
+
+def _one(kind: str, known: dict[str, Any], ref: str) -> Any:
+    key = _key(ref)
+    found = known.get(ref) or next(
+        (one for id, one in known.items() if key in (_key(id), _key(_title(one)))), None
+    )
+    if found is None:
+        near = closest(ref, known) or next(iter(known))
+        raise InvalidInput(problem("CB-F001", kind=tr(f"facts.kind.{kind}"), ref=ref, near=near))
+    return found
+
+
+def _title(record: Any) -> str:
+    return str(getattr(record, "name", ""))
+
+
+@cache
+def software() -> dict[str, Any]:
+    """What software runs on what, as data: data types by architecture, engines, PyTorch, CUDA, drivers, ROCm, MIG."""
+    found: dict[str, Any] = store.payload("software")
+    return found
+
+
+def collectives() -> tuple[Collective, ...]:
+    """All measured collectives."""
+    return store.table("collectives")
+
+
+def measurements(kind: str = "") -> tuple[Measurement, ...]:
+    """Measured matrix-multiply, memory, bus, storage and attention rates, of one kind or all."""
+    return tuple(one for one in store.table("measurements") if not kind or one.kind == kind)
+
+
+def collective_curve(
+    link_kind: str, accelerators_count: int, nodes_count: int = 1, op: str = "all_reduce"
+) -> tuple[tuple[float, ...], tuple[float, ...], Source] | None:
+    """Measured bus bandwidth over size: (payload bytes rising, bus bytes per second, source), or ``None``.
+
+    The series nearest in number of accelerators is taken among those of the same link, the same operation and the
+    same side of the node's edge (inside one machine, or across several); among equals the one with most points.
+    """
+    series: dict[tuple[str, str, int, int], list[Collective]] = {}
+    for one in collectives():
+        if one.link_kind == link_kind and one.op == op and (one.nodes_count > 1) == (nodes_count > 1):
+            key = (one.source.what, one.link, one.accelerators_count, one.nodes_count)
+            series.setdefault(key, []).append(one)
+    if not series:
+        return None
+    near = min(series, key=lambda key: (_apart(key[2], accelerators_count), -len(series[key])))
+    points = {one.payload_bytes: one for one in series[near]}
+    rising = [points[size] for size in sorted(points)]
+    return (
+        tuple(one.payload_bytes for one in rising),
+        tuple(one.bus_bytes_per_s for one in rising),
+        rising[-1].source,
+    )
+
+
+def _apart(have_count: int, want_count: int) -> float:
+    return abs(log(max(have_count, 1) / max(want_count, 1)))
+
+
+def describe(accelerator: Accelerator | str) -> Description | None:
+    """What the accelerator's class is for and not for (texts of the facts catalogue), or ``None``."""
+    id = accelerator if isinstance(accelerator, str) else accelerator.id
+    own = next((row["id"] for row in classes() if id in row["members"]), None)
+    return Description(own, f"facts.class.{own}.for", f"facts.class.{own}.not_for") if own else None
+
+
+@cache
+def classes() -> tuple[dict[str, Any], ...]:
+    """The classes of accelerators, each with its members, in the order they are shown."""
+    return tuple(store.payload("classes"))

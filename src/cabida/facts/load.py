@@ -1,0 +1,244 @@
+"""Hand-kept files become records: read with line numbers, validated all at once, nothing unknown let in.
+
+The row classes are made from the nouns of ``facts.model`` (one description of a fact, not two); their
+JSON Schema is ``schema(noun)``. In a file a number may carry its unit ("80 GiB", "3350 GB/s", "989 TFLOPS").
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+
+from cabida.errors import InvalidInput, Problem
+from cabida.facts.model import AttentionLayers, MlpLayers
+from cabida.quantity import Source
+from cabida.text import closest, problem
+from cabida.units import parse
+
+Lines = dict[tuple[str | int, ...], int]
+
+ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+REQUIRED_TEXT = frozenset(
+    [
+        *(
+            "id",
+            "name",
+            "vendor",
+            "architecture",
+            "form_factor",
+            "segment",
+            "memory_kind",
+            "provider",
+            "accelerator",
+        ),
+        *("op", "link", "kind", "family", "compute", "task", "provider_kind", "capacity", "unit", "currency"),
+        *("sighting", "model", "model_name", "place", "value", "what"),
+    ]
+)
+WORDS: dict[str, tuple[str, ...]] = {
+    "Accelerator.confidence": ("A", "B", "C"),
+    "Accelerator.segment": ("datacenter", "workstation", "consumer", "apple", "tpu", "edge"),
+    "Engine.kind": ("serve", "train"),
+    "Offer.capacity": ("on-demand", "spot", "reserved", "buy", "have"),
+    "Offer.unit": ("accelerator_hour", "accelerator"),
+    "Offer.sighting": ("page", "api", "table", "analyst", "quote", "user"),
+    "WeightFormat.family": ("bf16", "fp8", "int8", "int4", "fp4", "gguf", "bnb"),
+}
+DOORS = {
+    "_bytes_per_s": "bytes_per_s",
+    "_bytes": "bytes",
+    "_w": "w",
+    "_ratio": "ratio",
+    "flop_per_s": "flop_per_s",
+}
+
+
+class SourceRow(BaseModel):
+    """Where a figure was read, as a file states it."""
+
+    model_config = ConfigDict(extra="forbid", title="Source")
+    what: str = Field(min_length=3)
+    url: str = ""
+    seen: str = Field(pattern=ISO_DATE)
+    grade: Literal["measured", "vendor", "quoted", "derived", "simulated", "assumed"] = "quoted"
+
+    def made(self) -> Source:
+        """As the kernel's noun."""
+        return Source(self.what, self.url, self.seen, self.grade)
+
+
+def _door(name: str) -> Any:
+    kind = next((kind for suffix, kind in DOORS.items() if name.endswith(suffix)), None)
+
+    def read(value: Any) -> Any:
+        return parse(value, kind) if kind and isinstance(value, str) else value
+
+    return BeforeValidator(read)
+
+
+def _row_type(noun: type, name: str, hint: Any) -> Any:
+    if hint is Source:
+        return SourceRow
+    if hint == dict[str, Source]:
+        return dict[str, SourceRow]
+    if words := WORDS.get(f"{noun.__name__}.{name}"):
+        return Literal[words]
+    if hint is float or hint == float | None:
+        return Annotated[hint, _door(name)]
+    if hint == dict[str, float]:
+        return dict[str, Annotated[float, _door(name)]]
+    if get_origin(hint) is tuple and get_args(hint)[0] in (AttentionLayers, MlpLayers):
+        return tuple[row_class(get_args(hint)[0]), ...]  # type: ignore[misc]
+    return hint
+
+
+def _default(hint: Any, name: str, own: Any) -> Any:
+    if own.default is not MISSING:
+        return own.default
+    if get_origin(hint) is dict:
+        return Field(default_factory=dict)
+    if get_origin(hint) is tuple:
+        return ()
+    if type(None) in get_args(hint) and (get_origin(hint) is Union or hint.__class__.__name__ == "UnionType"):
+        return None
+    if hint is str and name not in REQUIRED_TEXT:
+        return ""
+    return ...
+
+
+@cache
+def row_class(noun: type) -> type[BaseModel]:
+    """The pydantic class a row of this noun is validated with: same fields, unknown ones refused."""
+    hints = get_type_hints(noun)
+    parts = {
+        own.name: (_row_type(noun, own.name, hints[own.name]), _default(hints[own.name], own.name, own))
+        for own in fields(noun)
+    }
+    config = ConfigDict(extra="forbid", title=noun.__name__, protected_namespaces=())
+    made: type[BaseModel] = create_model(f"{noun.__name__}Row", __config__=config, **parts)  # type: ignore[call-overload]
+    return made
+
+
+def schema(noun: type) -> dict[str, Any]:
+    """JSON Schema of one noun's rows."""
+    return row_class(noun).model_json_schema()
+
+
+def record(noun: type, row: BaseModel) -> Any:
+    """A validated row as the noun the product works with."""
+    return noun(**{own.name: _plain(getattr(row, own.name), own.type) for own in fields(noun)})
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    if isinstance(value, SourceRow):
+        return value.made()
+    if isinstance(value, dict):
+        return {key: _plain(part, "") for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_plain(part, "") for part in value)
+    if isinstance(value, BaseModel):
+        return record(AttentionLayers if "kind" in type(value).model_fields else MlpLayers, value)
+    return value
+
+
+def read_yaml(path: Path) -> tuple[Any, Lines]:
+    """A YAML file as plain text values (numbers are read by the row classes), with the line of every key.
+
+    Raises:
+        InvalidInput: CB-F002, the file is not YAML.
+    """
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise InvalidInput(
+            problem("CB-F002", file=str(path), line=line, reason=str(error.problem or ""))
+        ) from error
+    lines: Lines = {}
+    return (_value(node, (), lines) if node is not None else None), lines
+
+
+def _value(node: Any, at: tuple[str | int, ...], lines: Lines) -> Any:
+    lines.setdefault(at, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        made: dict[str, Any] = {}
+        for key, part in node.value:
+            lines[(*at, key.value)] = key.start_mark.line + 1
+            made[key.value] = _value(part, (*at, key.value), lines)
+        return made
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(part, (*at, place), lines) for place, part in enumerate(node.value)]
+    return node.value
+
+
+def validated(
+    noun: type, raw: Any, file: str, lines: Lines, at: tuple[str | int, ...]
+) -> tuple[Any, list[Problem]]:
+    """One row as a record, or every problem it has, each with its line. ``at`` is the row's place in the file."""
+    try:
+        return record(noun, row_class(noun).model_validate(raw)), []
+    except ValidationError as error:
+        names = [own.name for own in fields(noun)]
+        return None, [_told(item, names, str(_id(raw)), file, lines, at) for item in error.errors()]
+
+
+def _id(raw: Any) -> Any:
+    return raw.get("id", "?") if isinstance(raw, dict) else "?"
+
+
+def _told(
+    item: Any, names: list[str], who: str, file: str, lines: Lines, at: tuple[str | int, ...]
+) -> Problem:
+    place = tuple(item["loc"])
+    line = next(
+        (lines[(*at, *place[:size])] for size in range(len(place), -1, -1) if (*at, *place[:size]) in lines),
+        0,
+    )
+    name = ".".join(str(part) for part in place)
+    if item["type"] == "missing":
+        return problem("CB-F005", file=file, line=line, record=who, field=name)
+    if item["type"] == "extra_forbidden":
+        near = closest(str(place[-1]), names) or ", ".join(names[:6])
+        return problem("CB-F003", file=file, line=line, record=who, field=name, near=near)
+    why = item["msg"].removeprefix("Value error, ")
+    return problem(
+        "CB-F004", file=file, line=line, record=who, field=name, value=str(item["input"])[:60], reason=why
+    )
+
+
+def read_records(path: Path, noun: type) -> list[Any]:
+    """All records of one hand-kept YAML file, a list of mappings.
+
+    Raises:
+        InvalidInput: CB-F002..F005, every problem of the file at once.
+    """
+    rows, lines = read_yaml(path)
+    made, wrong = [], []
+    for place, raw in enumerate(rows or []):
+        one, problems = validated(noun, raw, str(path), lines, (place,))
+        made.append(one)
+        wrong += problems
+    if wrong:
+        raise InvalidInput(wrong)
+    return made
+
+
+def read_series(path: Path) -> Iterator[dict[str, str]]:
+    """Rows of a machine-made CSV file; empty cells are left out (not seen, not zero)."""
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield {name: cell for name, cell in row.items() if cell}
+
+
+def amount(text: str | None) -> Decimal | None:
+    """A price as written, exact; ``None`` when the cell is empty."""
+    return Decimal(text) if text else None

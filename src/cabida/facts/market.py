@@ -1,0 +1,85 @@
+"""Prices as sighted: rent, purchase, APIs, energy and exchange rates, each dated and never overwritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from cabida.errors import InvalidInput
+from cabida.facts import overlay, store
+from cabida.facts.model import ApiOffer, EnergyFact, Offer
+from cabida.quantity import Source
+from cabida.text import problem
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A sighting set aside, and why: ``unknown_part`` or ``outside_band`` (texts facts.rejected.*)."""
+
+    offer: Offer
+    reason: str
+
+
+def offers(as_of: str | None = None) -> tuple[Offer, ...]:
+    """Rent and purchase sightings, one's own included; with ``as_of`` (ISO date) only those seen by that day.
+
+    A price without a date (``seen`` empty) is left out when ``as_of`` is given: it can't be said to be old enough.
+    """
+    found = overlay.series("offers")
+    return found if as_of is None else tuple(one for one in found if one.seen and one.seen <= as_of)
+
+
+def rejected_offers() -> tuple[Rejected, ...]:
+    """Sightings that are kept but not used, each with its reason."""
+    raw = store.payload("offers_rejected")
+    return tuple(map(Rejected, store.decode(raw), raw["reasons"]))
+
+
+def analyst_offers() -> tuple[Offer, ...]:
+    """What analysts' models say a GPU-hour costs (rented for years, or owned): for comparison, nobody sells at it."""
+    return store.table("offers_analyst")
+
+
+def api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
+    """Prices of models behind APIs; with ``as_of`` only those seen by that day."""
+    found = overlay.series("api_offers")
+    return found if as_of is None else tuple(one for one in found if one.seen and one.seen <= as_of)
+
+
+def energy(kind: str = "", code: str = "") -> tuple[EnergyFact, ...]:
+    """Electricity prices, PUE, carbon, residual values, colocation and licences; of one kind or place, or all."""
+    found = overlay.series("energy")
+    return tuple(one for one in found if (not kind or one.kind == kind) and (not code or one.code == code))
+
+
+def exchange_rate(have: str, want: str, as_of: str | None = None) -> tuple[float, str, Source]:
+    """Units of ``want`` for one unit of ``have``, the day of the rate and its source.
+
+    The latest month-end reference rate on or before ``as_of`` (ISO date; the latest of all without it).
+
+    Raises:
+        InvalidInput: CB-F006, a currency or a date without a rate: the user has to state one.
+    """
+    table = _exchange()
+    have, want = have.upper(), want.upper()
+    days = [day for day in table["per_eur"] if as_of is None or day <= as_of]
+    if days:
+        day = days[-1]
+        per_eur = {"EUR": 1.0, **table["per_eur"][day]}
+        if have in per_eur and want in per_eur:
+            what, url, _, grade = table["source"]
+            return per_eur[want] / per_eur[have], day, Source(what, url, day, grade)
+    known = sorted({"EUR", *table["per_eur"][max(table["per_eur"])]})
+    raise InvalidInput(problem("CB-F006", have=have, want=want, day=as_of or "", known=", ".join(known)))
+
+
+@cache
+def _exchange() -> dict[str, dict[str, dict[str, float]]]:
+    found: dict[str, dict[str, dict[str, float]]] = store.payload("exchange")
+    return found
+
+
+def currencies() -> tuple[str, ...]:
+    """Currencies a shipped rate exists for."""
+    rates = _exchange()["per_eur"]
+    return ("EUR", *rates[max(rates)])

@@ -1,0 +1,135 @@
+"""A user's own facts over the shipped ones: ``cabida-facts/*.yaml``, or the folder CABIDA_FACTS names.
+
+A file maps tables to lists of records. A known id takes only the fields it gives, the rest stays as shipped, and the
+user's source stands behind each field given; a new id is a whole record. Everything is validated with the same
+classes, all files at once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput, Problem
+from cabida.facts import store
+from cabida.facts.model import Accelerator, ApiOffer, EnergyFact, Engine, Node, Offer
+from cabida.text import closest, problem
+
+FOLDER = "cabida-facts"
+NOUNS: dict[str, type] = {
+    "accelerators": Accelerator,
+    "nodes": Node,
+    "engines": Engine,
+    "offers": Offer,
+    "api_offers": ApiOffer,
+    "energy": EnergyFact,
+}
+
+
+def folder() -> Path | None:
+    """Where the user's facts lie, or ``None`` when there are none."""
+    path = Path(os.environ.get("CABIDA_FACTS", FOLDER))
+    return path.resolve() if path.is_dir() else None
+
+
+def table(name: str) -> dict[str, Any]:
+    """Records of a table by id, the user's over the shipped."""
+    place = folder()
+    return _shipped(name) if place is None else _merged(name, _stamp(place))
+
+
+def series(name: str) -> tuple[Any, ...]:
+    """Records of a series, the user's after the shipped."""
+    place = folder()
+    return store.table(name) if place is None else tuple(_merged(name, _stamp(place)).values())
+
+
+def own(name: str) -> tuple[Any, ...]:
+    """Only the records the user wrote or changed."""
+    place = folder()
+    return () if place is None else tuple(_read(_stamp(place)).get(name, {}).values())
+
+
+Stamp = tuple[tuple[str, int], ...]  # each file with its time of change, so that an edit is seen
+
+
+def _stamp(place: Path) -> Stamp:
+    return tuple((str(path), path.stat().st_mtime_ns) for path in sorted(place.glob("*.yaml")))
+
+
+@cache
+def _shipped(name: str) -> dict[str, Any]:
+    return {record.id: record for record in store.table(name)}
+
+
+@cache
+def _merged(name: str, files: Stamp) -> dict[str, Any]:
+    return {**_shipped(name), **_read(files).get(name, {})}
+
+
+@cache
+def _read(files: Stamp) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    wrong: list[Problem] = []
+    for path, _ in files:
+        for name, records, problems in _file(Path(path)):
+            found.setdefault(name, {}).update(records)
+            wrong += problems
+    if wrong:
+        raise InvalidInput(wrong)
+    return found
+
+
+def _file(path: Path) -> list[tuple[str, dict[str, Any], list[Problem]]]:
+    from cabida.facts import load
+
+    try:
+        raw, lines = load.read_yaml(path)
+    except InvalidInput as error:
+        return [("", {}, list(error.problems))]
+    if not isinstance(raw, dict):
+        return [("", {}, [problem("CB-F007", file=str(path), line=1, table="", near=", ".join(NOUNS))])]
+    parts: list[tuple[str, dict[str, Any], list[Problem]]] = []
+    for name, rows in raw.items():
+        if name not in NOUNS:
+            near = closest(name, NOUNS) or ", ".join(NOUNS)
+            parts.append(
+                (name, {}, [problem("CB-F007", file=str(path), line=lines[name,], table=name, near=near)])
+            )
+            continue
+        parts.append((name, *_table(name, rows, path, lines)))
+    return parts
+
+
+def _table(name: str, rows: Any, path: Path, lines: Any) -> tuple[dict[str, Any], list[Problem]]:
+    from cabida.facts import load
+
+    made: dict[str, Any] = {}
+    wrong: list[Problem] = []
+    for place, raw in enumerate(rows or []):
+        shipped = _shipped(name).get(raw.get("id", "")) if isinstance(raw, dict) else None
+        full = _completed(raw, shipped) if shipped is not None else raw
+        one, problems = load.validated(NOUNS[name], full, str(path), lines, (name, place))
+        wrong += problems
+        if one is not None:
+            made[one.id] = one if shipped is None else _credited(one, shipped, raw)
+    return made, wrong
+
+
+def _completed(raw: dict[str, Any], shipped: Any) -> dict[str, Any]:
+    """The user's fields on top of the shipped record, as a raw row; the source must be the user's own."""
+    from dataclasses import asdict
+
+    base = {name: value for name, value in asdict(shipped).items() if name not in ("source", "field_sources")}
+    return {**base, **raw}
+
+
+def _credited(one: Any, shipped: Any, raw: dict[str, Any]) -> Any:
+    """The merged record, with the user's source behind the user's fields and the shipped ones behind the rest."""
+    given = {name: one.source for name in raw if name not in ("id", "source", "field_sources")}
+    return replace(
+        one, source=shipped.source, field_sources={**shipped.field_sources, **given, **one.field_sources}
+    )

@@ -2,12 +2,16 @@
 
 from cabida.memory.params import Params, params
 from cabida.memory.serving import ServingMemory, sequences_that_fit, serving, serving_tree
+from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [
     "Params",
     "ServingMemory",
+    "TrainingMemory",
     "params",
     "sequences_that_fit",
     "serving",
     "serving_tree",
+    "training",
+    "training_tree",
 ]

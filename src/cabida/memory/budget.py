@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.facts.model import Accelerator
 from cabida.memory import constants as known
 from cabida.memory.constants import GIB
@@ -15,21 +17,26 @@ _MIB = 2.0**20
 
 
 @formula
-def visible_bytes(usable_bytes, driver_reserve_bytes):
+def visible_bytes(usable_bytes: float, driver_reserve_bytes: float) -> float:
     """Memory a process sees as the card's total: what the driver shows less what it keeps."""
     return usable_bytes - driver_reserve_bytes
 
 
 @formula
-def budget_bytes(visible_bytes, desktop_bytes, utilisation_ratio):
+def budget_bytes(visible_bytes: float, desktop_bytes: float, utilisation_ratio: float) -> Any:
     """What an engine that takes a share of the total may use; a desktop can't be pushed aside."""
     return least(visible_bytes * utilisation_ratio, visible_bytes - desktop_bytes)
 
 
 @formula
 def static_ratio(
-    usable_bytes, chunk_bytes, graph_reserve_bytes, peers_reserve_bytes, meta_bytes, least_reserve_bytes
-):
+    usable_bytes: float,
+    chunk_bytes: float,
+    graph_reserve_bytes: float,
+    peers_reserve_bytes: float,
+    meta_bytes: float,
+    least_reserve_bytes: float,
+) -> Any:
     """SGLang's mem-fraction-static when it is not given: the total less its reserves. server_args.py, PR 10975."""
     reserve_bytes = most(
         meta_bytes + chunk_bytes + graph_reserve_bytes + peers_reserve_bytes, least_reserve_bytes
@@ -38,19 +45,31 @@ def static_ratio(
 
 
 @formula
-def kv_pool_bytes(budget_bytes, weights_bytes, non_torch_bytes, activation_bytes, graph_bytes):
+def kv_pool_bytes(
+    budget_bytes: float,
+    weights_bytes: float,
+    non_torch_bytes: float,
+    activation_bytes: float,
+    graph_bytes: float,
+) -> float:
     """What is left of the budget for the cache."""
     return budget_bytes - weights_bytes - non_torch_bytes - activation_bytes - graph_bytes
 
 
 @formula
-def free_share_pool_bytes(visible_bytes, weights_bytes, non_torch_bytes, activation_bytes, utilisation_ratio):
+def free_share_pool_bytes(
+    visible_bytes: float,
+    weights_bytes: float,
+    non_torch_bytes: float,
+    activation_bytes: float,
+    utilisation_ratio: float,
+) -> float:
     """A share of what is free once the engine has loaded. TensorRT-LLM free_gpu_memory_fraction."""
     return (visible_bytes - weights_bytes - non_torch_bytes - activation_bytes) * utilisation_ratio
 
 
 @formula
-def static_budget_bytes(visible_bytes, non_torch_bytes, utilisation_ratio):
+def static_budget_bytes(visible_bytes: float, non_torch_bytes: float, utilisation_ratio: float) -> float:
     """What SGLang gives weights and cache: a share of what was free before loading."""
     return (visible_bytes - non_torch_bytes) * utilisation_ratio
 

@@ -33,14 +33,15 @@ def _fitted(name: str, value: float, low: float, high: float, what: str) -> Cons
     return Constant(name, value, low, high, Source(what, _LOGS, "2026-11-30", "measured"))
 
 
-def _read(name: str, value: float, what: str, url: str, grade: str = "quoted") -> Constant:
+def read(name: str, value: float, what: str, url: str, grade: str = "quoted") -> Constant:
+    """A constant that was read or follows from a definition: no spread."""
     return Constant(name, value, value, value, Source(what, url, "2026-11-30", grade))
 
 
 # --- what the driver keeps, what else is on the card ---------------------------------------------
 DRIVER_RESERVE_BYTES = _fitted(
     "driver_reserve_bytes", 0.46 * GIB, 0.36 * GIB, 0.58 * GIB,
-    "nvidia-smi total less the total PyTorch prints, 9 NVIDIA cards (3090, 4090, 5090, T4, L40S, A100, H100, H200, PRO 6000)",
+    "nvidia-smi total less the total PyTorch prints (3090, 4090, 5090, T4, L40S, A100, H100, H200)",
 )  # fmt: skip
 DESKTOP_BYTES = Constant(
     "desktop_bytes", 1.0 * GIB, 0.4 * GIB, 2.0 * GIB,
@@ -87,8 +88,8 @@ RESIDENT_ACTIVATION_BYTES = _fitted(
     "resident_bytes", 0.1 * GIB, 0.0, 0.3 * GIB, "activation peak left when tokens and vocabulary are small"
 )
 
-ACTIVATION_BITS = _read("activation_bits", 16.0, "activations are computed in 16 bit", "", "derived")
-FLOAT_BITS = _read("float_bits", 32.0, "llama.cpp's graph works in float32", "", "derived")
+ACTIVATION_BITS = read("activation_bits", 16.0, "activations are computed in 16 bit", "", "derived")
+FLOAT_BITS = read("float_bits", 32.0, "llama.cpp's graph works in float32", "", "derived")
 BUFFER_COPIES_COUNT = _fitted(
     "copies_count",
     3.45,
@@ -107,20 +108,57 @@ GRAPH_BYTES_PER_ELEMENT = _fitted(
 )
 
 # --- recurrent state ------------------------------------------------------------------------------
-STATE_BITS = _read(
-    "state_bits", 32.0, "recurrent state is kept in float32 (mamba_ssm_dtype of the published configs)",
-    "https://docs.vllm.ai/en/latest/configuration/engine_args.html",
+INDEX_BITS = read(
+    "index_bits", 8.25, "index keys in 8 bit with one fp32 scale per 128 (vLLM and SGLang, 132 bytes a token)",
+    "https://docs.vllm.ai/projects/recipes/en/latest/DeepSeek/DeepSeek-V3_2.html",
 )  # fmt: skip
-CONV_BITS = _read(
+CONV_BITS = read(
     "conv_bits", 16.0, "convolution state is kept in the model's 16-bit type",
     "https://docs.vllm.ai/en/latest/configuration/engine_args.html",
 )  # fmt: skip
 
 # --- SGLang's pools --------------------------------------------------------------------------------
 _SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py"
-WINDOW_SHARE_RATIO = _read(
+WINDOW_SHARE_RATIO = read(
     "window_share_ratio", 0.8, "SGLang swa_full_tokens_ratio default", _SGLANG, "vendor"
 )
-STATE_SHARE_RATIO = _read(
+STATE_SHARE_RATIO = read(
     "state_share_ratio", 0.9, "SGLang mamba_full_memory_ratio default", _SGLANG, "vendor"
+)
+
+# --- training ---------------------------------------------------------------------------------------
+GATHERED_LAYERS_COUNT = read(
+    "gathered_layers_count", 2.0, "full sharding works on one layer while it gathers the next",
+    "https://docs.pytorch.org/docs/stable/fsdp.html", "derived",
+)  # fmt: skip
+KEPT_HIDDEN_COPIES_COUNT = _fitted(
+    "kept_hidden_copies_count", 8.0, 6.5, 11.0,
+    "copies of the hidden state one layer keeps for the backward pass: norms, residuals, queries, attention output",
+)  # fmt: skip
+KEPT_WIDTH_COPIES_COUNT = read(
+    "kept_width_copies_count", 1.33, "gated: gate, up, their activation and product over 3 matrices; plain: 2 of 2",
+    "https://arxiv.org/abs/2205.05198", "derived",
+)  # fmt: skip
+SELECTIVE_RATIO = _fitted(
+    "selective_ratio", 0.6, 0.4, 0.85, "share kept under selective recomputation (torchtitan)"
+)
+LOGIT_BYTES_PER_ELEMENT = _fitted(
+    "logit_bytes_per_element", 10.0, 6.0, 14.0, "logits in 16 bit and fp32, their softmax and gradient"
+)
+FUSED_LOGIT_RATIO = read(
+    "fused_ratio", 0.1, "a chunked loss holds a part of the logits at a time", "", "assumed"
+)
+TRAINING_CONTEXT_BYTES = Constant(
+    "context_bytes", 0.6 * GIB, 0.3 * GIB, 1.2 * GIB,
+    Source("CUDA context, cuBLAS workspace and allocator slack of a training process", _LOGS, "2026-11-30", "assumed"),
+)  # fmt: skip
+TRAINING_PEER_BYTES = Constant(
+    "peer_bytes", 1.0 * GIB, 0.3 * GIB, 2.0 * GIB,
+    Source("NCCL buffers and reduction buckets of a process that has peers", _LOGS, "2026-11-30", "assumed"),
+)  # fmt: skip
+SCORE_BYTES_PER_ELEMENT = read(
+    "score_bytes_per_element",
+    5.0,
+    "scores, their softmax and dropout mask",
+    "https://arxiv.org/abs/2205.05198",
 )

@@ -90,7 +90,8 @@ ROWS = (
            large_sequences_count=1, layer_pages=True, pad_count=1, batched_tokens=0, large_batched_tokens=0),
 )  # fmt: skip
 ALIASES = {"ik_llama.cpp": "llama.cpp", "ollama": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
-           "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers", "autoawq": "transformers",
+           "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers",
+           "autoawq": "transformers",
            "litgpt": "transformers", "tgi": "vllm", "mlx": "llama.cpp"}  # fmt: skip
 
 

@@ -7,9 +7,10 @@ business: see :mod:`cabida.memory.pages`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.facts.model import AttentionLayers, Model
-from cabida.memory.constants import CONV_BITS, STATE_BITS
+from cabida.memory.constants import CONV_BITS, INDEX_BITS
 from cabida.memory.lens import Lens, Number
 from cabida.quantity import ceil_to, formula, least
 from cabida.units import BITS_PER_BYTE
@@ -17,8 +18,13 @@ from cabida.units import BITS_PER_BYTE
 
 @formula
 def kv_cache_bytes_per_token(
-    layers_count, kv_heads_count, head_dim_count, v_head_dim_count, kv_bits, split_count
-):
+    layers_count: float,
+    kv_heads_count: float,
+    head_dim_count: float,
+    v_head_dim_count: float,
+    kv_bits: float,
+    split_count: float,
+) -> Any:
     """Keys and values one token keeps in softmax-attention layers of one kind, on one accelerator.
 
     Heads are split over the accelerators and repeated beyond their number. Shazeer 2019 (MQA), Ainslie et al. 2023.
@@ -28,41 +34,62 @@ def kv_cache_bytes_per_token(
 
 
 @formula
-def latent_cache_bytes_per_token(layers_count, latent_dim_count, rope_dim_count, kv_bits):
+def latent_cache_bytes_per_token(
+    layers_count: float, latent_dim_count: float, rope_dim_count: float, kv_bits: float
+) -> float:
     """The compressed latent and its rotary part; every tensor-parallel rank keeps it whole. arXiv 2405.04434."""
     return layers_count * (latent_dim_count + rope_dim_count) * kv_bits / BITS_PER_BYTE
 
 
 @formula
 def recurrent_state_bytes(
-    layers_count, state_elements_count, conv_elements_count, state_bits, conv_bits, split_count
-):
+    layers_count: float,
+    state_elements_count: float,
+    conv_elements_count: float,
+    state_bits: float,
+    conv_bits: float,
+    split_count: float,
+) -> float:
     """State one sequence keeps in linear-attention or state-space layers, whatever its length."""
     each_bits = state_elements_count * state_bits + conv_elements_count * conv_bits
     return layers_count * each_bits / BITS_PER_BYTE / split_count
 
 
 @formula
-def sum_bytes_per_token(first_bytes_per_token, second_bytes_per_token):
+def compressed_cache_bytes_per_token(whole_bytes_per_token: float, tokens_per_entry_count: float) -> float:
+    """A cache in which several tokens share one entry (DeepSeek-V4 compressed attention)."""
+    return whole_bytes_per_token / tokens_per_entry_count
+
+
+@formula
+def index_cache_bytes_per_token(
+    layers_count: float, index_dim_count: float, index_bits: float, tokens_per_entry_count: float
+) -> float:
+    """Index keys of sparse attention, one a token or entry, kept whole on every rank (DeepSeek-V3.2)."""
+    return layers_count * index_dim_count * index_bits / BITS_PER_BYTE / tokens_per_entry_count
+
+
+@formula
+def sum_bytes_per_token(first_bytes_per_token: float, second_bytes_per_token: float) -> float:
     """Two kinds of layers together."""
     return first_bytes_per_token + second_bytes_per_token
 
 
 @formula
-def sum_bytes(first_bytes, second_bytes):
+def sum_bytes(first_bytes: float, second_bytes: float) -> float:
     """Two amounts together."""
     return first_bytes + second_bytes
 
 
 @formula
 def sequence_bytes(
-    context_tokens,
-    block_tokens,
-    kv_bytes_per_token,
-    window_bytes_per_token,
-    window_tokens,
-    state_bytes,
-):
+    context_tokens: float,
+    block_tokens: float,
+    kv_bytes_per_token: float,
+    window_bytes_per_token: float,
+    window_tokens: float,
+    state_bytes: float,
+) -> Any:
     """All one sequence of ``context_tokens`` keeps: whole blocks of cache, the window's part, and its state."""
     stored_tokens = ceil_to(context_tokens, block_tokens)
     return (
@@ -74,14 +101,14 @@ def sequence_bytes(
 
 @formula
 def admitted_sequence_bytes(
-    context_tokens,
-    block_tokens,
-    batched_tokens,
-    kv_bytes_per_token,
-    window_bytes_per_token,
-    window_tokens,
-    state_bytes,
-):
+    context_tokens: float,
+    block_tokens: float,
+    batched_tokens: float,
+    kv_bytes_per_token: float,
+    window_bytes_per_token: float,
+    window_tokens: float,
+    state_bytes: float,
+) -> Any:
     """What vLLM sets aside for one sequence when it counts concurrency: a window grows by a whole prefill batch.
 
     vLLM v1/kv_cache_interface.py, SlidingWindowSpec.max_memory_usage_bytes.
@@ -92,51 +119,57 @@ def admitted_sequence_bytes(
 
 
 @formula
-def all_sequences_bytes(sequence_bytes, sequences_count):
+def all_sequences_bytes(sequence_bytes: float, sequences_count: float) -> float:
     """Cache of all sequences an engine allocates ahead."""
     return sequence_bytes * sequences_count
 
 
 @formula
-def all_sequences_tokens(context_tokens, sequences_count):
+def all_sequences_tokens(context_tokens: float, sequences_count: float) -> float:
     """Tokens of cache an engine allocates ahead."""
     return context_tokens * sequences_count
 
 
 @formula
-def headroom_bytes(pool_bytes, required_bytes):
+def headroom_bytes(pool_bytes: float, required_bytes: float) -> float:
     """What is left over once the cache that must fit is in; below zero when it is not."""
     return pool_bytes - required_bytes
 
 
 @formula
-def pool_tokens(pool_bytes, kv_bytes_per_token, block_tokens):
+def pool_tokens(pool_bytes: float, kv_bytes_per_token: float, block_tokens: float) -> Any:
     """Tokens a pool holds in whole blocks."""
     return 0 - ceil_to(0 - pool_bytes / kv_bytes_per_token, block_tokens)
 
 
 @formula
-def shared_pool_tokens(pool_bytes, sequence_bytes, context_tokens):
+def shared_pool_tokens(pool_bytes: float, sequence_bytes: float, context_tokens: float) -> float:
     """Tokens a pool holds when layers share pages: sequences of the longest context, times that context."""
     return pool_bytes / sequence_bytes * context_tokens
 
 
 @formula
-def windowed_pool_tokens(pool_bytes, kv_bytes_per_token, window_bytes_per_token, window_share_ratio):
-    """Tokens of SGLang's full-attention pool, whose sliding layers get a share as long. server_args.py swa_full_tokens_ratio."""
+def windowed_pool_tokens(
+    pool_bytes: float, kv_bytes_per_token: float, window_bytes_per_token: float, window_share_ratio: float
+) -> float:
+    """Tokens of SGLang's full-attention pool; sliding layers get a share of them. server_args.py, swa_full_tokens_ratio."""
     return pool_bytes / (kv_bytes_per_token + window_bytes_per_token * window_share_ratio)
 
 
 @formula
-def stateful_pool_tokens(pool_bytes, kv_bytes_per_token, state_share_ratio):
+def stateful_pool_tokens(pool_bytes: float, kv_bytes_per_token: float, state_share_ratio: float) -> float:
     """Tokens of SGLang's pool beside the one for recurrent states. server_args.py mamba_full_memory_ratio."""
     return pool_bytes / (1 + state_share_ratio) / kv_bytes_per_token
 
 
 @formula
 def context_within_window_tokens(
-    pool_bytes, state_bytes, kv_bytes_per_token, window_bytes_per_token, block_tokens
-):
+    pool_bytes: float,
+    state_bytes: float,
+    kv_bytes_per_token: float,
+    window_bytes_per_token: float,
+    block_tokens: float,
+) -> Any:
     """Longest single context a pool holds when it ends inside the sliding window, in whole blocks."""
     longest_tokens = (pool_bytes - state_bytes) / (kv_bytes_per_token + window_bytes_per_token)
     return 0 - ceil_to(0 - longest_tokens, block_tokens)
@@ -144,8 +177,13 @@ def context_within_window_tokens(
 
 @formula
 def context_beyond_window_tokens(
-    pool_bytes, state_bytes, kv_bytes_per_token, window_bytes_per_token, window_tokens, block_tokens
-):
+    pool_bytes: float,
+    state_bytes: float,
+    kv_bytes_per_token: float,
+    window_bytes_per_token: float,
+    window_tokens: float,
+    block_tokens: float,
+) -> Any:
     """Longest single context a pool holds once the window is full: only the other layers grow, in whole blocks."""
     free_bytes = pool_bytes - state_bytes - window_tokens * window_bytes_per_token
     return 0 - ceil_to(0 - free_bytes / kv_bytes_per_token, block_tokens)
@@ -167,12 +205,31 @@ def of_group(
 ) -> Number:
     """Bytes one token keeps in ``layers`` layers like ``group``."""
     if group.kind == "mla":
-        return lens.of(latent_cache_bytes_per_token)(
+        made = lens.of(latent_cache_bytes_per_token)(
             layers,
             lens.field(model, "latent_dim_count", group.latent_dim_count),
             lens.field(model, "rope_dim_count", group.rope_dim_count),
             kv_bits,
         )
+    else:
+        made = _heads_of(model, group, layers, kv_bits, tp, lens)
+    if group.tokens_per_entry_count > 1:
+        entry = lens.field(model, "tokens_per_entry_count", group.tokens_per_entry_count)
+        made = lens.of(compressed_cache_bytes_per_token)(made, entry)
+    if group.index_dim_count:
+        index = lens.of(index_cache_bytes_per_token)(
+            layers,
+            lens.field(model, "index_dim_count", group.index_dim_count),
+            lens.constant(INDEX_BITS),
+            lens.field(model, "tokens_per_entry_count", group.tokens_per_entry_count),
+        )
+        made = lens.of(sum_bytes_per_token)(made, index)
+    return made
+
+
+def _heads_of(
+    model: Model, group: AttentionLayers, layers: Number, kv_bits: Number, tp: int, lens: Lens
+) -> Number:
     return lens.of(kv_cache_bytes_per_token)(
         layers,
         lens.field(model, "kv_heads_count", max(1, group.kv_heads_count)),
@@ -189,7 +246,7 @@ def state_of(model: Model, group: AttentionLayers, layers: Number, tp: int, lens
         layers,
         lens.field(model, "state_elements_count", group.state_elements_count),
         lens.field(model, "conv_elements_count", group.conv_elements_count),
-        lens.constant(STATE_BITS),
+        lens.field(model, "state_bits", group.state_bits),
         lens.constant(CONV_BITS),
         lens.setting("split_count", tp),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import constants as known
 from cabida.memory.cache import remembered
@@ -11,22 +13,22 @@ from cabida.units import BITS_PER_BYTE
 
 
 @formula
-def non_torch_bytes(context_bytes, peer_bytes, ranks_count):
+def non_torch_bytes(context_bytes: float, peer_bytes: float, ranks_count: float) -> float:
     """Driver context and communication buffers of one process; the latter grow with the ranks it talks to."""
     return context_bytes + peer_bytes * (ranks_count - 1)
 
 
 @formula
 def layer_activation_bytes(
-    batched_tokens,
-    hidden_dim_count,
-    hidden_copies_count,
-    routed_copies_count,
-    intermediate_dim_count,
-    width_copies_count,
-    split_count,
-    activation_bits,
-):
+    batched_tokens: float,
+    hidden_dim_count: float,
+    hidden_copies_count: float,
+    routed_copies_count: float,
+    intermediate_dim_count: float,
+    width_copies_count: float,
+    split_count: float,
+    activation_bits: float,
+) -> float:
     """Peak of one layer's forward pass over the largest batch of tokens the engine profiles."""
     wide_count = width_copies_count * intermediate_dim_count / split_count
     deep_count = (hidden_copies_count + routed_copies_count) * hidden_dim_count
@@ -34,27 +36,29 @@ def layer_activation_bytes(
 
 
 @formula
-def sampler_activation_bytes(batched_sequences, vocab_count, sampler_bytes_per_element):
+def sampler_activation_bytes(
+    batched_sequences: float, vocab_count: float, sampler_bytes_per_element: float
+) -> float:
     """Peak of sampling one token for every sequence: logits of the whole vocabulary, sorted and summed."""
     return batched_sequences * vocab_count * sampler_bytes_per_element
 
 
 @formula
-def activation_bytes(layer_bytes, sampler_bytes, resident_bytes):
+def activation_bytes(layer_bytes: float, sampler_bytes: float, resident_bytes: float) -> Any:
     """Activation peak of the profile run: the layer or the sampler, whichever is larger, never both at once."""
     return most(layer_bytes, sampler_bytes) + resident_bytes
 
 
 @formula
 def compute_buffer_bytes(
-    batched_tokens,
-    context_tokens,
-    vocab_count,
-    hidden_dim_count,
-    scores_heads_count,
-    copies_count,
-    float_bits,
-):
+    batched_tokens: float,
+    context_tokens: float,
+    vocab_count: float,
+    hidden_dim_count: float,
+    scores_heads_count: float,
+    copies_count: float,
+    float_bits: float,
+) -> Any:
     """llama.cpp's compute buffer in float32: logits of a micro-batch, or attention scores without flash attention."""
     logits_count = vocab_count + hidden_dim_count
     scores_count = context_tokens * scores_heads_count + copies_count * hidden_dim_count
@@ -62,7 +66,9 @@ def compute_buffer_bytes(
 
 
 @formula
-def graph_bytes(layers_count, hidden_dim_count, graph_sizes_count, graph_bytes_per_element):
+def graph_bytes(
+    layers_count: float, hidden_dim_count: float, graph_sizes_count: float, graph_bytes_per_element: float
+) -> float:
     """CUDA graphs of all captured batch sizes."""
     return layers_count * hidden_dim_count * graph_sizes_count * graph_bytes_per_element
 

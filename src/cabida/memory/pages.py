@@ -8,6 +8,8 @@ group. Engines without it keep windowed layers in full.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.facts.model import AttentionLayers, Model, WeightFormat
 from cabida.memory.engines import EngineRules
 from cabida.memory.kv import Shape, of_group, state_of, sum_bytes, sum_bytes_per_token
@@ -18,21 +20,28 @@ CLOSE_ENOUGH_RATIO = 1.25  # group sizes closer than this are padded to the larg
 
 
 @formula
-def stage_layers_count(layers_count, stages_count, group_count):
+def stage_layers_count(layers_count: float, stages_count: float, group_count: float) -> Any:
     """Layers of one kind on the fullest pipeline stage, padded to whole page groups. vLLM kv_cache_utils.py."""
     return ceil_to(ceil_to(layers_count / stages_count, 1), group_count)
 
 
 @formula
-def state_block_tokens(state_bytes, kv_bytes_per_token, block_tokens):
+def state_block_tokens(state_bytes: float, kv_bytes_per_token: float, block_tokens: float) -> Any:
     """Tokens an attention page must hold so that it is no smaller than one layer's recurrent state."""
     return most(block_tokens, ceil_to(state_bytes / kv_bytes_per_token, block_tokens))
 
 
 @formula
-def paged_state_bytes(layers_count, block_tokens, kv_bytes_per_token, state_blocks_count):
+def paged_state_bytes(
+    layers_count: float, block_tokens: float, kv_bytes_per_token: float, state_blocks_count: float
+) -> float:
     """Recurrent state of one sequence stored in pages as large as the attention pages."""
     return layers_count * block_tokens * kv_bytes_per_token * state_blocks_count
+
+
+def caches(group: AttentionLayers) -> bool:
+    """Whether these layers keep anything per token: not recurrent ones, nor those that read an earlier layer's."""
+    return group.kind == "mla" or (group.kind != "linear" and group.kv_heads_count > 0)
 
 
 def _grows(group: AttentionLayers, row: EngineRules) -> bool:
@@ -45,6 +54,8 @@ def _page_group(model: Model, row: EngineRules, stages: int) -> int:
         return 1
     by_kind: dict[str, int] = {}
     for group in model.attention:
+        if group.kind != "linear" and not caches(group):
+            continue
         kind = "full" if _grows(group, row) else group.kind
         by_kind[kind] = by_kind.get(kind, 0) + -(-group.layers_count // stages)
     counts = [count for count in by_kind.values() if count]
@@ -81,7 +92,7 @@ def shape_of(
     windowed: list[Number] = []
     window = 0.0
     for group in model.attention:
-        if group.kind == "linear":
+        if not caches(group):
             continue
         layers = _layers(model, group, stages, page, lens)
         each = of_group(model, group, layers, bits, tp, lens)
@@ -122,7 +133,7 @@ def _state(
     linear = [group for group in model.attention if group.kind == "linear"]
     if not linear:
         return block, lens.setting("absent_bytes", 0.0)
-    softmax = [group for group in model.attention if group.kind in ("full", "mla")]
+    softmax = [group for group in model.attention if group.kind in ("full", "mla") and caches(group)]
     paged = row.engine == "vllm" and row.layer_pages and bool(softmax)
     one = lens.setting("layers_count", 1)
     state = None

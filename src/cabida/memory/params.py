@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.facts.model import AttentionLayers, MlpLayers, Model
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
-from cabida.quantity import ceil_to, formula, least, where
+from cabida.quantity import ceil_to, formula, least, most, where
 
 PUBLISHED_TOLERANCE_RATIO = 0.10  # a published count further than this from ours says we lack some weights
 
 
 @formula
-def embedding_params_count(vocab_count, hidden_dim_count, pad_count, split_count):
-    """Token embedding (or output head) on one accelerator: vocabulary padded, rows split. vLLM vocab_parallel_embedding.py."""
+def embedding_params_count(
+    vocab_count: float, hidden_dim_count: float, pad_count: float, split_count: float
+) -> Any:
+    """Token embedding (or output head) on one accelerator: rows padded and split. vLLM vocab_parallel_embedding.py."""
     return ceil_to(vocab_count, pad_count) * hidden_dim_count / split_count
 
 
 @formula
 def attention_params_count(
-    layers_count, hidden_dim_count, heads_count, kv_heads_count, head_dim_count, v_head_dim_count, split_count
-):
+    layers_count: float,
+    hidden_dim_count: float,
+    heads_count: float,
+    kv_heads_count: float,
+    head_dim_count: float,
+    v_head_dim_count: float,
+    split_count: float,
+) -> Any:
     """Projections of softmax attention on one accelerator; key-value heads are repeated beyond their number.
 
     Vaswani et al. 2017; Ainslie et al. 2023 (GQA); Shoeybi et al. 2019 (column and row split).
@@ -31,34 +40,39 @@ def attention_params_count(
         hidden_dim_count
         * kv_heads_count
         * (head_dim_count + v_head_dim_count)
-        / least(split_count, kv_heads_count)
+        / least(split_count, most(kv_heads_count, 1))
     )
     return layers_count * (query_output_count + key_value_count)
 
 
 @formula
 def attention_bias_params_count(
-    layers_count, heads_count, kv_heads_count, head_dim_count, v_head_dim_count, split_count
-):
+    layers_count: float,
+    heads_count: float,
+    kv_heads_count: float,
+    head_dim_count: float,
+    v_head_dim_count: float,
+    split_count: float,
+) -> Any:
     """Biases of the query, key and value projections on one accelerator."""
     key_value_count = (
-        kv_heads_count * (head_dim_count + v_head_dim_count) / least(split_count, kv_heads_count)
+        kv_heads_count * (head_dim_count + v_head_dim_count) / least(split_count, most(kv_heads_count, 1))
     )
     return layers_count * (heads_count * head_dim_count / split_count + key_value_count)
 
 
 @formula
 def mla_params_count(
-    layers_count,
-    hidden_dim_count,
-    heads_count,
-    head_dim_count,
-    v_head_dim_count,
-    latent_dim_count,
-    rope_dim_count,
-    query_latent_dim_count,
-    split_count,
-):
+    layers_count: float,
+    hidden_dim_count: float,
+    heads_count: float,
+    head_dim_count: float,
+    v_head_dim_count: float,
+    latent_dim_count: float,
+    rope_dim_count: float,
+    query_latent_dim_count: float,
+    split_count: float,
+) -> Any:
     """Multi-head latent attention on one accelerator: down-projections whole, the rest split by heads.
 
     DeepSeek-V2 (arXiv 2405.04434), equations 9 to 13.
@@ -72,21 +86,32 @@ def mla_params_count(
 
 
 @formula
-def mixer_params_count(layers_count, layer_params_count, split_count):
+def mixer_params_count(layers_count: float, layer_params_count: float, split_count: float) -> float:
     """Weights of sequence mixers whose size per layer is known (linear attention, state space)."""
     return layers_count * layer_params_count / split_count
 
 
 @formula
-def mlp_params_count(layers_count, matrices_count, hidden_dim_count, intermediate_dim_count, split_count):
+def mlp_params_count(
+    layers_count: float,
+    matrices_count: float,
+    hidden_dim_count: float,
+    intermediate_dim_count: float,
+    split_count: float,
+) -> float:
     """Dense feed-forward matrices on one accelerator. Three when gated (Shazeer 2020), two when plain."""
     return layers_count * matrices_count * hidden_dim_count * intermediate_dim_count / split_count
 
 
 @formula
 def expert_params_count(
-    layers_count, experts_count, matrices_count, hidden_dim_count, intermediate_dim_count, split_count
-):
+    layers_count: float,
+    experts_count: float,
+    matrices_count: float,
+    hidden_dim_count: float,
+    intermediate_dim_count: float,
+    split_count: float,
+) -> float:
     """Routed experts on one accelerator, whole experts or slices of each. Shazeer et al. 2017."""
     return (
         layers_count
@@ -99,27 +124,27 @@ def expert_params_count(
 
 
 @formula
-def router_params_count(layers_count, experts_count, hidden_dim_count):
+def router_params_count(layers_count: float, experts_count: float, hidden_dim_count: float) -> float:
     """Gates that pick experts; every accelerator has them whole."""
     return layers_count * experts_count * hidden_dim_count
 
 
 @formula
-def norm_params_count(layers_count, hidden_dim_count):
+def norm_params_count(layers_count: float, hidden_dim_count: float) -> float:
     """Two norms a layer and one at the end; every accelerator has them whole."""
     return (2 * layers_count + 1) * hidden_dim_count
 
 
 @formula
-def sum_params_count(first_params_count, second_params_count):
+def sum_params_count(first_params_count: float, second_params_count: float) -> float:
     """Weights of two components together."""
     return first_params_count + second_params_count
 
 
 @formula
 def published_body_params_count(
-    params_count, outside_params_count, body_params_count, whole_body_params_count
-):
+    params_count: float, outside_params_count: float, body_params_count: float, whole_body_params_count: float
+) -> float:
     """Body weights scaled so that the whole is as published, when the architecture we know leaves some out."""
     return body_params_count * (params_count - outside_params_count) / whole_body_params_count
 
@@ -176,7 +201,7 @@ def _attention(model: Model, group: AttentionLayers, tp: int, lens: Lens) -> Num
             lens.field(model, "query_latent_dim_count", group.query_latent_dim_count),
             split,
         )
-    kv_heads = lens.field(model, "kv_heads_count", max(1, group.kv_heads_count))
+    kv_heads = lens.field(model, "kv_heads_count", group.kv_heads_count)
     v_head_dim = lens.field(model, "v_head_dim_count", group.v_head_dim_count or group.head_dim_count)
     matrices = lens.of(attention_params_count)(layers, hidden, heads, kv_heads, head_dim, v_head_dim, split)
     if not group.biases:

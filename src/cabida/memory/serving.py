@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.memory import budget as budgets
 from cabida.memory import constants, overheads
@@ -141,7 +142,7 @@ def asked(d: Deployment) -> Asked:
     return Asked(row, split, p.tp * p.pp, max_len, sequences, batched, sizes)
 
 
-def _window_extra(a: Asked) -> float:
+def _window_extra(a: Asked) -> Any:
     """Cells a windowed layer keeps beyond its window, per sequence."""
     if a.row.engine == "llama.cpp":
         return float(a.batched) / a.sequences
@@ -345,7 +346,7 @@ def serving(d: Deployment) -> ServingMemory:
     )
 
 
-def _outside(f: Figures, a: Asked, visible: float) -> float:
+def _outside(f: Figures, a: Asked, visible: float) -> Any:
     """What stays free of the memory the budget leaves alone, once graphs (and SGLang's activations) took theirs."""
     if a.row.budget == "static":
         return visible - f.budget - f.non_torch - f.activation - f.graphs

@@ -7,6 +7,7 @@ towers and whatever a checkpoint leaves alone stay in 16 bit. That alone is why 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.facts.model import Model, WeightFormat
 from cabida.memory.cache import remembered
@@ -17,34 +18,36 @@ from cabida.units import BITS_PER_BYTE
 
 
 @formula
-def pipeline_stage_ratio(layers_count, stages_count):
+def pipeline_stage_ratio(layers_count: float, stages_count: float) -> Any:
     """Share of the layers that the fullest pipeline stage holds."""
     return ceil_to(layers_count / stages_count, 1) / layers_count
 
 
 @formula
-def kept_params_count(unquantised_params_count, split_count, stage_ratio, body_params_count):
+def kept_params_count(
+    unquantised_params_count: float, split_count: float, stage_ratio: float, body_params_count: float
+) -> Any:
     """Body weights that a quantised checkpoint leaves in 16 bit, on one accelerator."""
     return least(unquantised_params_count / split_count, body_params_count) * stage_ratio
 
 
 @formula
-def fullest_head_params_count(embedding_params_count, head_params_count):
+def fullest_head_params_count(embedding_params_count: float, head_params_count: float) -> Any:
     """Embedding or head, whichever is larger: the first and the last stage hold one each."""
     return most(embedding_params_count, head_params_count)
 
 
 @formula
 def weights_bytes(
-    body_params_count,
-    left_params_count,
-    head_params_count,
-    other_params_count,
-    stage_ratio,
-    body_bits,
-    head_bits,
-    other_bits,
-):
+    body_params_count: float,
+    left_params_count: float,
+    head_params_count: float,
+    other_params_count: float,
+    stage_ratio: float,
+    body_bits: float,
+    head_bits: float,
+    other_bits: float,
+) -> float:
     """Weights on one accelerator: quantised matrices, embeddings and head, and all that stays in 16 bit."""
     body_bytes = (body_params_count * stage_ratio - left_params_count) * body_bits / BITS_PER_BYTE
     head_bytes = head_params_count * head_bits / BITS_PER_BYTE
@@ -53,7 +56,7 @@ def weights_bytes(
 
 
 @formula
-def exact_weights_bytes(split_bytes, whole_bytes, checkpoint_bytes):
+def exact_weights_bytes(split_bytes: float, whole_bytes: float, checkpoint_bytes: float) -> float:
     """Share of the accelerator in the bytes that the checkpoint's own headers count."""
     return checkpoint_bytes * split_bytes / whole_bytes
 

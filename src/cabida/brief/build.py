@@ -32,10 +32,10 @@ METHOD_OF = {"pretraining": "pretrain", "full-finetune": "full", "adapter-finetu
 _MEASURED = re.compile(r"\b(measured|medid[oa]s?|mediante prueba|tested)\b", re.IGNORECASE)
 
 
-def build(plain: Plain, walk: Walk, text: str) -> Brief:
-    """The brief that ``plain`` (as the walk returns it) stands for."""
+def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
+    """The brief that ``plain`` (as the walk returns it) stands for; money at the rates of ``as_of``."""
     currency = reporting_currency(plain)
-    purse = Purse(currency, plain.get("exchange_rates") or {}, walk)
+    purse = Purse(currency, plain.get("exchange_rates") or {}, as_of, walk)
     workload = plain.get("workload") or infer_workload(plain)
     acceptance = plain.get("acceptance") or {}
     return Brief(
@@ -49,7 +49,6 @@ def build(plain: Plain, walk: Walk, text: str) -> Brief:
         limits=_limits(plain.get("limits") or {}),
         budget=_budget(plain.get("budget") or {}, purse),
         currency=currency,
-        exchange_rates={key: rate for key, rate in purse.rates.items() if rate},
         horizon_months=plain.get("horizon"),
         team=_team(plain.get("team") or {}, purse),
         have=tuple(_held(item, f"have[{i}]", purse) for i, item in enumerate(plain.get("have") or [])),
@@ -57,6 +56,7 @@ def build(plain: Plain, walk: Walk, text: str) -> Brief:
         costs=_costs(plain.get("costs") or {}, purse),
         training=_training(plain.get("training"), workload),
         media=_media(plain.get("media"), purse),
+        exchange_rates=purse.rates,
         notes=plain.get("notes") or "",
         claims=tuple(plain.get("claims") or ()),
         where=dict(walk.where),

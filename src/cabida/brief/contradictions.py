@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import date
 from itertools import combinations
+from pathlib import Path
 
+from cabida import facts
 from cabida.brief.fields import STATISTICS
 from cabida.brief.model import Brief, Held, Lengths
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import contradictions as of_workload
 from cabida.errors import Problem
+from cabida.facts.formats import find_format
+from cabida.facts.models import find_model, nearest
 from cabida.text import closest, number, problem, tr
 
 _ORDER = ("p50", "p95", "p99", "max")
@@ -18,7 +23,19 @@ _ORDER = ("p50", "p95", "p99", "max")
 
 def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
     """Everything in ``brief`` that contradicts something else, the calendar, or the facts."""
-    checks = (_lengths, _rates, _profile, _objectives, _prefix, _dates, _have, _names, _context, _budget)
+    checks = (
+        _lengths,
+        _rates,
+        _profile,
+        _objectives,
+        _prefix,
+        _dates,
+        _have,
+        _models,
+        _names,
+        _context,
+        _budget,
+    )
     found = [item for check in checks for item in check(brief, as_of)]
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]
 
@@ -128,27 +145,31 @@ def _amount(held: Held, key: str) -> float | None:
     return amounts[key]
 
 
-def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
-    from cabida import facts
-
-    if not hasattr(facts, "formats"):
+def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
+    if os.environ.get("CABIDA_ONLINE") == "1":
         return
-    accelerators = facts.accelerators()
+    for index, choice in enumerate(brief.models):
+        is_path = Path(choice.id).suffix in (".json", ".gguf") or choice.id.startswith((".", "/", "~"))
+        if not is_path and not Path(choice.id).exists() and find_model(choice.id) is None:
+            near = ", ".join(nearest(choice.id))
+            cure = tr("brief.closest", near=near) if near else tr("brief.list_models")
+            yield _problem(brief, "CB-B038", f"models[{index}].id", name=choice.id, cure=cure)
+
+
+def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
     wanted = [(f"have[{index}].accelerator", held.accelerator) for index, held in enumerate(brief.have)]
     wanted += [(f"consider.accelerators[{i}]", name) for i, name in enumerate(brief.consider.accelerators)]
     for path, name in wanted:
-        if name and name not in accelerators:
-            yield _unknown_name(brief, "CB-B028", path, name, list(accelerators))
-    engines = facts.engines()
+        if name and facts.find_accelerator(name) is None:
+            yield _unknown_name(brief, "CB-B028", path, name, list(facts.accelerators()))
     for index, name in enumerate(brief.consider.engines):
-        if name.lower() not in engines:
-            yield _unknown_name(brief, "CB-B032", f"consider.engines[{index}]", name, list(engines))
-    formats = [alias for known in facts.formats().values() for alias in (known.id, *known.aliases)]
+        if name.lower() not in facts.engines():
+            yield _unknown_name(brief, "CB-B032", f"consider.engines[{index}]", name, list(facts.engines()))
     for index, choice in enumerate(brief.models):
         for name in choice.weights:
-            if name.lower() not in {known.lower() for known in formats}:
+            if find_format(name) is None:
                 path = f"models[{index}].weights.{name}"
-                yield _unknown_name(brief, "CB-B034", path, name, formats)
+                yield _unknown_name(brief, "CB-B034", path, name, list(facts.formats()))
 
 
 def _unknown_name(brief: Brief, code: str, path: str, name: str, known: list[str]) -> Problem:
@@ -158,19 +179,15 @@ def _unknown_name(brief: Brief, code: str, path: str, name: str, known: list[str
 
 
 def _context(brief: Brief, as_of: str) -> Iterator[Problem]:
-    from cabida import facts
-
-    if not hasattr(facts, "models"):
-        return
     wanted: list[tuple[str, float]] = []
     traffic, training = brief.traffic, brief.training
     if traffic.input is not None and traffic.output is not None and not brief.is_training:
         wanted.append(("traffic.input_tokens", traffic.input.p95_tokens + traffic.output.p95_tokens))
     if training is not None and training.seq_tokens is not None:
         wanted.append(("training.seq_len", float(training.seq_tokens)))
-    known = {name: model for model in facts.models().values() for name in (model.id, *model.aliases)}
-    for choice in brief.models:
-        context = known[choice.id].context_tokens if choice.id in known else None
+    for choice in brief.models if wanted else ():
+        model = find_model(choice.id)
+        context = model.context_tokens if model else None
         for path, tokens in wanted:
             if context is not None and tokens > context:
                 yield _problem(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from cabida import facts
 from cabida.brief.build import build
 from cabida.brief.contradictions import contradictions
 from cabida.brief.fields import WHOLE_BRIEF
-from cabida.brief.lines import read_lines, read_text
+from cabida.brief.lines import Said, read_lines, read_text
 from cabida.brief.model import Brief
 from cabida.brief.shapes import Walk, walk
 from cabida.errors import InvalidInput
@@ -26,16 +29,48 @@ def read_brief(path: str | Path, *, as_of: str = "") -> Brief:
     return parse_brief(read_text(Path(path), str(path)), file=str(path), as_of=as_of)
 
 
-def parse_brief(text: str, *, file: str = "brief.yaml", as_of: str = "") -> Brief:
+def parse_brief(
+    text: str, *, file: str = "brief.yaml", as_of: str = "", defaults: Mapping[str, str] | None = None
+) -> Brief:
     """The brief in a YAML text; ``file`` is what problems call it.
+
+    ``defaults`` are values, written as in the brief, for paths that the text leaves out or calls unknown.
 
     Raises:
         InvalidInput: with every problem of the text, each with its line.
     """
     tree, problems = read_lines(text, file)
+    for path, default in (defaults or {}).items():
+        _set(tree, path.split("."), default)
     found = Walk(file, problems=problems)
     plain = walk(tree, WHOLE_BRIEF, "", found) or {}
-    brief = build(plain, found, text)
+    brief = build(plain, found, text, as_of)
     if all_problems := [*found.problems, *contradictions(brief, found, as_of)]:
         raise InvalidInput(sorted(all_problems, key=lambda item: item.line))
-    return brief
+    return _with_known_names(brief)
+
+
+def _with_known_names(brief: Brief) -> Brief:
+    """Accelerators under the ids of the facts, however people call them ("RTX 4090")."""
+
+    def known(name: str) -> str:
+        found = facts.find_accelerator(name)
+        return found.id if found else name
+
+    have = tuple(replace(held, accelerator=known(held.accelerator)) for held in brief.have)
+    accelerators = tuple(known(name) for name in brief.consider.accelerators)
+    return replace(brief, have=have, consider=replace(brief.consider, accelerators=accelerators))
+
+
+def _set(tree: Said, keys: list[str], default: str) -> None:
+    """Puts a default where the text says nothing."""
+    here = tree.value
+    for key in keys[:-1]:
+        if not isinstance(here, dict):
+            return
+        if not isinstance(here.get(key, Said(None, 0)).value, dict):
+            here[key] = Said({}, here[key].line if key in here else 0)
+        here = here[key].value
+    value = read_lines(f"default: {default}")[0].value
+    if isinstance(here, dict) and isinstance(value, dict):
+        here[keys[-1]] = Said(value["default"].value, 0)

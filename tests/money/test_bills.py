@@ -143,7 +143,7 @@ def test_the_reporting_currency_changes_figures_not_order():
 
 
 def test_a_currency_without_a_rate_is_refused_with_its_cure():
-    with pytest.raises(InvalidInput, match=r"CB-C001") as raised:
+    with pytest.raises(InvalidInput, match=r"CB-F006") as raised:
         money.serving_cost(serving(offer("2.00", currency="XAU")), USAGE, TERMS)
     assert "XAU" in raised.value.problems[0].what
     assert raised.value.problems[0].cure

@@ -3,9 +3,10 @@
 from cabida.money.assumptions import Range
 from cabida.money.currency import Rate, in_cents
 from cabida.money.hybrid import Capacity, Hybrid, best_hybrid, cheapest_mix
+from cabida.money.offers import offers_for, plausible
 from cabida.money.service_api import api_cost, api_prices, api_tree
 from cabida.money.serving import attempted_requests, cost_tree, serving_cost
-from cabida.money.tenure import Tenure, offers_for, plausible, price_flags, price_warnings, tenure_of
+from cabida.money.tenure import Tenure, price_flags, price_warnings, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
 from cabida.money.training import stretch_ratio, training_cost, training_tree
 

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
-from cabida.money.currency import Rate
 from cabida.plan import Assumption
 from cabida.quantity import Source
 from cabida.text import has_text, number, tr
@@ -39,9 +39,9 @@ class Range:
 
 
 @cache
-def _shipped() -> dict[str, list[dict[str, object]]]:
+def _shipped() -> dict[str, Any]:
     file = resources.files("cabida.money") / "data" / "assumptions.json"
-    loaded: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return loaded
 
 
@@ -51,18 +51,15 @@ def assumed_ranges() -> dict[str, Range]:
     return {str(row["name"]): _range(row) for row in _shipped()["assumptions"]}
 
 
+def codes_of(country: str) -> tuple[str, ...]:
+    """Codes under which facts may know a place, nearest first: as given, three letters, the European Union."""
+    two = country.upper()
+    three: dict[str, str] = dict(_shipped()["three_letters"])
+    union = ("EU",) if two in _shipped()["european_union"] else ()
+    return (two, *((three[two],) if two in three else ()), *union)
+
+
 def _range(row: dict[str, object]) -> Range:
     source = Source(str(row["source"]), str(row["url"]), str(row["seen"]), str(row["grade"]))
     low, base, high = (float(str(row[key])) for key in ("low", "base", "high"))
     return Range(low, base, high, source, bool(row.get("money", False)))
-
-
-@cache
-def assumed_rates() -> tuple[Rate, ...]:
-    """Exchange rates that ship, each with its date; a brief's own win over them."""
-    return tuple(
-        Rate(
-            str(row["of"]), str(row["currency"]), float(str(row["ratio"])), str(row["seen"]), str(row["what"])
-        )
-        for row in _shipped()["rates"]
-    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
-from cabida.errors import InvalidInput
 from cabida.quantity import formula
-from cabida.text import closest, number, problem, tr
+from cabida.text import number, tr
 from cabida.units import HOURS_PER_MONTH
 
 
@@ -48,39 +48,29 @@ def quoted_money_per_hour(
     return quote_money_per_month * exchange_ratio * (1 + tax_ratio) / (accelerators_count * HOURS_PER_MONTH)
 
 
-def rate_between(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate:
-    """The rate from ``of`` to ``currency``, direct, inverted, or through one of the known currencies.
+def rate_between(of: str, currency: str, stated: Mapping[str, Rate], as_of: str) -> Rate:
+    """The rate from ``of`` to ``currency``: the one the brief states, else the last published by ``as_of``.
 
     Raises:
-        InvalidInput: CB-C001, no dated rate leads from one to the other.
+        InvalidInput: CB-F006, no dated rate leads from one to the other.
     """
     if of == currency:
         return Rate(of, currency, 1.0, "", "")
-    found = _step(of, currency, rates) or _two_steps(of, currency, rates)
-    if found is None:
-        known = sorted({code for rate in rates.values() for code in (rate.of, rate.currency)})
-        near = closest(of, known) or currency
-        raise InvalidInput(problem("CB-C001", of=of, to=currency, known=", ".join(known), near=near))
-    return found
-
-
-def _step(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate | None:
-    for rate in rates.values():
+    for rate in stated.values():
         if (rate.of, rate.currency) == (of, currency):
             return rate
         if (rate.currency, rate.of) == (of, currency):
             return Rate(of, currency, 1 / rate.ratio, rate.seen, rate.what)
-    return None
+    return published_rate(of, currency, as_of)
 
 
-def _two_steps(of: str, currency: str, rates: Mapping[str, Rate]) -> Rate | None:
-    for middle in sorted({code for rate in rates.values() for code in (rate.of, rate.currency)}):
-        first, second = _step(of, middle, rates), _step(middle, currency, rates)
-        if first and second:
-            older = min(first.seen, second.seen)
-            what = f"{first.what}; {second.what}"
-            return Rate(of, currency, first.ratio * second.ratio, older, what)
-    return None
+@cache
+def published_rate(of: str, currency: str, as_of: str) -> Rate:
+    """The last reference rate on or before ``as_of`` (ISO date; "" = the last of all)."""
+    from cabida import facts
+
+    ratio, day, source = facts.exchange_rate(of, currency, as_of or None)
+    return Rate(of, currency, ratio, day, source.what)
 
 
 def convert(amount: Decimal, rate: Rate) -> float:

@@ -6,12 +6,10 @@ flag; one outside 0.1 to 10 times the book's median for that part is set aside w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from math import hypot
-from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
@@ -21,7 +19,6 @@ from cabida.text import tr
 
 SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
 OTHER_SHELF_LIFE_DAYS = 30
-PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
 SCALABLE = ("on-demand", "spot")  # paid only while on
 
@@ -74,7 +71,7 @@ def _day(text: str) -> date:
 
 def price_flags(offer: Offer, as_of: str) -> tuple[str, ...]:
     """What a reader must know before trusting this price."""
-    market = offer.provider_kind == "marketplace" or "marketplace" in offer.sighting
+    market = offer.provider_kind == "marketplace"
     shelf_days = SHELF_LIFE_DAYS["marketplace"] if market else OTHER_SHELF_LIFE_DAYS
     age = age_days(offer, as_of)
     dated = "undated" if not offer.seen else "stale" if age is not None and age > shelf_days else ""
@@ -86,6 +83,11 @@ def price_flags(offer: Offer, as_of: str) -> tuple[str, ...]:
     )
     analyst = "analyst" if offer.sighting == "analyst" else ""
     return tuple(flag for flag in (*flags, analyst) if flag)
+
+
+def is_market(offer: Offer) -> bool:
+    """Whether unverified hosts stand behind the price: a marketplace, or a provider's community tier."""
+    return offer.provider_kind == "marketplace" or "community" in offer.notes.split(";")[0]
 
 
 def price_warnings(tenure: Tenure, as_of: str) -> tuple[Warning_, ...]:
@@ -170,125 +172,6 @@ def machine_money(price_money: float, sold_together_count: int, desktop: bool, t
         return price_money + terms.base("desktop_capital_money")
     server = 1.0 if sold_together_count >= 4 else terms.base("server_capital_ratio")
     return price_money * server * terms.base("network_capital_ratio")
-
-
-def offers_for(
-    accelerator: Accelerator,
-    count: int,
-    offers: Iterable[Offer],
-    terms: Terms,
-    *,
-    capacity: Sequence[str] = (),
-    providers: Sequence[str] = (),
-    countries: Sequence[str] = (),
-    flagged: bool = True,
-) -> list[Tenure]:
-    """Every priced way to hold ``count`` of an accelerator, cheapest first, one per provider and capacity.
-
-    Args:
-        accelerator: which one.
-        count: how many are needed; offers sold by the machine are rounded up.
-        offers: the price book, already cut at the decision's date.
-        terms: currency, date and assumptions.
-        capacity: allowed capacities; empty = all.
-        providers: allowed providers; empty = all. Offers one already has always pass.
-        countries: allowed ISO country codes; empty = all; offers of unknown country pass only then.
-        flagged: whether stale, undated and marketplace prices may appear at all.
-    """
-    own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
-    kept, _ = plausible(own, terms)
-    allowed = [offer for offer in kept if _allowed(offer, providers, countries)]
-    made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
-    made += _derived_reservations(made, accelerator, terms, count)
-    made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
-    return sorted(
-        _best_per_provider(_with_medians(made)), key=lambda tenure: (tenure.hourly_money, tenure.id)
-    )
-
-
-def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
-    if offer.capacity == "have" or offer.sighting in ("quote", "user"):
-        return True
-    if offer.sighting == "analyst" or offer.provider_kind == "analyst":
-        return False  # a model's constant, for comparison: nobody sells it
-    provider_ok = not providers or offer.provider.lower() in {name.lower() for name in providers}
-    place_ok = (
-        not countries or offer.capacity == "buy" or offer.country.upper() in {c.upper() for c in countries}
-    )
-    return provider_ok and place_ok
-
-
-def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
-    """The offers whose price can be believed, and those set aside, by accelerator and kind of price."""
-    groups: dict[tuple[str, bool], list[tuple[float, Offer]]] = {}
-    for offer in offers:
-        price = convert(offer.amount, terms.rate(offer.currency))
-        groups.setdefault((offer.accelerator, offer.capacity == "buy"), []).append((price, offer))
-    kept: list[Offer] = []
-    aside: list[Offer] = []
-    for group in groups.values():
-        middle = median(price for price, offer in group)
-        for price, offer in group:
-            inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
-            own = offer.capacity == "have" or offer.sighting in ("quote", "user")
-            (kept if inside or own else aside).append(offer)
-    return kept, aside
-
-
-def _latest(offers: Iterable[Offer]) -> list[Offer]:
-    """The last sighting of each thing sold; older ones are history, not offers."""
-    newest: dict[tuple[object, ...], Offer] = {}
-    for offer in offers:
-        key = (
-            *(offer.provider, offer.provider_kind, offer.capacity, offer.term_months),
-            *(offer.region, offer.accelerators_count, offer.condition, offer.sighting),
-        )
-        known = newest.get(key)
-        if known is None or (offer.seen, -offer.amount) > (known.seen, -known.amount):
-            newest[key] = offer
-    return list(newest.values())
-
-
-def _derived_reservations(
-    made: list[Tenure], accelerator: Accelerator, terms: Terms, count: int
-) -> list[Tenure]:
-    """Reservations nobody published, from each provider's on-demand price and an assumed discount, flagged."""
-    sighted = {tenure.offer.provider for tenure in made if tenure.capacity == "reserved"}
-    hourly = [
-        t
-        for t in made
-        if t.capacity == "on-demand" and t.offer.provider not in sighted and "undated" not in t.flags
-    ]
-    lasting = [t for t in hourly if t.offer.provider_kind in ("hyperscaler", "neocloud")]
-    names = [
-        name
-        for name, months in (("reserved_12_discount_ratio", 12.0), ("reserved_36_discount_ratio", 36.0))
-        if months <= max(12.0, terms.horizon_months)
-    ]
-    return [tenure_of(t.offer, accelerator, terms, count, name) for t in lasting for name in names]
-
-
-def _with_medians(made: list[Tenure]) -> list[Tenure]:
-    by_capacity: dict[str, list[float]] = {}
-    for tenure in made:
-        by_capacity.setdefault(tenure.capacity, []).append(tenure.money_per_hour)
-    return [
-        replace(
-            tenure,
-            median_money_per_hour=median(by_capacity[tenure.capacity]),
-            sightings_count=len(by_capacity[tenure.capacity]),
-        )
-        for tenure in made
-    ]
-
-
-def _best_per_provider(made: list[Tenure]) -> list[Tenure]:
-    best: dict[tuple[str, str, float, str], Tenure] = {}
-    for tenure in made:
-        key = (tenure.offer.provider, tenure.capacity, tenure.committed_months, tenure.offer.condition)
-        if key not in best or tenure.hourly_money < best[key].hourly_money:
-            best[key] = tenure
-    return list(best.values())
 
 
 def hourly_offer(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from cabida import facts as facts_room
 from cabida.facts.model import EnergyFact
-from cabida.money.assumptions import Range, assumed_ranges, assumed_rates
+from cabida.money.assumptions import Range, assumed_ranges, codes_of
 from cabida.money.currency import Rate, rate_between
 from cabida.plan import Assumption, CostLine
 from cabida.quantity import Quantity, Source, leaf
@@ -54,7 +55,7 @@ class Terms:
     as_of: str
     country: str
     horizon_months: float
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, Rate]  # those the brief states; others are the published ones
     ranges: Mapping[str, Range]  # in the reporting currency
     stated: frozenset[str] = field(default_factory=frozenset)
     power_billing: str = ""  # energy | reserved_kw; "" = by kind of machine
@@ -69,8 +70,8 @@ class Terms:
         return leaf(name, found.base, found.source, found.low, found.high)
 
     def rate(self, currency: str) -> Rate:
-        """The rate from ``currency`` to the reporting one. Unknown: InvalidInput CB-C001."""
-        return rate_between(currency, self.currency, self.rates)
+        """The rate from ``currency`` to the reporting one. Unknown: InvalidInput CB-F006."""
+        return rate_between(currency, self.currency, self.rates, self.as_of)
 
     def assumptions(self, names: Iterable[str]) -> tuple[Assumption, ...]:
         """The ones among ``names`` that the brief did not state, for the decision record."""
@@ -108,7 +109,7 @@ def terms(
     rates: Iterable[Rate] = (),
     stated: Mapping[str, float] | None = None,
     power_billing: str = "",
-    energy: Iterable[EnergyFact] = (),
+    energy: Iterable[EnergyFact] | None = None,
 ) -> Terms:
     """The terms of a decision: shipped assumptions, the place's electricity, and what the brief states.
 
@@ -117,14 +118,13 @@ def terms(
         as_of: ISO date; prices older than their shelf life on that day are flagged.
         country: ISO code; its electricity price and carbon intensity replace the world's.
         horizon_months: how long the need is expected to last.
-        rates: exchange rates the brief states; they win over shipped ones.
+        rates: exchange rates the brief states; they win over published ones.
         stated: assumption name -> value in the reporting currency, as the brief says.
         power_billing: "energy" or "reserved_kw" when known.
-        energy: facts about places, from the facts room.
+        energy: facts about places; None = the shipped ones.
     """
-    known = {(rate.of, rate.currency): rate for rate in (*assumed_rates(), *rates)}
-    by_pair = {f"{of}/{to}": rate for (of, to), rate in reversed(known.items())}
-    dollar = rate_between("USD", currency, by_pair).ratio
+    by_pair = {f"{rate.of}/{rate.currency}": rate for rate in rates}
+    dollar = rate_between("USD", currency, by_pair, as_of).ratio
     ranges = {name: found.scaled(dollar) for name, found in assumed_ranges().items()}
     made = Terms(
         currency, as_of, country, horizon_months, by_pair, ranges, frozenset(stated or ()), power_billing
@@ -139,22 +139,32 @@ def _stated(ranges: Mapping[str, Range], name: str, value: float) -> Range:
     return Range(value, value, value, Source("brief", grade="quoted"), money)
 
 
-_PLACE_KINDS = {
-    "electricity_money_per_kwh": ("electricity_price_industrial", "electricity_price_business"),
+_PLACE_KINDS = {  # best first
+    "electricity_money_per_kwh": ("electricity_price_business", "electricity_price_industrial"),
     "intensity_g_per_kwh": ("carbon_intensity_country", "carbon_intensity_region"),
 }
 
 
-def _of_place(made: Terms, energy: Iterable[EnergyFact]) -> dict[str, Range]:
-    found: dict[str, Range] = {}
+def _of_place(made: Terms, energy: Iterable[EnergyFact] | None) -> dict[str, Range]:
+    """What the country's own figures replace: the nearest code, then the better kind, then the latest date."""
     if not made.country:
-        return found
-    facts = [fact for fact in energy if fact.code.upper() == made.country.upper()]
+        return {}
+    codes = codes_of(made.country)
+    given = facts_room.energy() if energy is None else energy
+    here = [fact for fact in given if fact.code.upper() in codes]
+    found: dict[str, Range] = {}
     for name, kinds in _PLACE_KINDS.items():
-        for fact in sorted(
-            (f for f in facts if f.kind in kinds), key=lambda f: (kinds.index(f.kind), f.date)
-        ):
-            money = "/kWh" in fact.unit and not fact.unit.lower().startswith("g")
-            value = fact.value * (made.rate(fact.unit.split("/")[0]).ratio if money else 1.0)
-            found[name] = Range(value * 0.8, value, value * 1.25, fact.source, money)
+        known = sorted(
+            (fact for fact in here if fact.kind in kinds), key=lambda fact: fact.date, reverse=True
+        )
+        if known:
+            best = min(known, key=lambda fact: (codes.index(fact.code.upper()), kinds.index(fact.kind)))
+            found[name] = _place_range(made, best)
     return found
+
+
+def _place_range(made: Terms, fact: EnergyFact) -> Range:
+    """A published mean is not one's own bill: a fifth less to a quarter more."""
+    money = fact.kind.startswith("electricity")
+    value = fact.value * (made.rate(fact.unit.split("/")[0]).ratio if money else 1.0)
+    return Range(value * 0.8, value, value * 1.25, fact.source, money)

@@ -1,0 +1,159 @@
+"""The price book read for one accelerator: what can be believed, what is current, and the ways to hold it.
+
+A price outside 0.1 to 10 times the book's median for that part is set aside where it can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import median
+
+from cabida.facts.model import Accelerator, Offer
+from cabida.money.currency import convert
+from cabida.money.tenure import Tenure, age_days, is_market, tenure_of
+from cabida.money.terms import Terms
+
+HISTORY_DAYS = {"buy": 730}  # other capacities: 365; an older sighting is history while a newer one exists
+OTHER_HISTORY_DAYS = 365
+PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
+
+
+def offers_for(
+    accelerator: Accelerator,
+    count: int,
+    offers: Iterable[Offer],
+    terms: Terms,
+    *,
+    capacity: Sequence[str] = (),
+    providers: Sequence[str] = (),
+    countries: Sequence[str] = (),
+    flagged: bool = True,
+) -> list[Tenure]:
+    """Every priced way to hold ``count`` of an accelerator, cheapest first, one per provider and capacity.
+
+    Args:
+        accelerator: which one.
+        count: how many are needed; offers sold by the machine are rounded up.
+        offers: the price book, already cut at the decision's date.
+        terms: currency, date and assumptions.
+        capacity: allowed capacities; empty = all.
+        providers: allowed providers; empty = all. Offers one already has always pass.
+        countries: allowed ISO country codes; empty = all; offers of unknown country pass only then.
+        flagged: whether stale, undated and marketplace prices may appear at all.
+    """
+    own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
+    kept, _ = plausible(own, terms)
+    allowed = [offer for offer in kept if _allowed(offer, providers, countries)]
+    made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
+    made += _derived_reservations(made, accelerator, terms, count)
+    made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
+    return sorted(
+        _best_per_provider(_with_medians(made)), key=lambda tenure: (tenure.hourly_money, tenure.id)
+    )
+
+
+def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
+    if offer.capacity == "have" or offer.sighting in ("quote", "user"):
+        return True
+    if offer.sighting == "analyst" or offer.provider_kind == "analyst":
+        return False  # a model's constant, for comparison: nobody sells it
+    provider_ok = not providers or offer.provider.lower() in {name.lower() for name in providers}
+    place_ok = (
+        not countries or offer.capacity == "buy" or offer.country.upper() in {c.upper() for c in countries}
+    )
+    return provider_ok and place_ok
+
+
+def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
+    """The offers whose price can be believed, and those set aside, by accelerator and kind of price."""
+    groups: dict[tuple[str, bool], list[tuple[float, Offer]]] = {}
+    for offer in offers:
+        price = convert(offer.amount, terms.rate(offer.currency))
+        groups.setdefault((offer.accelerator, offer.capacity == "buy"), []).append((price, offer))
+    kept: list[Offer] = []
+    aside: list[Offer] = []
+    for group in groups.values():
+        middle = median(price for price, offer in group)
+        for price, offer in group:
+            inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
+            own = offer.capacity == "have" or offer.sighting in ("quote", "user")
+            (kept if inside or own else aside).append(offer)
+    return kept, aside
+
+
+def _current(offers: list[Offer], as_of: str) -> list[Offer]:
+    """Without what is too old to be an offer, unless nothing newer of that capacity is known."""
+    ages = [(age_days(offer, as_of), offer) for offer in offers]
+    newer = [
+        offer
+        for age, offer in ages
+        if age is None
+        or age <= HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS)
+        or offer.capacity == "have"
+    ]
+    known = {offer.capacity for offer in newer if offer.seen}
+    return newer + [offer for offer in offers if offer not in newer and offer.capacity not in known]
+
+
+def _latest(offers: Iterable[Offer]) -> list[Offer]:
+    """The last sighting of each thing sold; older ones are history, not offers."""
+    newest: dict[tuple[object, ...], Offer] = {}
+    for offer in offers:
+        key = (
+            *(offer.provider, offer.provider_kind, offer.capacity, offer.term_months),
+            *(offer.accelerators_count, offer.condition, is_market(offer)),
+        )
+        known = newest.get(key)
+        if known is None or (offer.seen, -offer.amount) > (known.seen, -known.amount):
+            newest[key] = offer
+    return list(newest.values())
+
+
+def _derived_reservations(
+    made: list[Tenure], accelerator: Accelerator, terms: Terms, count: int
+) -> list[Tenure]:
+    """Reservations nobody published, from each provider's on-demand price and an assumed discount, flagged."""
+    sighted = {tenure.offer.provider for tenure in made if tenure.capacity == "reserved"}
+    hourly = [
+        t
+        for t in made
+        if t.capacity == "on-demand" and t.offer.provider not in sighted and "undated" not in t.flags
+    ]
+    lasting = [
+        t for t in hourly if t.offer.provider_kind in ("hyperscaler", "neocloud") and not is_market(t.offer)
+    ]
+    names = [
+        name
+        for name, months in (("reserved_12_discount_ratio", 12.0), ("reserved_36_discount_ratio", 36.0))
+        if months <= max(12.0, terms.horizon_months)
+    ]
+    return [tenure_of(t.offer, accelerator, terms, count, name) for t in lasting for name in names]
+
+
+def _with_medians(made: list[Tenure]) -> list[Tenure]:
+    by_capacity: dict[str, list[float]] = {}
+    for tenure in made:
+        by_capacity.setdefault(tenure.capacity, []).append(tenure.money_per_hour)
+    return [
+        replace(
+            tenure,
+            median_money_per_hour=median(by_capacity[tenure.capacity]),
+            sightings_count=len(by_capacity[tenure.capacity]),
+        )
+        for tenure in made
+    ]
+
+
+def _best_per_provider(made: list[Tenure]) -> list[Tenure]:
+    """The cheapest of each provider, capacity and term; of a market the middle one: its lowest is an outlier."""
+    groups: dict[tuple[object, ...], list[Tenure]] = {}
+    for tenure in made:
+        offer = tenure.offer
+        key = (offer.provider, tenure.capacity, tenure.committed_months, offer.condition, is_market(offer))
+        groups.setdefault(key, []).append(tenure)
+    best = []
+    for group in groups.values():
+        ordered = sorted(group, key=lambda tenure: (tenure.hourly_money, tenure.id))
+        best.append(ordered[len(ordered) // 2 if is_market(ordered[0].offer) else 0])
+    return best

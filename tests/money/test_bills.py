@@ -207,6 +207,12 @@ def test_spot_training_pays_for_interruptions():
     assert spot > calm
 
 
+def test_a_bill_the_brief_states_is_taken_as_it_is():
+    stated = {"storage_money_per_month": 77.0, "observability_money_per_month": 5.0}
+    cost = money.serving_cost(serving(offer("2.00")), USAGE, money.terms("USD", stated=stated))
+    assert (cost.line("storage"), cost.line("observability")) == (77.0, 5.0)
+
+
 def test_a_hundred_microseconds_a_bill():
     candidate, tenure = serving(offer("2.00")), money.tenure_of(offer("2.00"), CARD, TERMS, 2)
     began = time.perf_counter()

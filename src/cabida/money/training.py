@@ -7,7 +7,7 @@ from math import sqrt
 from cabida.facts.model import Accelerator, Node
 from cabida.money import ownership, unit
 from cabida.money.commitment import spot_slowdown
-from cabida.money.serving import capital, machine_upkeep, recovery
+from cabida.money.owning import capital, machine_upkeep, recovery
 from cabida.money.tenure import Tenure, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse
 from cabida.money.ways import Explained, Number, Plain, Ways

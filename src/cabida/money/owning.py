@@ -1,0 +1,90 @@
+"""Lines of a bill that only an owner pays: the purchase, its resale, power, upkeep and licences."""
+
+from __future__ import annotations
+
+from cabida.facts.model import Accelerator
+from cabida.money import ownership
+from cabida.money.tenure import Tenure
+from cabida.money.ways import Number, Ways
+
+
+def recovery(ways: Ways) -> Number:
+    """Share of a purchase to recover each year, with interest."""
+    return ways.apply(
+        ownership.capital_recovery_ratio_per_year, ways.assume("wacc_ratio"), ways.assume("life_years")
+    )
+
+
+def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
+    """What ``count`` accelerators cost to buy, with their share of machine and network."""
+    price = ways.amount("price_money", tenure.offer)
+    if tenure.offer.capacity == "have":
+        return ways.apply(ownership.bare_capital_money, price, count)
+    if tenure.desktop:
+        return ways.apply(ownership.desktop_capital_money, price, count, ways.assume("desktop_capital_money"))
+    whole = tenure.offer.accelerators_count >= 4
+    server = (
+        ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume("server_capital_ratio")
+    )
+    return ways.apply(
+        ownership.server_capital_money, price, count, server, ways.assume("network_capital_ratio")
+    )
+
+
+def machine_upkeep(
+    ways: Ways, tenure: Tenure, accelerator: Accelerator, held_count: int, used_ratio: float
+) -> dict[str, Number]:
+    """Lines that only an owner pays; all zero when renting."""
+    none = dict.fromkeys(("residual", "energy", "cooling", "colocation", "support", "licences"), 0.0)
+    if tenure.capacity not in ("buy", "have"):
+        return none
+    count = ways.given("accelerators_count", float(held_count), "plan")
+    lines = none | _electricity(ways, tenure, accelerator, count, used_ratio)
+    licence = ways.assume("licence_money_per_year")
+    lines["licences"] = ways.apply(ownership.licences_money_per_month, count, licence)
+    if not tenure.capital_money:
+        return lines
+    bought = capital(ways, tenure, count)
+    resale = ways.apply(
+        ownership.exponential_residual_money,
+        ways.apply(ownership.bare_capital_money, ways.amount("price_money", tenure.offer), count),
+        ways.assume("decay_ratio"),
+        ways.assume("life_years"),
+    )
+    present = ways.apply(
+        ownership.present_residual_money, resale, ways.assume("wacc_ratio"), ways.assume("life_years")
+    )
+    lines["residual"] = ways.apply(ownership.residual_money_per_month, present, recovery(ways))
+    if tenure.capacity == "buy":
+        name = "desktop_support_ratio_per_year" if tenure.desktop else "support_ratio_per_year"
+        support = ways.apply(ownership.support_money_per_month, bought, ways.assume(name))
+        parts = ways.apply(ownership.replaced_money_per_month, bought, ways.assume("spares_ratio_per_year"))
+        lines["support"] = ways.apply(ownership.upkeep_money_per_month, support, parts)
+    return lines
+
+
+def _electricity(
+    ways: Ways, tenure: Tenure, accelerator: Accelerator, count: Number, used_ratio: float
+) -> dict[str, Number]:
+    """Energy and cooling by the meter, or colocation by reserved power: never both."""
+    rated = ways.given(
+        "rated_power_w", accelerator.tdp_w or 0.0, accelerator.source.what, accelerator.source.grade
+    )
+    host = ways.assume("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
+    billing = ways.terms.power_billing or ("energy" if tenure.desktop else "reserved_kw")
+    if billing == "reserved_kw":
+        power = ways.apply(ownership.reserved_kw, rated, host, count)
+        rent = ways.assume("colocation_money_per_kw_per_month")
+        return {"colocation": ways.apply(ownership.colocation_money_per_month, power, rent)}
+    used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
+    mean = ways.apply(
+        ownership.drawn_power_w, rated, ways.assume("busy_power_ratio"), ways.assume("idle_power_ratio"), used
+    )
+    wall = ways.apply(ownership.machine_power_w, mean, host)
+    energy = ways.apply(ownership.energy_kwh_per_month, wall, count)
+    tariff = ways.assume("electricity_money_per_kwh")
+    pue = ways.assume("desktop_pue_ratio" if tenure.desktop else "pue_ratio")
+    return {
+        "energy": ways.apply(ownership.energy_money_per_month, energy, tariff),
+        "cooling": ways.apply(ownership.cooling_money_per_month, energy, pue, tariff),
+    }

@@ -25,6 +25,7 @@ _READERS: dict[str, Callable[[Fields, Family], mixers.Layers]] = {
     "gated_delta": recurrent.gated_delta,
     "kda": recurrent.kda,
     "lightning": recurrent.lightning,
+    "nothing": mixers.nothing,
     "mamba1": recurrent.mamba1,
     "mamba2": recurrent.mamba2,
     "parallel": recurrent.parallel,
@@ -102,7 +103,9 @@ def _field_sources(f: Fields, family: Family, source: Source, *, known: bool) ->
     if not f.has("tie_word_embeddings"):
         sources["tied_embeddings"] = implied
     if family.defaults:
-        sources |= {name: implied for name in ("attention", "vocab_count") if not f.has("num_attention_heads")}
+        sources |= {
+            name: implied for name in ("attention", "vocab_count") if not f.has("num_attention_heads")
+        }
     if known:
         return sources
     guess = Source(f"{f.model_type or '?'} read as an ordinary decoder", source.url, source.seen, "assumed")

@@ -51,6 +51,7 @@ FAMILIES: dict[str, Family] = {
     "deepseek_v32": _MLA,
     "deepseek_v4": Family(mixer="compressed"),
     "deepseek_vl_v2": _MLA,
+    "dit": Family(matrices=2, mixer="encoder", tied=True, task="image"),
     "ernie4_5": _TIED,
     "ernie4_5_moe": _TIED,
     "exaone": Family(),
@@ -144,6 +145,8 @@ FAMILIES: dict[str, Family] = {
     "step3p5": Family(),
     "step3p7": Family(),
     "t5": Family(mixer="encoder_decoder", tied=True),
+    "unet": Family(mixer="nothing", tied=True, task="image"),
+    "whisper": Family(mixer="encoder_decoder", tied=True, task="speech"),
     "xlm-roberta": _BERT,
 }
 

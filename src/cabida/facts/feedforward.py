@@ -34,7 +34,7 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
         gated = "gated" in f.text("feed_forward_proj") or f.truth("is_gated_act", default=False)
         one = MlpLayers(1, f.count("intermediate_size", least=1), 3 if gated else 2)
         return [one] * layers
-    if f.model_type == "mamba":
+    if f.model_type == "mamba" or not layers:
         return [None] * layers
     experts = _experts_count(f)
     dense = _dense(f, family, experts)
@@ -120,7 +120,11 @@ def _shared(f: Fields, width: int, hidden: int, family: Family) -> int:
     """The width of all shared experts together."""
     counts = ("n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts")
     many = _first(f, counts, 0)
-    for name in ("moe_shared_expert_intermediate_size", "share_expert_dim", "shared_expert_intermediate_size"):
+    for name in (
+        "moe_shared_expert_intermediate_size",
+        "share_expert_dim",
+        "shared_expert_intermediate_size",
+    ):
         if f.raw(name) is not None:
             return f.count(name) * max(1, many)
     if f.raw("shared_intermediate_size") is not None:
@@ -172,10 +176,12 @@ def _pattern(f: Fields, family: Family) -> list[MlpLayers | None]:
 def _block(f: Fields, block: object, family: Family) -> MlpLayers | None:
     part = block.get("ffn") if isinstance(block, dict) else None
     if not isinstance(part, dict):
-        raise f.wrong("block_configs", block, '{"attention": {...}, "ffn": {...}}')
+        raise f.wrong(block, "block_configs", '{"attention": {...}, "ffn": {...}}')
     if part.get("no_op") or part.get("replace_with_linear"):
         return None
     times = part.get("ffn_mult")
     if isinstance(times, bool) or not isinstance(times, int | float) or not 0 < times < 1000:
-        raise f.wrong("ffn_mult", times, "0..1000")
-    return MlpLayers(1, 256 * ceil(int(2 * times * f.count("hidden_size", least=1) / 3) / 256), family.matrices)
+        raise f.wrong(times, "ffn_mult", "0..1000")
+    return MlpLayers(
+        1, 256 * ceil(int(2 * times * f.count("hidden_size", least=1) / 3) / 256), family.matrices
+    )

@@ -17,9 +17,22 @@ LAYERS_MOST = 2000
 
 _SPELLINGS = {
     "hidden_size": ("hidden_size", "n_embd", "d_model", "hidden_dim", "n_embed", "model_dim"),
-    "num_hidden_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
-    "num_attention_heads": ("num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads"),
-    "num_key_value_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "kv_n_heads"),
+    "num_hidden_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "num_attention_heads": (
+        "num_attention_heads",
+        "n_head",
+        "n_heads",
+        "num_heads",
+        "decoder_attention_heads",
+    ),
+    "num_key_value_heads": (
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_head_kv",
+        "multi_query_group_num",
+        "kv_n_heads",
+    ),
+    "num_decoder_layers": ("num_decoder_layers", "decoder_layers"),
     "vocab_size": ("padded_vocab_size", "vocab_size"),
     "head_dim": ("head_dim", "attention_head_dim", "kv_channels", "d_kv"),
     "intermediate_size": (
@@ -53,7 +66,9 @@ def spellings(name: str) -> tuple[str, ...]:
 class Fields:
     """The keys of one model's config, with the enclosing multimodal config behind them."""
 
-    def __init__(self, config: dict[str, Any], file: str = "", defaults: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, config: dict[str, Any], file: str = "", defaults: dict[str, Any] | None = None
+    ) -> None:
         self.outer = config
         self.file = file
         inner = config
@@ -72,7 +87,9 @@ class Fields:
 
     def has(self, name: str) -> bool:
         """Whether ``name`` is given (by the file, not by a default of its class)."""
-        return any(level.get(key) is not None for key in spellings(name) for level in (self.inner, self.outer))
+        return any(
+            level.get(key) is not None for key in spellings(name) for level in (self.inner, self.outer)
+        )
 
     def count(self, name: str, default: int | None = None, least: int = 0, most: int = COUNT_MOST) -> int:
         """A whole number within bounds, or ``default`` when absent.
@@ -93,7 +110,7 @@ class Fields:
             value = value[0]
         number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
         if not math.isfinite(number) or number != int(number) or not least <= number <= most:
-            raise self.wrong(name, value, f"{least}..{most}")
+            raise self.wrong(value, name, f"{least}..{most}")
         return int(number)
 
     def ratio(self, name: str, default: float) -> float:
@@ -102,7 +119,7 @@ class Fields:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < COUNT_MOST:
-            raise self.wrong(name, value, f"0..{COUNT_MOST}")
+            raise self.wrong(value, name, f"0..{COUNT_MOST}")
         return float(value)
 
     def truth(self, name: str, *, default: bool) -> bool:
@@ -111,7 +128,7 @@ class Fields:
         if value is None:
             return default
         if value not in (True, False, 0, 1):
-            raise self.wrong(name, value, "true | false")
+            raise self.wrong(value, name, "true | false")
         return bool(value)
 
     def text(self, name: str, default: str = "") -> str:
@@ -125,14 +142,14 @@ class Fields:
         if value is None:
             return []
         if not isinstance(value, list) or len(value) > most:
-            raise self.wrong(name, value, f"[0..{most}]")
+            raise self.wrong(value, name, f"[0..{most}]")
         return value
 
     def per_layer(self, name: str, layers: int) -> list[Any]:
         """A list with an entry for each layer; longer ones are cut, shorter ones refused, absent ones empty."""
         value = self.items(name)
         if value and len(value) < layers:
-            raise self.wrong(name, f"{len(value)} entries", f"{layers} entries")
+            raise self.wrong(value, name, f"[{layers}]")
         return value[:layers]
 
     def mapping(self, name: str) -> dict[str, Any]:
@@ -141,7 +158,7 @@ class Fields:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise self.wrong(name, value, "{ }")
+            raise self.wrong(value, name, "{ }")
         return value
 
     def lacks(self, names: Iterable[str]) -> InvalidInput:
@@ -158,11 +175,17 @@ class Fields:
             )
         )
 
-    def wrong(self, name: str, value: object, allowed: str) -> InvalidInput:
+    def wrong(self, value: object, name: str, allowed: str) -> InvalidInput:
         """The complaint that a key's value can't be (CB-F016)."""
         shown = str(value)
         return InvalidInput(
-            problem("CB-F016", file=self.file, key=name, value=shown[:60] + "…" * (len(shown) > 60), allowed=allowed)
+            problem(
+                "CB-F016",
+                file=self.file,
+                key=name,
+                value=shown[:60] + "…" * (len(shown) > 60),
+                allowed=allowed,
+            )
         )
 
     @property

@@ -39,7 +39,9 @@ def weight_format(ref: str) -> WeightFormat:
         from difflib import get_close_matches
 
         near = get_close_matches(_plain(_NOTE.sub("", ref)), list(_by_name()), n=3, cutoff=0.4)
-        nearest = ", ".join(dict.fromkeys(_by_name()[name].id for name in near)) or "bf16, fp8, awq-int4, q4_k_m"
+        nearest = (
+            ", ".join(dict.fromkeys(_by_name()[name].id for name in near)) or "bf16, fp8, awq-int4, q4_k_m"
+        )
         raise InvalidInput(problem("CB-F014", ref=ref, nearest=nearest, known=", ".join(formats())))
     return found
 

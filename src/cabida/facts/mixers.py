@@ -48,6 +48,12 @@ def encoder_decoder(f: Fields, family: Family) -> Layers:
     return [[one] for _ in range(layers_count(f))] + [[one, one] for _ in range(decoders)]
 
 
+def nothing(f: Fields, family: Family) -> Layers:
+    """A convolutional network: its weights are told by the published total, it has no layers of ours."""
+    del f, family
+    return []
+
+
 def crossed(f: Fields, family: Family) -> Layers:
     """Decoder layers of which some look at the image instead of at the text (Llama 3.2 Vision).
 
@@ -70,7 +76,7 @@ def block_configs(f: Fields, family: Family) -> Layers:
     for block in blocks:
         part = block.get("attention") if isinstance(block, dict) else None
         if not isinstance(part, dict):
-            raise f.wrong("block_configs", block, '{"attention": {...}, "ffn": {...}}')
+            raise f.wrong(block, "block_configs", '{"attention": {...}, "ffn": {...}}')
         group = part.get("n_heads_in_group")
         skipped = part.get("no_op") or part.get("replace_with_linear") or not group
         heads = one.heads_count
@@ -164,7 +170,11 @@ def compressed(f: Fields, family: Family) -> Layers:
     ratios = f.per_layer("compress_ratios", layers)
     if not ratios:
         raise f.lacks(["compress_ratios"])
-    query, groups, rank = f.count("q_lora_rank", least=1), f.count("o_groups", 8), f.count("o_lora_rank", 1024)
+    query, groups, rank = (
+        f.count("q_lora_rank", least=1),
+        f.count("o_groups", 8),
+        f.count("o_lora_rank", 1024),
+    )
     params = hidden * query + query * heads * dim + hidden * dim + heads * dim * rank + groups * rank * hidden
     index = query * f.count("index_n_heads", 0) * f.count("index_head_dim", 0)
     mixed: Layers = []

@@ -170,7 +170,9 @@ def _without_what(source: dict[str, str]) -> dict[str, str]:
 def _from_path(ref: str) -> Model | None:
     """The model a path describes; ``None`` when ``ref`` is no path."""
     path = Path(ref).expanduser()
-    looks = ref.endswith((".json", ".gguf")) or ref.startswith((".", "/", "~")) or re.match(r"^[A-Za-z]:\\", ref)
+    looks = (
+        ref.endswith((".json", ".gguf")) or ref.startswith((".", "/", "~")) or re.match(r"^[A-Za-z]:\\", ref)
+    )
     try:
         exists = path.exists()
     except OSError:
@@ -194,7 +196,9 @@ def _from_json(path: Path) -> Model:
     if "quantization_config" not in config and beside.is_file():
         config = {**config, "quantization_config": read_json(beside)}
     seen = _file_date(path)
-    return from_config(config, Source(str(path), seen=seen, grade="vendor"), path.parent.name or str(path), str(path))
+    return from_config(
+        config, Source(str(path), seen=seen, grade="vendor"), path.parent.name or str(path), str(path)
+    )
 
 
 def _from_directory(path: Path) -> Model:
@@ -249,4 +253,6 @@ def _fetched(url: str, name: str) -> dict[str, Any]:
 
 
 def _no_answer(url: str, name: str, reason: str) -> EndpointFailed:
-    return EndpointFailed(problem("CB-F017", file=url, ref=name, reason=reason, nearest=", ".join(nearest(name))))
+    return EndpointFailed(
+        problem("CB-F017", file=url, ref=name, reason=reason, nearest=", ".join(nearest(name)))
+    )

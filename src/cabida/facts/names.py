@@ -33,7 +33,9 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (r"-exl2", "exl2-4"),
     (r"-exl3", "exl3-4"),
 )
-_COMPILED = tuple((re.compile(f"(?:{pattern})$", re.IGNORECASE), format_id) for pattern, format_id in _ENDINGS)
+_COMPILED = tuple(
+    (re.compile(f"(?:{pattern})$", re.IGNORECASE), format_id) for pattern, format_id in _ENDINGS
+)
 
 
 def cleaned(ref: str) -> str:

@@ -67,7 +67,7 @@ def _bitsandbytes(settings: dict[str, Any]) -> str:
 def _compressed(settings: dict[str, Any]) -> str:
     """The weights of the first group of a compressed-tensors config."""
     groups = settings.get("config_groups")
-    first = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
+    first: object = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
     weights = first.get("weights") if isinstance(first, dict) else None
     weights = weights if isinstance(weights, dict) else {}
     inputs = first.get("input_activations") if isinstance(first, dict) else None
@@ -96,7 +96,13 @@ def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
     of their layers differently, so they are compared from the layer number on.
     """
     listed: list[str] = []
-    for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules"):
+    for key in (
+        "modules_to_not_convert",
+        "ignore",
+        "exclude_modules",
+        "ignored_layers",
+        "llm_int8_skip_modules",
+    ):
         value = settings.get(key)
         if isinstance(value, list):
             listed += [entry for entry in value[:PATTERNS_MOST] if isinstance(entry, str)]
@@ -139,7 +145,9 @@ def matrices(
             yield from ((f"{layer}.mlp.shared_experts.{name}", shared) for name in names)
 
 
-def _attention_matrices(layer: str, one: AttentionLayers, total: float, hidden: int) -> Iterator[tuple[str, float]]:
+def _attention_matrices(
+    layer: str, one: AttentionLayers, total: float, hidden: int
+) -> Iterator[tuple[str, float]]:
     if one.kind == "linear":
         yield f"{layer}.linear_attn.in_proj", total - hidden * one.heads_count * max(1, one.v_head_dim_count)
         yield f"{layer}.linear_attn.out_proj", float(hidden * one.heads_count * max(1, one.v_head_dim_count))
@@ -161,7 +169,11 @@ def _tail(entry: str) -> str:
             entry = tail
             break
     entry = entry.replace("block_sparse_moe", "mlp").replace(".mixer.", ".self_attn.")
-    return entry.replace("shared_expert.", "shared_experts.").replace(".attn", ".self_attn").replace(".ffn", ".mlp")
+    return (
+        entry.replace("shared_expert.", "shared_experts.")
+        .replace(".attn", ".self_attn")
+        .replace(".ffn", ".mlp")
+    )
 
 
 def _open(shell: str) -> str:
@@ -171,8 +183,8 @@ def _open(shell: str) -> str:
 
 def _compiled(expression: str, f: Fields) -> re.Pattern[str]:
     if len(expression) > 1000:
-        raise f.wrong("quantization_config.ignore", expression, "re: …1000")
+        raise f.wrong(expression, "quantization_config.ignore", "re: …1000")
     try:
         return re.compile(expression)
     except re.error as error:
-        raise f.wrong("quantization_config.ignore", expression, "re:") from error
+        raise f.wrong(expression, "quantization_config.ignore", "re:") from error

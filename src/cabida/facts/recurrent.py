@@ -41,7 +41,9 @@ def gated_delta(f: Fields, family: Family) -> Layers:
 
 def pattern(f: Fields, family: Family) -> Layers:
     """Nemotron-H: each layer is one thing only, a Mamba-2 mixer, attention, or a feed-forward block."""
-    mixers = {"M": [_mamba2(f, "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")]}
+    mixers = {
+        "M": [_mamba2(f, "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")]
+    }
     mixers["*"] = [full(f, family)]
     return [mixers.get(letter, []) for letter in letters(f)]
 
@@ -50,11 +52,13 @@ def letters(f: Fields) -> str:
     """The layers of a patterned hybrid as letters: M Mamba, * attention, E experts, - dense feed-forward."""
     written = f.text("hybrid_override_pattern")
     names = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}
-    found = written or "".join(names.get(kind, "?") for kind in f.items("layers_block_type") if isinstance(kind, str))
+    found = written or "".join(
+        names.get(kind, "?") for kind in f.items("layers_block_type") if isinstance(kind, str)
+    )
     if not found:
         raise f.lacks(["hybrid_override_pattern"])
     if set(found) - set("M*E-"):
-        raise f.wrong("hybrid_override_pattern", found, "M * E -")
+        raise f.wrong(found, "hybrid_override_pattern", "M * E -")
     return found
 
 
@@ -81,7 +85,13 @@ def mamba1(f: Fields, family: Family) -> Layers:
     size = f.count("mamba_d_state", f.count("state_size", 16), least=1)
     taps = f.count("mamba_d_conv", f.count("conv_kernel", 4), least=1)
     step = f.count("mamba_dt_rank", f.count("time_step_rank", ceil(hidden / 16)), least=1)
-    params = hidden * 2 * inner + inner * (taps + 1) + inner * (step + 2 * size) + step * inner + inner * (size + 2)
+    params = (
+        hidden * 2 * inner
+        + inner * (taps + 1)
+        + inner * (step + 2 * size)
+        + step * inner
+        + inner * (size + 2)
+    )
     one = _linear(1, inner, size, inner * size, inner * (taps - 1), params + inner * hidden, _state_bits(f))
     period, offset = f.count("attn_layer_period", 0), f.count("attn_layer_offset", 0)
     return [[full(f, family)] if period and i % period == offset else [one] for i in range(layers)]
@@ -91,7 +101,11 @@ def short_conv(f: Fields, family: Family) -> Layers:
     """LFM2: gated short convolutions, with attention in the layers that ``layer_types`` names."""
     layers = layers_count(f)
     kinds = f.per_layer("layer_types", layers)
-    chosen = set(f.items("full_attn_idxs")) if not kinds else {i for i, k in enumerate(kinds) if k == "full_attention"}
+    chosen = (
+        set(f.items("full_attn_idxs"))
+        if not kinds
+        else {i for i, k in enumerate(kinds) if k == "full_attention"}
+    )
     if not chosen:
         raise f.lacks(["layer_types"])
     hidden, taps = f.count("hidden_size", least=1), f.count("conv_L_cache", 3, least=1)
@@ -121,19 +135,23 @@ def kda(f: Fields, family: Family) -> Layers:
     hidden = f.count("hidden_size", least=1)
     heads = f.whole("linear_attn_config.num_heads", settings.get("num_heads"), 1, 65536)
     dim = f.whole("linear_attn_config.head_dim", settings.get("head_dim"), 1, 65536)
-    taps = f.whole("linear_attn_config.short_conv_kernel_size", settings.get("short_conv_kernel_size", 4), 1, 64)
+    taps = f.whole(
+        "linear_attn_config.short_conv_kernel_size", settings.get("short_conv_kernel_size", 4), 1, 64
+    )
     width = heads * dim
     gate = hidden * width if settings.get("use_full_rank_gate") else hidden * dim + dim * width
     params = 4 * hidden * width + hidden * dim + dim * width + hidden * heads + gate + 3 * width * taps
     one = _linear(heads, dim, dim, heads * dim * dim, 3 * width * (taps - 1), params, 32)
     chosen = settings.get("full_attn_layers")
     if not isinstance(chosen, list):
-        raise f.wrong("linear_attn_config.full_attn_layers", chosen, "[1, ...]")
+        raise f.wrong(chosen, "linear_attn_config.full_attn_layers", "[1, ...]")
     del family
     return [[latent(f, i)] if i + 1 in chosen else [one] for i in range(layers_count(f))]
 
 
-def _mamba2(f: Fields, heads_key: str, dim_key: str, state_key: str, groups_key: str, taps_key: str) -> AttentionLayers:
+def _mamba2(
+    f: Fields, heads_key: str, dim_key: str, state_key: str, groups_key: str, taps_key: str
+) -> AttentionLayers:
     hidden = f.count("hidden_size", least=1)
     heads, size = f.count(heads_key, least=1), f.count(state_key, least=1)
     dim = f.count(dim_key, least=1)

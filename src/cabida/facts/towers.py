@@ -11,6 +11,7 @@ from cabida.facts.model import AttentionLayers, MlpLayers
 
 _DEPTH = ("depth", "num_hidden_layers", "vt_num_hidden_layers", "layers", "num_layers")
 _WIDTH = ("hidden_size", "vt_hidden_size", "embed_dim", "width")
+_GATED = ("qwen2_5_vl", "gemma4", "mistral", "mistral3", "ministral3")  # Pixtral's tower and its kin
 _INNER = ("intermediate_size", "vt_intermediate_size", "mlp_dim")
 
 
@@ -32,7 +33,7 @@ def vision_params(f: Fields) -> float:
     if f.model_type == "qwen2_vl":  # writes the language model's width as hidden_size
         width = _entry(f, v, ("embed_dim",)) or width
     inner = _entry(f, v, _INNER) or 4 * width
-    matrices = 3 if f.model_type == "qwen2_5_vl" else 2
+    matrices = 3 if f.model_type in _GATED else 2
     patch = _entry(f, v, ("patch_size",)) or 14
     merge = _entry(f, v, ("spatial_merge_size", "pooling_kernel_size")) or 1
     out = _entry(f, v, ("out_hidden_size",)) or f.count("hidden_size", least=1)
@@ -52,9 +53,13 @@ def draft_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: list[MlpL
     if not many or not mixers:
         return 0.0
     hidden = f.count("hidden_size", least=1)
-    attention = next((layer for layer in reversed(mixers) if any(one.kind != "linear" for one in layer)), mixers[-1])
+    attention = next(
+        (layer for layer in reversed(mixers) if any(one.kind != "linear" for one in layer)), mixers[-1]
+    )
     mlp = next((layer for layer in reversed(mlps) if layer is not None), None)
-    weights = sum(attention_params(one, hidden) for one in attention) + (mlp_params(mlp, hidden) if mlp else 0)
+    weights = sum(attention_params(one, hidden) for one in attention) + (
+        mlp_params(mlp, hidden) if mlp else 0
+    )
     return float(many * (weights + 2 * hidden * hidden))
 
 

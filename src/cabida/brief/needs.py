@@ -114,8 +114,8 @@ NEEDS: tuple[Need, ...] = (
         _always("2 s"),
     ),
     Need(
-        "tpot",
-        "objectives.tpot_p95",
+        "itl",
+        "objectives.itl_p95",
         ("realtime-inference",),
         lambda b: not {"tpot", "itl", "e2e"} & b.objectives.latency_s.keys(),
         _always("100 ms"),

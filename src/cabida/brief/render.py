@@ -1,0 +1,228 @@
+"""A brief written back as YAML, in base units: reading it again gives the same brief."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cabida.brief.fields import EVERY
+from cabida.brief.model import (
+    Acceptance,
+    Brief,
+    Costs,
+    Held,
+    Lengths,
+    Media,
+    ModelChoice,
+    Objectives,
+    Traffic,
+    Training,
+)
+
+Plain = dict[str, Any]
+THREE_DECIMALS = re.compile(r"^[1-9]\d{0,2}\.\d{3}$")
+
+
+def render(brief: Brief) -> str:
+    """The brief as YAML text, without comments; what was assumed is written as said."""
+    import yaml
+
+    return yaml.safe_dump(plain(brief), sort_keys=False, allow_unicode=True, width=100)
+
+
+def plain(brief: Brief) -> Plain:
+    """The brief as mappings, lists and texts, under the names a brief uses."""
+    currency = brief.currency
+    return _said(
+        name=brief.name,
+        workload=brief.workload,
+        models=[_model(choice) for choice in brief.models],
+        traffic=_traffic(brief.traffic),
+        training=_training(brief.training) if brief.training else None,
+        media=_media(brief.media, currency) if brief.media else None,
+        objectives=_objectives(brief.objectives),
+        acceptance=_said(retries=brief.retries_count or None, failure_rate=brief.failure_ratio or None),
+        have=[_held(held, currency) for held in brief.have],
+        limits=_limits(brief),
+        budget=_said(
+            monthly=_money(brief.budget.monthly_money, currency),
+            total=_money(brief.budget.total_money, currency),
+        ),
+        currency=currency,
+        exchange_rates=dict(brief.exchange_rates),
+        horizon=_unit(brief.horizon_months, "months"),
+        team=_said(
+            platform_engineers=brief.team.platform_engineers_fte,
+            loaded_cost=_money(brief.team.loaded_cost_per_year_money, currency, "/year"),
+        ),
+        consider=_said(
+            capacity=list(brief.consider.capacity),
+            providers=list(brief.consider.providers),
+            accelerators=list(brief.consider.accelerators),
+            engines=list(brief.consider.engines),
+            max_accelerators=brief.consider.accelerators_max_count,
+        ),
+        costs=_costs(brief.costs, currency),
+        notes=brief.notes,
+        claims=list(brief.claims),
+    )
+
+
+def _said(**values: Any) -> Plain:
+    """Only what says something."""
+    said = {key: value for key, value in values.items() if value is not None and value not in ("", [], {})}
+    return {key: _number(value) if isinstance(value, float) else value for key, value in said.items()}
+
+
+def _number(value: float) -> float | int | str:
+    """As it would be written; a third decimal gets a zero, or 1.125 would look like one thousand and more."""
+    if value == int(value) and abs(value) < 1e15:
+        return int(value)
+    return f"{value!r}0" if THREE_DECIMALS.match(repr(value)) else value
+
+
+def _unit(value: float | None, unit: str) -> str | None:
+    return None if value is None else f"{_number(value)} {unit}"
+
+
+def _money(value: float | None, currency: str, period: str = "") -> str | None:
+    return None if value is None else f"{_number(value)} {currency}{period}"
+
+
+def _model(choice: ModelChoice) -> Plain:
+    return _said(id=choice.id, weights={name: _acceptance(kept) for name, kept in choice.weights.items()})
+
+
+def _acceptance(kept: Acceptance) -> Plain:
+    if kept.ratio is None:
+        return _said(acceptance="unknown", how=kept.how)
+    return _said(acceptance=kept.ratio, how=kept.how, grade=kept.grade)
+
+
+def _lengths(lengths: Lengths | None) -> Plain | float | None:
+    if lengths is None:
+        return None
+    if lengths.said == ("fixed",) or not lengths.said:
+        return lengths.mean_tokens
+    return _said(**{key: getattr(lengths, f"{key}_tokens") for key in lengths.said})
+
+
+def _traffic(traffic: Traffic) -> Plain:
+    named = traffic.profile_name != "custom"
+    profile = f"{traffic.profile_name} {traffic.timezone}".strip() if named else list(traffic.profile)
+    return _said(
+        requests_per_s=_said(mean=traffic.requests_per_s_mean, peak=traffic.requests_per_s_peak),
+        concurrency=traffic.concurrency,
+        profile=None if profile == "flat" else profile,
+        trace=traffic.trace,
+        items=traffic.items_count,
+        window=_unit(traffic.window_s, "s"),
+        every=next((word for word, runs in EVERY.items() if runs == traffic.runs_per_month), None),
+        input_tokens=_lengths(traffic.input),
+        output_tokens=_lengths(traffic.output),
+        shared_prefix_tokens=traffic.shared_prefix_tokens or None,
+        burst=None if traffic.burst_ratio == 1.0 else traffic.burst_ratio,
+        growth=traffic.growth_per_year_ratio or None,
+    )
+
+
+def _objectives(objectives: Objectives) -> Plain:
+    latency = {
+        f"{metric}_{statistic}": _unit(value, "s")
+        for metric, values in objectives.latency_s.items()
+        for statistic, value in values.items()
+    }
+    return latency | _said(
+        error_rate=objectives.error_ratio,
+        throughput=_unit(objectives.throughput_tokens_per_s, "tokens/s"),
+        deadline=_unit(objectives.deadline_s, "s"),
+        time_to_target=_unit(objectives.time_to_target_s, "s"),
+    )
+
+
+def _limits(brief: Brief) -> Plain:
+    limits = brief.limits
+    places = [*(["own-premises"] if limits.own_premises else []), *limits.countries]
+    return _said(
+        data=places or ("any" if "limits.data" in brief.where else None),
+        needed_by=limits.needed_by,
+        availability=limits.availability,
+        risk=limits.risk,
+        power=_unit(limits.power_w, "W"),
+    )
+
+
+def _held(held: Held, currency: str) -> Plain:
+    return _said(
+        accelerator=held.accelerator,
+        count=held.count,
+        kind=held.kind,
+        until=held.until,
+        resale=_money(held.resale_money, currency),
+        price=_money(held.price_money_per_hour, currency, "/h"),
+        credit=_money(held.credit_money, currency),
+        desktop="true" if held.desktop else None,
+    )
+
+
+def _costs(costs: Costs, currency: str) -> Plain:
+    def amount(name: str, period: str = "") -> str | None:
+        value: Mapping[str, float | None] = {name: getattr(costs, name)}
+        return _money(value[name], currency, period)
+
+    return _said(
+        electricity=amount("electricity_money_per_kwh", "/kWh"),
+        pue=costs.pue_ratio,
+        colocation_per_kw=amount("colocation_money_per_kw_month"),
+        wacc=costs.wacc_ratio,
+        depreciation=_unit(costs.depreciation_months, "months"),
+        storage=amount("storage_money_per_month"),
+        network=amount("network_money_per_month"),
+        egress=amount("egress_money_per_month"),
+        observability=amount("observability_money_per_month"),
+        serving_stack=amount("serving_stack_money_per_month"),
+        review_per_output=amount("review_money_per_output"),
+    )
+
+
+def _training(training: Training) -> Plain:
+    return _said(
+        method=training.method,
+        tokens=training.tokens_count,
+        samples=training.samples_count,
+        epochs=training.epochs_count,
+        sample_tokens=_lengths(training.sample_tokens),
+        seq_len=training.seq_tokens,
+        global_batch=training.global_batch_count,
+        optimizer=training.optimizer,
+        sharding=training.sharding,
+        recompute=training.recompute,
+        precision=training.precision,
+        offload=training.offload,
+        framework=training.framework,
+        lora_rank=training.lora_rank,
+        lora_targets=training.lora_targets,
+        target=_said(metric=training.target_metric, value=training.target_value),
+        evaluation=_said(passes=training.evaluation_passes_count, tokens=training.evaluation_tokens),
+        checkpoint=_said(
+            interval=_unit(training.checkpoint_interval_s, "s"), size=_unit(training.checkpoint_bytes, "B")
+        ),
+        dataset=_unit(training.dataset_bytes, "B"),
+        failed_runs=training.failed_runs_ratio,
+        accepted_runs=training.accepted_runs_ratio,
+        runs=training.runs_count,
+    )
+
+
+def _media(media: Media, currency: str) -> Plain:
+    return _said(
+        kind=media.kind,
+        items_per_month=media.items_per_month,
+        width=media.width_count,
+        height=media.height_count,
+        frames=media.frames_count,
+        steps=media.steps_count,
+        batch=media.batch_count,
+        review_per_output=_money(media.review_money_per_output, currency),
+    )

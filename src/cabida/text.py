@@ -54,7 +54,7 @@ def has_text(key: str) -> bool:
     return name in catalogue("en", room)
 
 
-def tr(key: str, **values: object) -> str:
+def tr(key: str, /, **values: object) -> str:
     """The text under ``room.name`` in the language in use, with ``{values}`` filled in.
 
     Raises:

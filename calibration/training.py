@@ -34,6 +34,7 @@ FILE = ROOT / "src/cabida/timing/data/training.json"
 SEEN = "2026-11-30"
 NEWEST = 2026.5  # year of the newest container in the cases
 FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext", "torchtune", "unknown")
+SHARPNESS = 60.0  # one over the variance of a residual taken as noise: 13 %
 FITTED = "fitted to cases/training.jsonl"
 
 
@@ -78,6 +79,9 @@ def template() -> dict[str, Any]:
             "half_width_count": prior(200.0, "slice width at which products run at half speed", 0.7),
             "logits_copies_count": prior(6.0, "copies of the logits moved by head and loss", 0.4),
             "routed_copies_count": prior(20.0, "copies of a token's vector per expert moved by routing", 0.7),
+            "state_copies_count": prior(
+                60.0, "copies of a token's vector moved by the scan of a recurrent layer", 0.7
+            ),
             "dequantise_ratio": prior(
                 0.3, "share of memory bandwidth reached when unpacking 4-bit weights", 0.5
             ),
@@ -303,7 +307,7 @@ class Fit:
                 moved = vector.copy()
                 moved[column] += 0.02
                 jacobian[:, column] = (self.residuals(moved, chosen) - residual) / 0.02
-            robust = scale * 16 / np.sqrt(1 + (residual / 0.12) ** 2)
+            robust = scale * SHARPNESS / np.sqrt(1 + (residual / 0.12) ** 2)
             normal = jacobian.T @ (robust[:, None] * jacobian) + np.diag(1 / self.sd**2)
             slope = jacobian.T @ (robust * residual) + (vector - self.centre) / self.sd**2
             before = self.cost(residual, vector, scale)
@@ -321,7 +325,7 @@ class Fit:
 
     def cost(self, residual: np.ndarray, vector: np.ndarray, scale: np.ndarray) -> float:
         loss = 2 * 0.12**2 * (np.sqrt(1 + (residual / 0.12) ** 2) - 1)
-        return float((scale * 16 * loss).sum() + (((vector - self.centre) / self.sd) ** 2).sum())
+        return float((scale * SHARPNESS * loss).sum() + (((vector - self.centre) / self.sd) ** 2).sum())
 
 
 def summary(errors: np.ndarray) -> dict[str, float]:

@@ -6,6 +6,8 @@ from cabida.timing.fluid import bounds, fluid
 from cabida.timing.simulate import simulate, simulate_trace
 from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed
 from cabida.timing.steps import StepModel, step_model, step_s
+from cabida.timing.training import TrainingSpeed, training
+from cabida.timing.training_tree import training_tree
 
 __all__ = [
     "QUANTILES",
@@ -14,6 +16,7 @@ __all__ = [
     "Distribution",
     "ServingSpeed",
     "StepModel",
+    "TrainingSpeed",
     "bounds",
     "capacity",
     "collective_s",
@@ -25,4 +28,6 @@ __all__ = [
     "step_model",
     "step_s",
     "sustained",
+    "training",
+    "training_tree",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida import facts, memory
-from cabida.facts.model import Node
+from cabida.facts.model import Model, Node
 from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
 from cabida.plan import TrainingRun
@@ -119,7 +119,7 @@ def _expert(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number) 
     """Each token's vector goes to its experts and back, forward and backward."""
     routed = sum(group.layers_count * group.experts_per_token_count for group in run.model.mlp)
     layers = sum(group.layers_count for group in run.model.mlp if group.experts_count)
-    payload = _payload(run, lens, tokens, routed / run.tp, run.model.hidden_dim_count, 4.0)
+    payload = _payload(run, lens, tokens, routed / run.tp, routed_width(run.model), 4.0)
     node = node_of(run)
     inside = max(run.accelerator.link_domain_count, node.accelerators_count if node else 8)
     ranks = min(run.ep, run.accelerators_count)
@@ -135,6 +135,15 @@ def _expert(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number) 
     return lens.of(step.exposed_s)(
         wire, lens.constant(constant(data["coefficients"], "expert_exposed_ratio", "exposed_ratio"))
     )
+
+
+def routed_width(model: Model) -> float:
+    """Width of the vectors that reach experts: the height of their matrices, less than hidden where compressed."""
+    sizes = sum(
+        group.layers_count * group.experts_count * group.matrices_count * group.intermediate_dim_count
+        for group in model.mlp
+    )
+    return memory.params(model).experts_count / sizes if sizes else float(model.hidden_dim_count)
 
 
 def _gather(run: TrainingRun, lens: Lens, replicas: int) -> Number:

@@ -9,6 +9,7 @@ PaLM's ``6 N + 12 L h s`` counts the full attention matrix: never compare an MFU
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida import memory
 from cabida.facts.model import AttentionLayers
@@ -18,7 +19,7 @@ from cabida.quantity import formula, least
 
 
 @formula
-def attended_tokens(seq_tokens, window_tokens):
+def attended_tokens(seq_tokens: float, window_tokens: float) -> Any:
     """Positions a token attends to on average under a causal mask, with or without a sliding window."""
     reach_tokens = least(window_tokens, seq_tokens)
     return reach_tokens - reach_tokens * reach_tokens / (2 * seq_tokens)
@@ -26,32 +27,38 @@ def attended_tokens(seq_tokens, window_tokens):
 
 @formula
 def attention_forward_flop_per_token(
-    layers_count, heads_count, key_dim_count, value_dim_count, attended_tokens
-):
+    layers_count: float,
+    heads_count: float,
+    key_dim_count: float,
+    value_dim_count: float,
+    attended_tokens: float,
+) -> Any:
     """Scores and weighted sum of one token, forward only, in FLOP. Megatron-LM (arXiv 2104.04473), causal."""
     return 2 * layers_count * heads_count * (key_dim_count + value_dim_count) * attended_tokens
 
 
 @formula
-def state_forward_flop_per_token(layers_count, state_elements_count):
+def state_forward_flop_per_token(layers_count: float, state_elements_count: float) -> Any:
     """Update and read-out of a recurrent state, forward only, in FLOP: two products per element of the state."""
     return 4 * layers_count * state_elements_count
 
 
 @formula
-def sum_flop_per_token(first_flop_per_token, second_flop_per_token):
+def sum_flop_per_token(first_flop_per_token: float, second_flop_per_token: float) -> Any:
     """Work of two components together."""
     return first_flop_per_token + second_flop_per_token
 
 
 @formula
-def matmul_params_count(active_params_count, lookup_params_count, extra_params_count):
+def matmul_params_count(
+    active_params_count: float, lookup_params_count: float, extra_params_count: float
+) -> Any:
     """Weights one token is multiplied with: active ones without the embedding look-up and vision towers."""
     return active_params_count - lookup_params_count - extra_params_count
 
 
 @formula
-def weights_flop_per_token(matmul_params_count, passes_count):
+def weights_flop_per_token(matmul_params_count: float, passes_count: float) -> Any:
     """Products with the weights in FLOP: two per weight and pass.
 
     Passes are 3 when every weight is trained (forward, gradient of the input, gradient of the weight), 2 when
@@ -61,7 +68,7 @@ def weights_flop_per_token(matmul_params_count, passes_count):
 
 
 @formula
-def mixing_flop_per_token(mixing_forward_flop_per_token, passes_count):
+def mixing_flop_per_token(mixing_forward_flop_per_token: float, passes_count: float) -> Any:
     """Attention and state updates in FLOP: the backward pass costs two forwards, adapters or not."""
     return mixing_forward_flop_per_token * passes_count
 

@@ -7,6 +7,7 @@ Young 1974 and Daly 2006 give the interval between checkpoints.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.quantity import Quantity, Source, assumed, exp, formula, leaf, most, sqrt
 from cabida.units import S_PER_HOUR
@@ -27,7 +28,7 @@ CHECKPOINT_BYTES_PER_PARAM = 13.5  # 16-bit weights, fp32 master and both Adam m
 
 
 @formula
-def checkpoint_bytes(trained_params_count, bytes_per_param):
+def checkpoint_bytes(trained_params_count: float, bytes_per_param: float) -> Any:
     """Size of a full checkpoint: what is trained with its optimizer states; frozen weights aren't written.
 
     Source: BLOOM-176B 2.3 TB (13 to 14 bytes a parameter), OPT-175B 1.6 TB (9).
@@ -36,44 +37,44 @@ def checkpoint_bytes(trained_params_count, bytes_per_param):
 
 
 @formula
-def checkpoint_write_s(checkpoint_bytes, write_bytes_per_s):
+def checkpoint_write_s(checkpoint_bytes: float, write_bytes_per_s: float) -> Any:
     """How long the accelerators wait while a checkpoint is written."""
     return checkpoint_bytes / write_bytes_per_s
 
 
 @formula
-def job_mtbi_s(accelerator_mtbi_hours, accelerators_count):
+def job_mtbi_s(accelerator_mtbi_hours: float, accelerators_count: float) -> Any:
     """Mean time between interruptions of a job that needs all its accelerators."""
     return accelerator_mtbi_hours * S_PER_HOUR / accelerators_count
 
 
 @formula
-def young_interval_s(write_s, mtbi_s):
+def young_interval_s(write_s: float, mtbi_s: float) -> Any:
     """Best time between checkpoints, first order. Young 1974."""
     return sqrt(2 * write_s * mtbi_s)
 
 
 @formula
-def daly_interval_s(write_s, mtbi_s):
+def daly_interval_s(write_s: float, mtbi_s: float) -> Any:
     """Best time between checkpoints, higher order. Daly 2006, equation 37."""
     x_ratio = write_s / (2 * mtbi_s)
     return sqrt(2 * write_s * mtbi_s) * (1 + sqrt(x_ratio) / 3 + x_ratio / 9) - write_s
 
 
 @formula
-def checkpoint_slowdown_ratio(interval_s, write_s, restart_s, mtbi_s):
+def checkpoint_slowdown_ratio(interval_s: float, write_s: float, restart_s: float, mtbi_s: float) -> Any:
     """Wall time over useful time with checkpoints every ``interval_s``. Daly 2006, equation 20."""
     return mtbi_s * exp(restart_s / mtbi_s) * (exp((interval_s + write_s) / mtbi_s) - 1) / interval_s
 
 
 @formula
-def unprotected_run_s(work_s, mtbi_s, restart_s):
+def unprotected_run_s(work_s: float, mtbi_s: float, restart_s: float) -> Any:
     """Expected wall time of a run that starts anew at every interruption: no checkpoints."""
     return (mtbi_s + restart_s) * (exp(work_s / mtbi_s) - 1)
 
 
 @formula
-def goodput_ratio(slowdown_ratio):
+def goodput_ratio(slowdown_ratio: float) -> Any:
     """Share of the wall time that is useful training."""
     return 1 / most(slowdown_ratio, 1)
 

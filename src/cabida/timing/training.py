@@ -101,8 +101,9 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
     slowness = _slowness(run, lens, data, family)
     device = {name: lens.of(step.device_s)(part, slowness) for name, part in device.items()}
     busy = _sum(list(device.values()), lens)
+    layers = lens.field(run.model, "layers_count", max(1, run.model.layers_count))
     launch = lens.of(step.host_launch_s)(
-        lens.field(run.model, "layers_count"),
+        layers,
         lens.setting("passes_count", _passes(run)),
         lens.setting("stages_count", run.pp),
         lens.constant(constant(family, "launch_s_per_layer")),
@@ -116,7 +117,7 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
     count = lens.setting("micro_batches_count", micro_batches(run))
     stages = lens.setting("stages_count", run.pp)
     chunks = lens.setting("virtual_stages_count", run.virtual_stages_count)
-    piped = lens.of(step.pipelined_s)(gathered, count, stages, chunks)
+    piped = lens.of(step.pipelined_s)(gathered, layers, count, stages, chunks)
     once = _once_a_step(run, lens, data, exchange)
     whole = _sum([piped, *once.values()], lens)
     each = float_of(count)
@@ -260,6 +261,18 @@ def _special_parts(
             lens.field(run.model, "layers_count", routed),
             lens.field(run.model, "hidden_dim_count"),
             lens.constant(constant(fitted, "routed_copies_count", "copies_count")),
+            passes,
+            split,
+            lens.setting("element_bytes", ELEMENT_BYTES),
+            wide,
+        )
+    recurrent = sum(group.layers_count for group in run.model.attention if group.kind == "linear")
+    if recurrent:
+        parts["state"] = lens.of(step.traffic_s)(
+            tokens,
+            lens.field(run.model, "layers_count", recurrent),
+            lens.field(run.model, "hidden_dim_count"),
+            lens.constant(constant(fitted, "state_copies_count", "copies_count")),
             passes,
             split,
             lens.setting("element_bytes", ELEMENT_BYTES),

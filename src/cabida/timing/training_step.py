@@ -5,23 +5,25 @@ All of them are for one accelerator. ``split_count`` is tensor x pipeline: how m
 
 from __future__ import annotations
 
-from cabida.quantity import exp, formula, least, log, most
+from typing import Any
+
+from cabida.quantity import ceil_to, exp, formula, least, log, most
 
 
 @formula
 def matmul_s(
-    flop_per_token,
-    micro_batch_tokens,
-    split_count,
-    peak_flop_per_s,
-    card_matmul_ratio,
-    training_matmul_ratio,
-    format_ratio,
-    half_tokens,
-    width_count,
-    half_width_count,
-):
-    """Matrix products of one micro-batch: roofline at the rate the card reaches, slower for few tokens or narrow slices."""
+    flop_per_token: float,
+    micro_batch_tokens: float,
+    split_count: float,
+    peak_flop_per_s: float,
+    card_matmul_ratio: float,
+    training_matmul_ratio: float,
+    format_ratio: float,
+    half_tokens: float,
+    width_count: float,
+    half_width_count: float,
+) -> Any:
+    """Matrix products of one micro-batch at the rate the card reaches, slower for few tokens or narrow slices."""
     reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * training_matmul_ratio * format_ratio, 1)
     slowing_ratio = 1 + half_tokens / micro_batch_tokens + half_width_count / width_count
     return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s * slowing_ratio
@@ -29,8 +31,13 @@ def matmul_s(
 
 @formula
 def attention_s(
-    flop_per_token, micro_batch_tokens, split_count, peak_flop_per_s, card_matmul_ratio, attention_ratio
-):
+    flop_per_token: float,
+    micro_batch_tokens: float,
+    split_count: float,
+    peak_flop_per_s: float,
+    card_matmul_ratio: float,
+    attention_ratio: float,
+) -> Any:
     """Attention of one micro-batch, which multiplies in 16 bit whatever the weights do."""
     reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * attention_ratio, 1)
     return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s
@@ -38,15 +45,15 @@ def attention_s(
 
 @formula
 def traffic_s(
-    micro_batch_tokens,
-    layers_count,
-    width_count,
-    copies_count,
-    passes_count,
-    split_count,
-    element_bytes,
-    memory_bytes_per_s,
-):
+    micro_batch_tokens: float,
+    layers_count: float,
+    width_count: float,
+    copies_count: float,
+    passes_count: float,
+    split_count: float,
+    element_bytes: float,
+    memory_bytes_per_s: float,
+) -> Any:
     """Norms, activations, residuals, casts: copies of a token's vector moved through memory in each pass."""
     elements_count = (
         micro_batch_tokens * layers_count * width_count * copies_count * passes_count / split_count
@@ -56,106 +63,138 @@ def traffic_s(
 
 @formula
 def dequantise_s(
-    frozen_params_count, bytes_per_param, passes_count, split_count, memory_bytes_per_s, dequantise_ratio
-):
+    frozen_params_count: float,
+    bytes_per_param: float,
+    passes_count: float,
+    split_count: float,
+    memory_bytes_per_s: float,
+    dequantise_ratio: float,
+) -> Any:
     """Unpacking 4-bit weights anew in every pass of every micro-batch (QLoRA, Dettmers et al. 2023)."""
     moved_bytes = frozen_params_count * bytes_per_param * passes_count / split_count
     return moved_bytes / (memory_bytes_per_s * dequantise_ratio)
 
 
 @formula
-def host_launch_s(layers_count, passes_count, stages_count, launch_s_per_layer):
+def host_launch_s(
+    layers_count: float, passes_count: float, stages_count: float, launch_s_per_layer: float
+) -> Any:
     """Time the host needs to issue one micro-batch's kernels."""
     return layers_count * passes_count / stages_count * launch_s_per_layer
 
 
 @formula
-def aged_ratio(family_ratio, yearly_ratio, age_count):
+def aged_ratio(family_ratio: float, yearly_ratio: float, age_count: float) -> Any:
     """Slowness of a framework's release against its newest: ``yearly_ratio`` for every year it is older."""
     return family_ratio * exp(log(yearly_ratio) * age_count)
 
 
 @formula
-def device_s(work_s, slowness_ratio):
+def device_s(work_s: float, slowness_ratio: float) -> Any:
     """Time on the accelerator under a framework that runs it more or less well."""
     return work_s * slowness_ratio
 
 
 @formula
-def overlapped_s(longer_or_shorter_s, other_s, exposed_ratio):
+def overlapped_s(longer_or_shorter_s: float, other_s: float, exposed_ratio: float) -> Any:
     """Two things at once: the longer one, plus the share of the shorter that does not hide behind it."""
     return most(longer_or_shorter_s, other_s) + exposed_ratio * least(longer_or_shorter_s, other_s)
 
 
 @formula
-def sum_s(first_s, second_s):
+def sum_s(first_s: float, second_s: float) -> Any:
     """One after the other."""
     return first_s + second_s
 
 
 @formula
-def ring_s(payload_bytes, ranks_count, bus_bytes_per_s, latency_s, messages_count):
+def ring_s(
+    payload_bytes: float, ranks_count: float, bus_bytes_per_s: float, latency_s: float, messages_count: float
+) -> Any:
     """Gather or scatter of a payload round a ring: (n - 1) / n of it crosses each link. Thakur et al. 2005."""
     return payload_bytes * (ranks_count - 1) / ranks_count / bus_bytes_per_s + latency_s * messages_count
 
 
 @formula
 def token_payload_bytes(
-    micro_batch_tokens, layers_count, stages_count, width_count, copies_count, element_bytes
-):
+    micro_batch_tokens: float,
+    layers_count: float,
+    stages_count: float,
+    width_count: float,
+    copies_count: float,
+    element_bytes: float,
+) -> Any:
     """Vectors of one micro-batch exchanged in the layers of one stage."""
     return micro_batch_tokens * layers_count / stages_count * width_count * copies_count * element_bytes
 
 
 @formula
-def weight_payload_bytes(params_count, split_count, bytes_per_param):
+def weight_payload_bytes(params_count: float, split_count: float, bytes_per_param: float) -> Any:
     """Weights or gradients exchanged among data-parallel replicas."""
     return params_count / split_count * bytes_per_param
 
 
 @formula
-def exposed_s(communication_s, exposed_ratio):
+def exposed_s(communication_s: float, exposed_ratio: float) -> Any:
     """What of a communication does not hide behind work."""
     return communication_s * exposed_ratio
 
 
 @formula
-def pipelined_s(micro_batch_s, micro_batches_count, stages_count, virtual_stages_count):
-    """All micro-batches of a step through an interleaved pipeline. Narayanan et al. 2021 (arXiv 2104.04473)."""
-    return micro_batch_s * (micro_batches_count + (stages_count - 1) / virtual_stages_count)
+def pipelined_s(
+    micro_batch_s: float,
+    layers_count: float,
+    micro_batches_count: float,
+    stages_count: float,
+    virtual_stages_count: float,
+) -> Any:
+    """All micro-batches of a step through an interleaved pipeline. Narayanan et al. 2021 (arXiv 2104.04473).
+
+    Layers that don't divide by the stages leave one stage with more than its share, and all wait for it.
+    """
+    uneven_ratio = ceil_to(layers_count / stages_count, 1) * stages_count / layers_count
+    return micro_batch_s * uneven_ratio * (micro_batches_count + (stages_count - 1) / virtual_stages_count)
 
 
 @formula
-def bubble_ratio(micro_batches_count, stages_count, virtual_stages_count):
+def bubble_ratio(micro_batches_count: float, stages_count: float, virtual_stages_count: float) -> Any:
     """Share of a step in which a pipeline stage waits: (p - 1) / (m v + p - 1)."""
     return (stages_count - 1) / (micro_batches_count * virtual_stages_count + stages_count - 1)
 
 
 @formula
-def optimizer_s(trained_params_count, split_count, bytes_per_param, memory_bytes_per_s):
+def optimizer_s(
+    trained_params_count: float, split_count: float, bytes_per_param: float, memory_bytes_per_s: float
+) -> Any:
     """The optimizer's pass over gradients, moments and master weights: bound by memory."""
     return trained_params_count / split_count * bytes_per_param / memory_bytes_per_s
 
 
 @formula
-def tokens_per_s(step_tokens, step_s):
+def tokens_per_s(step_tokens: float, step_s: float) -> Any:
     """Tokens trained per second by all accelerators together."""
     return step_tokens / step_s
 
 
 @formula
-def tokens_per_s_per_accelerator(step_tokens, step_s, accelerators_count):
+def tokens_per_s_per_accelerator(step_tokens: float, step_s: float, accelerators_count: float) -> Any:
     """Tokens trained per second and accelerator."""
     return step_tokens / step_s / accelerators_count
 
 
 @formula
-def mfu_ratio(flop_per_token, step_tokens, step_s, accelerators_count, peak_flop_per_s):
+def mfu_ratio(
+    flop_per_token: float,
+    step_tokens: float,
+    step_s: float,
+    accelerators_count: float,
+    peak_flop_per_s: float,
+) -> Any:
     """Useful work over the dense peak of the type that multiplies. PaLM (arXiv 2204.02311), recomputation excluded."""
     return flop_per_token * step_tokens / step_s / accelerators_count / peak_flop_per_s
 
 
 @formula
-def time_to_target_s(target_tokens, tokens_per_s, goodput_ratio):
+def time_to_target_s(target_tokens: float, tokens_per_s: float, goodput_ratio: float) -> Any:
     """Wall time to train on the target, checkpoints and failures included."""
     return target_tokens / tokens_per_s / goodput_ratio

@@ -1,0 +1,73 @@
+"""How the cases spell things: formats, precisions, engines, batches, and which record a name means."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cabida import facts
+from cabida.errors import CabidaError
+from cabida.facts.model import Model
+
+
+class Unanswerable(Exception):
+    """A case that says too little, or names what we don't know; the message is the reason."""
+
+
+@cache
+def spellings() -> dict[str, Any]:
+    """``data/names.json``: spellings of the cases and what they mean here."""
+    text = (Path(__file__).parent / "data" / "names.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@cache
+def known_model(name: str) -> Model | None:
+    """The record a case's model name means, or ``None`` when there is none. Never asks the network."""
+    try:
+        return facts.model(spellings()["models"].get(name, name), online=False)
+    except CabidaError:
+        return None
+
+
+def accelerator_of(row: dict[str, Any]) -> Any:
+    """The accelerator a case names.
+
+    Raises:
+        Unanswerable: it names none, or one we don't know.
+    """
+    if not row.get("gpu"):
+        why = "accelerator not certain"
+        raise Unanswerable(why)
+    try:
+        return facts.accelerator(row["gpu"])
+    except CabidaError:
+        why = f"unknown accelerator {row['gpu']}"
+        raise Unanswerable(why) from None
+
+
+def leading_number(text: object) -> int | None:
+    """The number a text such as ``2048 sequences`` starts with."""
+    found = re.match(r"\s*(\d+)", str(text)) if text is not None else None
+    return int(found.group(1)) if found else None
+
+
+def multiplying_type(text: str, note: str = "") -> str | None:
+    """Type that multiplies, from a precision as printed; ``None`` when the source doesn't say."""
+    lowered = text.lower()
+    if "not stated" in lowered:
+        return None
+    if "nvfp4" in lowered:
+        return "nvfp4"
+    if "mxfp8" in lowered or lowered == "fp8 (fp8-mx)":
+        return "mxfp8"
+    if "fp8" in lowered:
+        both = "(fp8-mx)" in lowered or "(FP8)" in text
+        return "mxfp8" if both and "value in parentheses" in note else "fp8"
+    if "bf16" in lowered:
+        return "bf16"
+    return "fp16" if "fp16" in lowered or "gptq" in lowered else "bf16"

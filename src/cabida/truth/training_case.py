@@ -1,0 +1,184 @@
+"""A measured training case as a TrainingRun."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from cabida import facts
+from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node
+from cabida.plan import TrainingRun
+from cabida.quantity import Source
+from cabida.truth.names import (
+    Unanswerable,
+    accelerator_of,
+    known_model,
+    leading_number,
+    multiplying_type,
+    spellings,
+)
+
+METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "qlora", "adapter": "lora"}
+LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
+MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
+
+
+def training_run(row: dict[str, Any]) -> TrainingRun:
+    """The run a case describes.
+
+    Raises:
+        Unanswerable: a needed figure isn't stated, or the model or accelerator isn't known.
+    """
+    accelerator = accelerator_of(row)
+    if row["task"] not in METHODS:
+        why = f"task {row['task']} is not text training"
+        raise Unanswerable(why)
+    method = METHODS[row["task"]]
+    model = known_model(row["model"]) or shaped_model(row)
+    seq = row.get("seq_len") or MLPERF_SEQ_TOKENS.get(row["model"]) or _card_length(row)
+    if not seq:
+        why = "sequence length not stated"
+        raise Unanswerable(why)
+    count = row.get("gpus") or (LARGE_RUN_ACCELERATORS if "tokens_trained_t" in row["measured"] else 0)
+    if not count:
+        why = "number of accelerators not stated"
+        raise Unanswerable(why)
+    run = TrainingRun(
+        model=model,
+        accelerator=accelerator,
+        accelerators_count=count,
+        method=method,
+        precision=_precision(row, accelerator),
+        weights=facts.weight_format("bnb-nf4" if method == "qlora" else "bf16"),
+        optimizer="adamw-8bit" if "8-bit" in str(row.get("sharding")) else "adamw",
+        sharding=_sharding(row),
+        seq_tokens=int(seq),
+        micro_batch_count=int(row.get("micro_batch") or 1),
+        global_batch_count=1,
+        tp=row.get("tp") or 1,
+        pp=row.get("pp") or 1,
+        cp=row.get("cp") or 1,
+        ep=row.get("ep") or 1,
+        recompute=_recompute(row),
+        framework=row.get("framework") or "",
+        framework_version=_version(row.get("framework") or ""),
+        node=_node(row, accelerator),
+        virtual_stages_count=_virtual(row.get("note", "")),
+    )
+    if not row.get("tp") and not row.get("pp"):
+        run = likely_split(run)
+    batch = leading_number(row.get("global_batch"))
+    default = run.data_parallel_count * run.micro_batch_count * (4 if run.pp > 1 else 1)
+    return replace(run, global_batch_count=batch or default)
+
+
+def shaped_model(row: dict[str, Any]) -> Model:
+    """A plain decoder of the sizes a case prints, its feed-forward width set so that the count agrees.
+
+    Raises:
+        Unanswerable: the case prints neither hidden size nor parameters.
+    """
+    hidden, billions = row.get("hidden"), row.get("params_b")
+    if not hidden or not billions or row.get("active_params_b"):
+        why = f"architecture of {row['model']} not known"
+        raise Unanswerable(why)
+    vocab = next((size for word, size in spellings()["vocabularies"] if word in row["model"]), 51_200)
+    body = billions * 1e9 - vocab * hidden
+    layers = row.get("layers") or max(1, round(body / (12 * hidden * hidden)))
+    heads = row.get("heads") or max(1, round(hidden / 128))
+    kv_heads = row.get("kv_heads") or heads
+    head_dim = hidden // heads
+    attention = hidden * head_dim * 2 * (heads + kv_heads)
+    width = max(1, round((body / layers - attention) / (2 * hidden)))
+    return Model(
+        id=row["model"],
+        aliases=(),
+        architecture="",
+        task="llm",
+        hidden_dim_count=hidden,
+        vocab_count=vocab,
+        tied_embeddings=True,
+        attention=(AttentionLayers("full", layers, heads, kv_heads, head_dim, head_dim),),
+        mlp=(MlpLayers(layers, width, matrices_count=2),),
+        context_tokens=None,
+        params_count=billions * 1e9,
+        active_params_count=None,
+        extra_params_count=0.0,
+        native_format="bf16",
+        unquantised_params_count=0.0,
+        licence="",
+        checkpoint_bytes=None,
+        source=Source(row["source"], grade="quoted"),
+    )
+
+
+def likely_split(run: TrainingRun) -> TrainingRun:
+    """The least tensor and pipeline split that holds the states, for a source that prints none."""
+    if run.sharding in ("fsdp", "zero-3") or run.accelerators_count == 1:
+        return run
+    room = 0.6 * run.accelerator.usable_bytes
+    weights = 2.0 if run.method in ("lora", "qlora") else 6.0
+    params = run.model.params_count or 0.0
+    states = 12.0 * params / run.accelerators_count if weights > 2 else 0.0
+    inside = max(1, min(8, run.accelerator.link_domain_count, run.accelerators_count))
+    for tp in (1, 2, 4, 8):
+        for pp in (1, 2, 4, 8, 16):
+            fits = weights * params / (tp * pp) + states <= room
+            lawful = tp <= inside and run.accelerators_count % (tp * pp) == 0
+            if fits and lawful and (pp == 1 or tp == min(8, inside)):
+                return replace(run, tp=tp, pp=pp)
+    return run
+
+
+def _card_length(row: dict[str, Any]) -> int | None:
+    """Model cards print tokens and GPU-hours; their pretraining ran at 4k or 8k."""
+    if "tokens_trained_t" not in row["measured"]:
+        return None
+    return 4096 if "llama2" in row["model"] else 8192 if "llama" in row["model"].lower() else 4096
+
+
+def _precision(row: dict[str, Any], accelerator: Accelerator) -> str:
+    said = multiplying_type(row["precision"], row.get("note", ""))
+    if said is not None:
+        return said
+    tuned = any(word in (row.get("framework") or "").lower() for word in spellings()["tuned_for_fp8"])
+    return "fp8" if tuned and "fp8" in accelerator.flop_per_s and accelerator.vendor == "NVIDIA" else "bf16"
+
+
+def _sharding(row: dict[str, Any]) -> str:
+    text = str(row.get("sharding") or "").lower()
+    for word, meaning in spellings()["shardings"]:
+        if word in text:
+            return str(meaning)
+    if row.get("gpus") == 1:
+        return "none"
+    return "zero-1"
+
+
+def _recompute(row: dict[str, Any]) -> str:
+    text = str(row.get("activation_checkpointing") or "")
+    if text in ("full", "repo default (on)"):
+        return "full"
+    return "selective" if text == "selective" else "none"
+
+
+def _version(framework: str) -> str:
+    found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)", framework)
+    return found.group(1) if found else ""
+
+
+def _virtual(note: str) -> int:
+    found = re.search(r"VP=(\d+)", note)
+    return int(found.group(1)) if found else 1
+
+
+def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
+    """A typical machine with the network the case prints, when it prints one."""
+    node = facts.node_for(accelerator)
+    note = row.get("note", "")
+    found = re.search(r"interconnect (\d+) Gbps", note)
+    gigabits = float(found.group(1)) if found else 400.0 if "4x Omni-Path 100 Gb" in note else 0.0
+    if node is None or not gigabits:
+        return node
+    return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)

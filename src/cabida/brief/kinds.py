@@ -94,12 +94,12 @@ def number(
 
     def read(text: str) -> float | int:
         said = _plain_number(text, whole_is_likely=likely_whole or whole)
+        if needs_unit and re.fullmatch(r"[-+]?[\d.]+", said):
+            raise Refusal(code="CB-B015", text=text, kind=name)
         try:
             value = units.parse(re.sub(suffix, "", said).strip() if suffix else said, unit)
         except (ValueError, OverflowError):
             raise Refusal(code="CB-B010", text=text, kind=name) from None
-        if needs_unit and value and re.fullmatch(r"[-+\d.,_ eE]+", said):
-            raise Refusal(code="CB-B015", text=text, kind=name)
         _bounded(value, text, low, high, above=above)
         if whole:
             if abs(value - round(value)) > 1e-9 * max(1.0, abs(value)):

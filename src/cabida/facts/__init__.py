@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         other_names,
         software,
     )
+    from cabida.facts.load import schema
     from cabida.facts.market import (
         Rejected,
         analyst_offers,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         rejected_offers,
     )
     from cabida.facts.models import model, models
+    from cabida.facts.own import add, import_prices
 
 _ROOMS = {
     "check": ("check",),
@@ -71,7 +73,9 @@ _ROOMS = {
         *("Rejected", "analyst_offers", "api_offers", "currencies", "energy", "exchange_rate", "offers"),
         "rejected_offers",
     ),
+    "load": ("schema",),
     "models": ("model", "models"),
+    "own": ("add", "import_prices"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -80,6 +84,7 @@ __all__ = [
     "Rejected",
     "accelerator",
     "accelerators",
+    "add",
     "analyst_offers",
     "api_offers",
     "check",
@@ -95,6 +100,7 @@ __all__ = [
     "exchange_rate",
     "find_accelerator",
     "formats",
+    "import_prices",
     "measurements",
     "model",
     "models",
@@ -104,6 +110,7 @@ __all__ = [
     "offers",
     "other_names",
     "rejected_offers",
+    "schema",
     "software",
     "weight_format",
 ]

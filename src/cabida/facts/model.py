@@ -292,3 +292,4 @@ class EnergyFact(Sourced):
     notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
+    id: str = ""

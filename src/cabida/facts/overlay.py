@@ -119,6 +119,11 @@ def _table(name: str, rows: Any, path: Path, lines: Any) -> tuple[dict[str, Any]
     return made, wrong
 
 
+def wrong_with(name: str, raw: dict[str, Any]) -> list[Problem]:
+    """What is wrong with one row that a user wants to keep in this table; empty when nothing is."""
+    return _table(name, [raw], Path(), {})[1]
+
+
 def _completed(raw: dict[str, Any], shipped: Any) -> dict[str, Any]:
     """The user's fields on top of the shipped record, as a raw row; the source must be the user's own."""
     from dataclasses import asdict

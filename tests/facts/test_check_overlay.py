@@ -1,0 +1,201 @@
+"""What must hold of the facts, and a user's own files over the shipped ones."""
+
+from pathlib import Path
+
+import pytest
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.text import use_language
+
+OWN = """\
+accelerators:
+  - id: h100-sxm-80
+    tdp_w: 650 W
+    source: {what: our power cap, seen: 2026-11-01, grade: measured}
+  - id: n1
+    name: Nouvelle One
+    vendor: Nouvelle
+    architecture: Hopper
+    form_factor: PCIe
+    segment: datacenter
+    label_memory_bytes: 64 GiB
+    usable_bytes: 63 GiB
+    memory_kind: HBM3
+    memory_bytes_per_s: 2 TB/s
+    flop_per_s: {bf16: 500 TFLOPS}
+    link_kind: "none"
+    link_domain_count: 1
+    confidence: B
+    source: {what: vendor's sheet, seen: 2026-11-02, grade: vendor}
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.setenv("CABIDA_FACTS", str(tmp_path))
+
+    def write(text, name="mine.yaml"):
+        (tmp_path / name).write_text(text, "utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def codes(problems):
+    return [found.code for found in problems]
+
+
+def test_the_shipped_facts_hold():
+    assert [str(found) for found in facts.check()] == []
+
+
+def test_own_fields_lie_over_shipped_ones_with_their_own_source(own):
+    shipped = facts.accelerator("h100-sxm-80")
+    own(OWN)
+    card = facts.accelerator("h100-sxm-80")
+    assert (shipped.tdp_w, card.tdp_w) == (700, 650)
+    assert card.source_of("tdp_w").what == "our power cap"
+    assert card.source == shipped.source
+    assert card.usable_bytes == shipped.usable_bytes
+    assert card.source_of("usable_bytes") == shipped.source_of("usable_bytes")
+
+
+def test_own_accelerators_join_the_catalogue(own):
+    own(OWN)
+    card = facts.accelerator("Nouvelle One")
+    assert (card.id, card.flop_per_s["bf16"], card.memory_bytes_per_s) == ("n1", 500e12, 2e12)
+    assert card.year is None
+    assert "n1" in facts.accelerators()
+    assert facts.check() == []
+
+
+def test_an_edit_is_seen_at_once(own):
+    import os
+
+    path = own(OWN)
+    assert facts.accelerator("n1").usable_bytes == 63 * 2**30
+    path.write_text(OWN.replace("63 GiB", "62 GiB"), "utf-8")
+    os.utime(path, ns=(1, 1))
+    assert facts.accelerator("n1").usable_bytes == 62 * 2**30
+
+
+def test_every_mistake_is_told_at_once_with_its_line(own):
+    path = own(
+        "accelerators:\n"
+        "  - id: n2\n"
+        "    name: N2\n"
+        "    usable_byte: 63 GiB\n"
+        "    memory_bytes_per_s: 2 parsecs\n"
+        "    confidence: D\n"
+    )
+    with pytest.raises(InvalidInput) as caught:
+        facts.accelerators()
+    told = {(found.code, found.line) for found in caught.value.problems}
+    assert {("CB-F003", 4), ("CB-F004", 5), ("CB-F004", 6), ("CB-F005", 2)} <= told
+    assert all(found.file == str(path) for found in caught.value.problems)
+    assert "usable_bytes" in next(str(found) for found in caught.value.problems if found.code == "CB-F003")
+    assert "CB-F003" in codes(facts.check())
+
+
+def test_a_change_without_a_source_is_refused(own):
+    own("accelerators:\n  - {id: h100-sxm-80, tdp_w: 650 W}\n")
+    with pytest.raises(InvalidInput, match=r"h100-sxm-80: source is missing.*CB-F005"):
+        facts.accelerators()
+
+
+def test_unknown_tables_and_broken_yaml_are_located(own):
+    own("acelerators: []\n", "a.yaml")
+    own("nodes: [\n", "b.yaml")
+    with pytest.raises(InvalidInput) as caught:
+        facts.nodes()
+    assert codes(caught.value.problems) == ["CB-F007", "CB-F002"]
+    assert "accelerators" in str(caught.value.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("usable_bytes: 90 GiB", "CB-F032"),
+        ("flop_per_s: {bf16: 1978.9 TFLOPS, fp8: 3958 TFLOPS}", "CB-F037"),
+        ("flop_per_s: {bf16: 989 TFLOPS, fp8: 500 TFLOPS}", "CB-F033"),
+        ("link_domain_count: 1", "CB-F034"),
+        ('link_kind: "none"', "CB-F034"),
+    ],
+)
+def test_check_finds_what_cannot_be(own, change, code):
+    own(f"accelerators:\n  - id: h100-sxm-80\n    {change}\n    source: {{what: a slip, seen: 2026-11-01}}\n")
+    assert code in codes(facts.check())
+
+
+def test_check_finds_lost_references_and_slipped_prices(own):
+    own(
+        "nodes:\n  - {id: mine, provider: us, accelerator: h101, accelerators_count: 8,"
+        " source: {what: our rack, seen: 2026-11-01}}\n"
+        "offers:\n  - {id: slip, provider: us, provider_kind: quote, accelerator: h100-sxm-80, accelerators_count: 8,"
+        " capacity: on-demand, term_months: 0, upfront_ratio: 0, amount: 290, unit: accelerator_hour, currency: USD,"
+        " seen: 2026-11-01, sighting: quote, sample_count: 1, source: {what: offer 12, seen: 2026-11-01}}\n"
+    )
+    assert codes(facts.check()) == ["CB-F035", "CB-F036"]
+
+
+def test_texts_exist_in_both_languages(own):
+    own(
+        "accelerators:\n  - {id: h100-sxm-80, usable_bytes: 90 GiB, source: {what: a slip, seen: 2026-11-01}}\n"
+    )
+    use_language("es")
+    try:
+        assert "memoria utilizable" in str(facts.check()[0])
+    finally:
+        use_language("en")
+
+
+def test_add_keeps_a_record_and_refuses_a_bad_one(own, tmp_path):
+    row = {
+        "id": "l40s",
+        "tdp_w": "300 W",
+        "source": {"what": "our cap", "seen": "2026-11-03", "grade": "measured"},
+    }
+    path = facts.add("accelerators", [row])
+    assert path == tmp_path / "accelerators.yaml"
+    assert facts.accelerator("l40s").tdp_w == 300
+    with pytest.raises(InvalidInput, match="CB-F004"):
+        facts.add("accelerators", [{**row, "tdp_w": "warm"}])
+    assert facts.accelerator("l40s").tdp_w == 300
+
+
+PRICES = """\
+provider,accelerator,amount,currency,seen,capacity,country
+Nube,NVIDIA H100 80GB HBM3,2.35,EUR,2026-11-20,on-demand,ES
+Nube,l40s,9000,EUR,2026-11-21,buy,ES
+"""
+
+
+def test_prices_are_imported_once_and_keep_their_source(own, tmp_path):
+    sheet = tmp_path / "prices.csv"
+    sheet.write_text(PRICES, "utf-8")
+    path, count = facts.import_prices(sheet)
+    assert (path.name, count) == ("offers.yaml", 2)
+    hourly, bought = facts.offers()[-2:]
+    assert (hourly.accelerator, str(hourly.amount), hourly.currency, hourly.unit) == (
+        *("h100-sxm-80", "2.35"),
+        *("EUR", "accelerator_hour"),
+    )
+    assert (bought.unit, bought.country, bought.source.what) == ("accelerator", "ES", "Nube, from prices.csv")
+    with pytest.raises(InvalidInput, match="CB-F008"):
+        facts.import_prices(sheet)
+
+
+def test_bad_prices_are_located(own, tmp_path):
+    sheet = tmp_path / "prices.csv"
+    sheet.write_text(
+        PRICES + "Nube,h10O,1,EUR,2026-11-20\nNube,l4,x,EUR,2026-11-20\nNube,l4,1,EUR\n", "utf-8"
+    )
+    with pytest.raises(InvalidInput) as caught:
+        facts.import_prices(sheet)
+    assert [(found.code, found.line) for found in caught.value.problems] == [
+        ("CB-F001", 4),
+        ("CB-F004", 5),
+        ("CB-F005", 6),
+    ]
+    assert not (Path(tmp_path) / "offers.yaml").exists()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from cabida import facts, memory
 from cabida.brief import Brief, Training
 from cabida.choose.splits import accelerators_per_node, heads_divide
-from cabida.facts.model import Accelerator, Model, Node
+from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 
@@ -38,6 +39,15 @@ def precisions(accelerator: Accelerator, training: Training) -> tuple[str, ...]:
     return (wanted,) if wanted in accelerator.flop_per_s or wanted == "fp32" else ()
 
 
+def counts_for(accelerator: Accelerator, brief: Brief, held_count: int) -> list[int]:
+    """Cluster sizes worth trying: powers of two up to what the kind of machine allows, and what is held."""
+    per_node = accelerators_per_node(accelerator, facts.node_for(accelerator))
+    most = brief.consider.accelerators_max_count or COUNTS[-1]
+    if accelerator.segment != "datacenter":
+        most = min(most, per_node)
+    return sorted({count for count in (*COUNTS, held_count) if 0 < count <= most})
+
+
 def splits(model: Model, count: int, per_node: int, method: str) -> Iterator[tuple[int, int]]:
     """(tensor parallel, pipeline parallel) pairs worth trying on ``count`` accelerators."""
     yield 1, 1
@@ -46,67 +56,51 @@ def splits(model: Model, count: int, per_node: int, method: str) -> Iterator[tup
     for tp in (2, 4, 8):
         if tp > per_node or not heads_divide(model, tp):
             continue
-        for pp in (1, 2, 4, 8, 16):
-            if tp * pp <= count and model.layers_count % pp == 0:
+        for pp in (1, 2, 4, 8):
+            if tp * pp <= count and count % (tp * pp) == 0 and model.layers_count % pp == 0:
                 yield tp, pp
 
 
-def training_runs(brief: Brief, accelerators: list[Accelerator]) -> Iterator[TrainingRun]:
-    """All lawful runs, each still with the smallest micro-batch; ``widened`` finds the largest that fits."""
-    training = brief.training
-    if training is None:
-        return
-    for choice in brief.models:
-        model = facts.model(choice.id)
-        for accelerator in accelerators:
-            node = facts.node_for(accelerator)
-            yield from _runs_on(brief, training, model, accelerator, node)
-
-
-def _runs_on(
-    brief: Brief, training: Training, model: Model, accelerator: Accelerator, node: Node | None
+def runs_on(
+    brief: Brief, training: Training, model: Model, accelerator: Accelerator, count: int
 ) -> Iterator[TrainingRun]:
+    """All lawful runs on ``count`` accelerators, each still with the smallest micro-batch."""
+    node = facts.node_for(accelerator)
     seq_tokens = int(training.seq_tokens or min(model.context_tokens or 4096, 4096))
     batch = global_batch_count(training, seq_tokens)
     weights = facts.weight_format("bnb-nf4" if training.method == "qlora" else "bf16")
-    per_node = accelerators_per_node(accelerator, node)
-    most = brief.consider.accelerators_max_count or COUNTS[-1]
-    shardings = (training.sharding,) if training.sharding else SHARDINGS[training.method]
+    shardings = tuple(dict.fromkeys((training.sharding or "fsdp", *SHARDINGS[training.method])))
     recomputes = (training.recompute,) if training.recompute else RECOMPUTES
-    for count in COUNTS:
-        if count > most or (count > per_node and accelerator.segment != "datacenter"):
-            continue
-        for precision in precisions(accelerator, training):
-            for tp, pp in splits(model, count, per_node, training.method):
-                data_parallel = count // (tp * pp)
-                if batch % data_parallel or data_parallel > batch:
+    for precision in precisions(accelerator, training):
+        for tp, pp in splits(model, count, accelerators_per_node(accelerator, node), training.method):
+            data_parallel = count // (tp * pp)
+            if data_parallel > batch or batch % data_parallel:
+                continue
+            for sharding, recompute in product(shardings if data_parallel > 1 else ("none",), recomputes):
+                if tp * pp > 1 and sharding not in ("zero-1", "none"):
                     continue
-                for sharding in shardings if data_parallel > 1 else ("none",):
-                    if pp > 1 and sharding in ("zero-2", "zero-3", "fsdp"):
-                        continue
-                    for recompute in recomputes:
-                        yield TrainingRun(
-                            model=model,
-                            accelerator=accelerator,
-                            accelerators_count=count,
-                            method=training.method,
-                            precision=precision,
-                            weights=weights,
-                            optimizer=training.optimizer or "adamw",
-                            sharding=sharding,
-                            seq_tokens=seq_tokens,
-                            micro_batch_count=1,
-                            global_batch_count=batch,
-                            tp=tp,
-                            pp=pp,
-                            recompute=recompute,
-                            lora_rank=training.lora_rank,
-                            lora_targets=training.lora_targets,
-                            offload=training.offload or "none",
-                            framework=training.framework,
-                            target_tokens=training.tokens_count,
-                            node=node,
-                        )
+                yield TrainingRun(
+                    model=model,
+                    accelerator=accelerator,
+                    accelerators_count=count,
+                    method=training.method,
+                    precision=precision,
+                    weights=weights,
+                    optimizer=training.optimizer or "adamw",
+                    sharding=sharding,
+                    seq_tokens=seq_tokens,
+                    micro_batch_count=1,
+                    global_batch_count=batch,
+                    tp=tp,
+                    pp=pp,
+                    recompute=recompute,
+                    lora_rank=training.lora_rank,
+                    lora_targets=training.lora_targets,
+                    offload=training.offload or "none",
+                    framework=training.framework,
+                    target_tokens=training.tokens_count,
+                    node=node,
+                )
 
 
 def widened(run: TrainingRun) -> tuple[TrainingRun, TrainingMemory]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cabida.facts.model import Accelerator, Model, Node
-from cabida.plan import Parallel
+from cabida.plan import Parallel, TrainingRun
 
 REPLICA_SIZES = (1, 2, 4, 8, 16, 32)
 PC_ACCELERATORS_COUNT = 4  # what one workstation board feeds: four double-width slots
@@ -58,4 +58,14 @@ def describe(parallel: Parallel) -> str:
         )
         if count > 1
     ]
+    return " ".join(parts) or "single"
+
+
+def describe_run(run: TrainingRun) -> str:
+    """``fsdp tp2 pp4 full recompute`` for people."""
+    parts = [run.sharding] if run.sharding not in ("", "none") else []
+    parts += [
+        f"{name}{count}" for name, count in (("tp", run.tp), ("pp", run.pp), ("cp", run.cp)) if count > 1
+    ]
+    parts += [f"recompute-{run.recompute}"] if run.recompute != "none" else []
     return " ".join(parts) or "single"

@@ -1,0 +1,165 @@
+"""What a brief asks of a service, in the timing room's words: load, objectives, peak, hours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from cabida.brief import Brief
+from cabida.money.terms import Usage
+from cabida.money.unit import attempts_ratio
+from cabida.plan import Assumption, Load
+from cabida.text import number, tr
+from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
+
+RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over the predicted need
+ASSUMED_TTFT_S, ASSUMED_ITL_S = 1.0, 0.05  # of a service asked for by concurrency without objectives
+ASSUMED_WINDOW_S = 8 * 3600.0
+START_UP_HOURS = 0.25  # image, weights and warm-up of a batch run
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A service's demand, all replicas together. Rates are first attempts; ``wanted`` includes repeats and margin."""
+
+    shape: Load
+    objectives: dict[str, float]  # "ttft_s_p95" -> seconds at most
+    mean_requests_per_s: float
+    peak_requests_per_s: float
+    requests_per_month: float
+    profile: tuple[float, ...]
+    tries_count: int
+    failure_ratio: float
+    margin_ratio: float
+    batch: bool
+    runs_per_month: float
+    items_count: float
+    assumptions: tuple[Assumption, ...]
+
+    def attempts_ratio(self, acceptance_ratio: float) -> float:
+        """Attempts per request at an acceptance."""
+        return float(attempts_ratio.raw(self.failure_ratio, acceptance_ratio, self.tries_count))
+
+    def wanted_requests_per_s(self, acceptance_ratio: float) -> float:
+        """Attempts per second that must be held at the peak, with the margin for risk."""
+        return self.peak_requests_per_s * self.attempts_ratio(acceptance_ratio) * self.margin_ratio
+
+
+def ask_of(brief: Brief) -> Ask:
+    """The demand in a completed brief of an inference class."""
+    traffic = brief.traffic
+    if traffic.input is None or traffic.output is None:
+        message = "a completed inference brief has token lengths"
+        raise ValueError(message)
+    shape = Load(
+        input_tokens=traffic.input.mean_tokens,
+        output_tokens=traffic.output.mean_tokens,
+        requests_per_s=1.0,
+        input_spread_ratio=traffic.input.spread_ratio,
+        output_spread_ratio=traffic.output.spread_ratio,
+        shared_prefix_tokens=traffic.shared_prefix_tokens,
+        burst_ratio=traffic.burst_ratio,
+    )
+    objectives = {
+        f"{metric}_s_{statistic}": limit_s
+        for metric, limits in brief.objectives.latency_s.items()
+        for statistic, limit_s in limits.items()
+    }
+    batch = brief.workload == "batch-inference"
+    mean, peak, assumptions = _batch_rates(brief) if batch else _rates(brief, objectives)
+    runs = traffic.runs_per_month or 30.0
+    items = traffic.items_count or 0.0
+    throughput = brief.objectives.throughput_tokens_per_s
+    if throughput:
+        peak = max(peak, throughput / traffic.output.mean_tokens)
+    return Ask(
+        shape=shape,
+        objectives={} if batch else objectives,
+        mean_requests_per_s=mean,
+        peak_requests_per_s=peak,
+        requests_per_month=items * runs if batch else mean * float(HOURS_PER_MONTH) * float(S_PER_HOUR),
+        profile=traffic.profile,
+        tries_count=brief.retries_count + 1,
+        failure_ratio=brief.failure_ratio,
+        margin_ratio=RISK_MARGINS[brief.limits.risk],
+        batch=batch,
+        runs_per_month=runs,
+        items_count=items,
+        assumptions=(*assumptions, _margin(brief)),
+    )
+
+
+def _margin(brief: Brief) -> Assumption:
+    ratio = RISK_MARGINS[brief.limits.risk]
+    why = tr("choose.assume.margin.why", risk=tr(f"choose.risk.{brief.limits.risk}"))
+    return Assumption("capacity_margin_ratio", number(ratio), why, tr("choose.assume.margin.how"))
+
+
+def _batch_rates(brief: Brief) -> tuple[float, float, list[Assumption]]:
+    window = brief.traffic.window_s or brief.objectives.deadline_s or ASSUMED_WINDOW_S
+    rate = (brief.traffic.items_count or 0.0) / window
+    return rate, rate, []
+
+
+def _rates(brief: Brief, objectives: dict[str, float]) -> tuple[float, float, list[Assumption]]:
+    """Mean and peak request rate; a concurrency becomes the rate at which answers take as long as is allowed."""
+    traffic = brief.traffic
+    tallest = max(traffic.profile)
+    if traffic.requests_per_s_mean is not None:
+        mean = traffic.requests_per_s_mean
+        return mean, traffic.requests_per_s_peak or mean * tallest, []
+    if traffic.requests_per_s_peak is not None:
+        return traffic.requests_per_s_peak / tallest, traffic.requests_per_s_peak, []
+    output = traffic.output.mean_tokens if traffic.output else 1.0
+    ttft = min((v for name, v in objectives.items() if name.startswith("ttft")), default=ASSUMED_TTFT_S)
+    gap = min((v for name, v in objectives.items() if name[:3] in ("tpo", "itl")), default=ASSUMED_ITL_S)
+    whole = min((v for name, v in objectives.items() if name.startswith("e2e")), default=ttft + output * gap)
+    peak = (traffic.concurrency or 1.0) / whole
+    why = tr("choose.assume.concurrency.why", seconds=number(whole))
+    taken = Assumption("requests_per_s", number(peak), why, tr("choose.assume.concurrency.how"))
+    return peak / tallest, peak, [taken]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How many replicas work through a month, and how busy they are."""
+
+    replicas_count: int  # at the peak, spares left out
+    active_hours_per_month: float  # of each replica when it is switched off with the demand
+    utilisation_ratio: float  # while on
+
+
+def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) -> Shift:
+    """Replicas for the peak, and the hours they are on when they follow the demand hour by hour."""
+    wanted = ask.wanted_requests_per_s(acceptance_ratio)
+    replicas = max(1, ceil(wanted / capacity_requests_per_s - 1e-9))
+    attempts = ask.attempts_ratio(acceptance_ratio)
+    if ask.batch:
+        hours = ask.items_count * attempts / (capacity_requests_per_s * replicas) / float(S_PER_HOUR)
+        monthly = min(float(HOURS_PER_MONTH), (hours + START_UP_HOURS) * ask.runs_per_month)
+        return Shift(replicas, monthly, hours / (hours + START_UP_HOURS))
+    tallest = max(ask.profile)
+    needed = [
+        max(1, ceil(wanted * weight / tallest / capacity_requests_per_s - 1e-9)) for weight in ask.profile
+    ]
+    on = sum(needed) / len(needed)
+    used = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * on)
+    return Shift(replicas, float(HOURS_PER_MONTH) * on / replicas, min(1.0, used))
+
+
+def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift, review_money: float) -> Usage:
+    """The month as the money room wants it."""
+    cached = ask.shape.shared_prefix_tokens / ask.shape.input_tokens if ask.shape.input_tokens else 0.0
+    return Usage(
+        requests_per_month=ask.requests_per_month,
+        input_tokens=ask.shape.input_tokens,
+        output_tokens=ask.shape.output_tokens,
+        cached_ratio=min(1.0, cached),
+        acceptance_ratio=acceptance_ratio,
+        failure_ratio=ask.failure_ratio,
+        tries_count=float(ask.tries_count),
+        utilisation_ratio=shift.utilisation_ratio,
+        active_hours_per_month=shift.active_hours_per_month,
+        review_money_per_output=review_money,
+        batch=ask.batch,
+    )

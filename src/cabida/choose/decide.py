@@ -1,0 +1,252 @@
+"""From a completed brief to a decision: search, rank, doubt, explain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import cabida
+from cabida import checks, facts, memory, money, timing
+from cabida.brief import Brief
+from cabida.choose.ask import Ask
+from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets
+from cabida.choose.means import Means, means_of
+from cabida.choose.measure import measurements
+from cabida.choose.options import chosen_few, option_of, with_doubt
+from cabida.choose.serving import Progress, search_serving
+from cabida.choose.tally import Tally
+from cabida.choose.training import search_training
+from cabida.choose.turns import flips, stake_of
+from cabida.choose.worked import Worked
+from cabida.plan import Assumption, Caution, Decision, Option, Rejection
+from cabida.quantity import Quantity, tree_nodes
+from cabida.text import language, tr
+from cabida.text import money as money_text
+
+DENOMINATORS = {
+    "realtime-inference": "accepted_answer",
+    "batch-inference": "accepted_record",
+    "adapter-finetune": "accepted_model",
+    "full-finetune": "accepted_model",
+    "pretraining": "completed_run",
+}
+TREES_SHOWN = 3  # options whose figures can be explained
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A decision with the candidates behind its options, in the same order."""
+
+    decision: Decision
+    worked: tuple[Worked, ...]
+
+
+def decide(
+    brief: Brief,
+    as_of: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+    *,
+    show_all: bool = False,
+    exhaustive: bool = False,
+) -> Outcome:
+    """The dated answer to a completed brief.
+
+    Args:
+        brief: of one of the four served classes, completed.
+        as_of: ISO date; facts and prices seen later don't exist.
+        seed: of every draw and simulation.
+        progress: called with (stage, done, total).
+        show_all: keep every option worked out, not just the best of each kind.
+        exhaustive: simulate every candidate that fits.
+    """
+    started = time.perf_counter()
+    means = means_of(brief, as_of)
+    ask: Ask | None = None
+    worked: list[Worked]
+    if brief.is_training:
+        trained = search_training(brief, means, seed, progress, exhaustive=exhaustive)
+        worked, tally, count = trained.worked, trained.tally, trained.candidates_count
+    else:
+        served = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
+        worked, tally, count, ask = served.worked, served.tally, served.candidates_count, served.ask
+    kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
+    options, stakes = _options(kept, ask, seed)
+    turned = flips(brief, kept, options, ask, brief.currency)
+    trees, roots = _trees(kept[:TREES_SHOWN], means)
+    options = [
+        replace(option, trees=roots[index]) if index < len(roots) else option
+        for index, option in enumerate(options)
+    ]
+    satisfied = bool(options) and options[0].status == "chosen"
+    decision = Decision(
+        name=brief.name,
+        workload=brief.workload,
+        verdict="satisfied" if satisfied else "nothing_satisfies",
+        answer=_answer(options, brief, satisfied=satisfied),
+        language=language(),
+        brief=_plain(brief),
+        brief_text=brief.text,
+        as_of=as_of,
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=cabida.__version__,
+        facts_digest=facts.digest(),
+        seed=seed,
+        currency=brief.currency,
+        denominator=DENOMINATORS[brief.workload],
+        candidates_count=count,
+        elapsed_s=0.0,
+        options=tuple(options),
+        rejections=_fell(tally, worked, kept),
+        assumptions=_assumptions(brief, ask, means, kept),
+        warnings=_warnings(brief, options, kept, means),
+        flips=turned,
+        measurements=measurements(brief, kept, options, turned, stakes),
+        sources=_sources(trees, kept),
+        trees=tuple(trees),
+    )
+    return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))
+
+
+def _options(kept: Sequence[Worked], ask: Ask | None, seed: int) -> tuple[list[Option], list[Stake]]:
+    """Options with their chance of being best among those that satisfy."""
+    stakes = [stake_of(one, ask) for one in kept]
+    able = [index for index, one in enumerate(kept) if one.status == "satisfies"]
+    options = [
+        option_of(one, rank, "chosen" if rank == 1 and one.status == "satisfies" else one.status)
+        for rank, one in enumerate(kept, 1)
+    ]
+    if able:
+        costs = draw_costs([stakes[index] for index in able], seed)
+        chances, regrets = best_probabilities(costs), expected_regrets(costs)
+        for place, index in enumerate(able):
+            options[index] = with_doubt(options[index], float(chances[place]), float(regrets[place]))
+    return options, stakes
+
+
+def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
+    if not options:
+        return tr("choose.answer.none")
+    first = options[0]
+    values: dict[str, object] = {
+        "option": first.title,
+        "cost": money_text(first.cost_per_month_money, brief.currency),
+        "unit": money_text(first.unit_cost.value, brief.currency),
+        "denominator": tr(f"choose.denominator.{DENOMINATORS[brief.workload]}"),
+    }
+    if not satisfied:
+        return tr("choose.answer.nearest", **values, why=" ".join(first.reasons))
+    tied = [
+        one.title
+        for one in options[1:]
+        if one.status == "satisfies" and one.best_probability > first.best_probability * 0.8
+    ]
+    period = "run" if brief.is_training else "month"
+    sentence = tr(f"choose.answer.{period}", **values)
+    return f"{sentence} {tr('choose.answer.tie', option=tied[0])}" if tied else sentence
+
+
+def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tuple[Rejection, ...]:
+    """Screened-out candidates, and those worked out but not shown."""
+    shown = {one.candidate.id for one in kept}
+    for one in worked:
+        if one.candidate.id in shown:
+            continue
+        if one.status == "satisfies":
+            tally.reject("dominated", 1, one.candidate.id, -one.cost.per_accepted_money)
+        else:
+            reason = one.reasons[0] if one.reasons else ""
+            tally.reject("breaks_a_limit", 1, one.candidate.id, -one.cost.per_accepted_money, why=reason)
+    return tally.rejections()
+
+
+def _assumptions(
+    brief: Brief, ask: Ask | None, means: Means, kept: Sequence[Worked]
+) -> tuple[Assumption, ...]:
+    """What the brief left open, what the load took for granted, and the cost inputs nobody stated."""
+    said = [
+        Assumption(item.path, item.default or "–", item.why, item.how_to_find_out, item.grade)
+        for item in brief.assumed
+    ]
+    return (*said, *(ask.assumptions if ask else ()), *means.terms.assumptions(_inputs_used(kept, means)))
+
+
+def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
+    """Names of the cost assumptions behind the lines of the first option."""
+    if not kept or kept[0].tenure is None:
+        return []
+    nodes = _cost_tree(kept[0], means)
+    names = {part.name for tree in nodes.values() for part in tree.leaves() if part.grade == "assumed"}
+    return sorted(name for name in names if name in means.terms.ranges)
+
+
+def _cost_tree(one: Worked, means: Means) -> dict[str, Quantity]:
+    usage = one.usage
+    if one.candidate.api is not None and isinstance(usage, money.Usage):
+        return money.api_tree(one.candidate.api, usage, means.terms)
+    if isinstance(usage, money.Usage):
+        return money.cost_tree(one.candidate, usage, means.terms, one.tenure)
+    return money.training_tree(one.candidate, usage, means.terms, one.tenure)
+
+
+def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
+    """Explain trees of the first options, shared nodes once: cost, memory and time."""
+    all_roots: dict[str, Quantity] = {}
+    names: list[list[str]] = []
+    for index, one in enumerate(kept):
+        roots = _cost_tree(one, means)
+        if one.candidate.deployment is not None:
+            roots |= memory.serving_tree(one.candidate.deployment)
+            roots |= timing.step_tree(one.candidate.deployment)
+        if one.candidate.run is not None:
+            roots |= memory.training_tree(one.candidate.run)
+            roots |= timing.training_tree(one.candidate.run)
+        names.append(list(roots))
+        all_roots |= {f"{index}:{name}": node for name, node in roots.items()}
+    nodes, index_of = tree_nodes(all_roots)
+    return nodes, [{name: index_of[f"{i}:{name}"] for name in each} for i, each in enumerate(names)]
+
+
+def _warnings(
+    brief: Brief, options: Sequence[Option], kept: Sequence[Worked], means: Means
+) -> tuple[Caution, ...]:
+    """Classic mistakes, doubts about prices and places, and the figures in the brief that are wrong."""
+    found: list[Caution] = []
+    if kept and kept[0].tenure:
+        found += money.price_warnings(kept[0].tenure, means.terms.as_of)
+        offer = kept[0].tenure.offer
+        if brief.limits.countries and not offer.country and offer.capacity not in ("buy", "have"):
+            where = ", ".join(brief.limits.countries)
+            found.append(Caution("CB-X010", tr("choose.caution.place", provider=offer.provider, where=where)))
+    if kept and brief.training and brief.training.sharding and kept[0].candidate.run:
+        used = kept[0].candidate.run.sharding
+        if used not in (brief.training.sharding, "none"):
+            asked = brief.training.sharding
+            found.append(Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=used)))
+    found += checks.pitfalls(brief, kept, options)
+    return tuple(dict.fromkeys(found))
+
+
+def _sources(trees: Sequence[dict[str, Any]], kept: Sequence[Worked]) -> tuple[dict[str, str], ...]:
+    """Every source a shown figure rests on, once, the best grades first."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for node in trees:
+        source = node["source"]
+        if source["what"] and not node["inputs"]:
+            found.setdefault((source["what"], source["seen"]), source | {"grade": node["grade"]})
+    for one in kept:
+        thing = one.candidate.api or (one.tenure.offer if one.tenure else None)
+        if thing is not None:
+            source = thing.source
+            row = {"what": source.what, "url": source.url, "seen": source.seen, "grade": source.grade}
+            found.setdefault((source.what, source.seen), row)
+    return tuple(found.values())
+
+
+def _plain(brief: Brief) -> dict[str, Any]:
+    """The brief as plain data, without its text and line numbers."""
+    left_out = ("where", "text", "assumed")
+    return {name: value for name, value in asdict(brief).items() if name not in left_out}

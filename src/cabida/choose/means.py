@@ -1,0 +1,161 @@
+"""What money can get: the brief's terms, the priced ways to hold each accelerator, and what is held already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from cabida import facts, money
+from cabida.brief import Brief, Held
+from cabida.facts.model import Accelerator, Offer
+from cabida.money import Tenure, Terms
+from cabida.money.currency import Rate
+from cabida.quantity import Source
+
+EU = frozenset(
+    "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split()  # noqa: SIM905
+)
+EEA = EU | {"IS", "LI", "NO"}
+REALTIME_CAPACITIES = ("on-demand", "reserved", "buy", "have")
+ALL_CAPACITIES = (*REALTIME_CAPACITIES, "spot")
+
+
+def terms_of(brief: Brief, as_of: str) -> Terms:
+    """The money room's terms, with the brief's own figures in place of the shipped ones."""
+    costs, team = brief.costs, brief.team
+    stated = {
+        "electricity_money_per_kwh": costs.electricity_money_per_kwh,
+        "pue_ratio": costs.pue_ratio,
+        "colocation_money_per_kw_per_month": costs.colocation_money_per_kw_month,
+        "wacc_ratio": costs.wacc_ratio,
+        "life_years": costs.depreciation_months / 12 if costs.depreciation_months else None,
+        "observability_node_money_per_month": costs.observability_money_per_month,
+        "serving_stack_money_per_month": costs.serving_stack_money_per_month,
+        "loaded_money_per_year": team.loaded_cost_per_year_money,
+    }
+    if "team.platform_engineers" in brief.where and "team.platform_engineers" not in brief.unknown:
+        people = ("rent_staff_count", "own_staff_count", "desktop_staff_count", "training_staff_count")
+        stated |= dict.fromkeys(people, team.platform_engineers_fte)
+    if brief.training is not None and not any(item.path == "training.failed_runs" for item in brief.assumed):
+        stated["failed_run_ratio"] = brief.training.failed_runs_ratio
+    rates = [
+        Rate(currency, brief.currency, ratio, as_of, brief.file or "brief")
+        for currency, ratio in brief.exchange_rates.items()
+    ]
+    country = next((code for code in brief.limits.countries if len(code) == 2 and code != "EU"), "")
+    return money.terms(
+        brief.currency,
+        as_of=as_of,
+        country=country,
+        horizon_months=brief.horizon_months or 12.0,
+        rates=rates,
+        stated={name: value for name, value in stated.items() if value is not None},
+        energy=facts.energy(),
+    )
+
+
+def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:
+    """What is owned, contracted or credited, as an offer: its running price, or the resale it forgoes."""
+    contracted = held.kind == "contracted" and held.price_money_per_hour is not None
+    amount = held.price_money_per_hour if contracted else held.resale_money
+    return Offer(
+        id=f"have:{held.accelerator}",
+        provider="",
+        provider_kind="owned",
+        accelerator=held.accelerator,
+        accelerators_count=1,
+        region="",
+        country="",
+        capacity="have",
+        term_months=0,
+        upfront_ratio=0.0,
+        amount=Decimal(str(amount or 0)),
+        unit="accelerator_hour" if contracted else "accelerator",
+        currency=brief.currency,
+        seen=as_of,
+        effective=as_of,
+        sighting="user",
+        sample_count=1,
+        low_amount=None,
+        high_amount=None,
+        condition="used" if held.kind == "owned" else "",
+        notes=held.until,
+        source=Source(brief.file or "brief", seen=as_of, grade="quoted"),
+    )
+
+
+@dataclass(slots=True)
+class Means:
+    """Priced ways to hold accelerators under one brief, worked out once per accelerator and count."""
+
+    brief: Brief
+    terms: Terms
+    offers: dict[str, list[Offer]]
+    held_counts: dict[str, int]
+    _made: dict[tuple[str, int], list[Tenure]] = field(default_factory=dict)
+
+    @property
+    def priced(self) -> set[str]:
+        """Accelerators under at least one offer."""
+        return set(self.offers)
+
+    def tenures(self, accelerator: Accelerator, count: int) -> list[Tenure]:
+        """Ways to hold ``count`` of an accelerator within the brief's capacities, providers, places and horizon."""
+        key = accelerator.id, count
+        if key not in self._made:
+            found = money.offers_for(
+                accelerator,
+                count,
+                self.offers.get(accelerator.id, ()),
+                self.terms,
+                capacity=self._capacities(),
+                providers=self.brief.consider.providers,
+            )
+            self._made[key] = [tenure for tenure in found if self._lawful(tenure, count)]
+        return self._made[key]
+
+    def _capacities(self) -> tuple[str, ...]:
+        named = tuple(name for name in self.brief.consider.capacity if name != "api")
+        if self.brief.consider.capacity:
+            return (*named, "have")
+        hurried = self.brief.workload == "realtime-inference" and self.brief.limits.risk != "high"
+        return REALTIME_CAPACITIES if hurried else ALL_CAPACITIES
+
+    def _lawful(self, tenure: Tenure, count: int) -> bool:
+        """Held ones only as many as there are; known places must be allowed; no commitment beyond the horizon."""
+        if tenure.capacity == "have":
+            return count <= self.held_counts.get(tenure.offer.accelerator, 0)
+        if self.brief.limits.own_premises and tenure.capacity != "buy":
+            return False
+        if tenure.committed_months > max(12.0, self.terms.horizon_months):
+            return False
+        return allowed_place(tenure.offer, self.brief.limits.countries)
+
+
+def allowed_place(offer: Offer, countries: tuple[str, ...]) -> bool:
+    """Whether an offer may stand: bought and held ones, an allowed country, or a place nobody stated.
+
+    A marketplace that does not say where its machines are can't promise a place.
+    """
+    if not countries or offer.capacity in ("buy", "have"):
+        return True
+    if not offer.country:
+        return offer.provider_kind not in ("marketplace", "serverless")
+    return any(_inside(offer.country.upper(), allowed.upper()) for allowed in countries)
+
+
+def _inside(country: str, allowed: str) -> bool:
+    return country == allowed or country in {"EU": EU | {"EU"}, "EEA": EEA | {"EU", "EEA"}}.get(
+        allowed, frozenset()
+    )
+
+
+def means_of(brief: Brief, as_of: str) -> Means:
+    """All offers on or before ``as_of`` by accelerator, with what the brief holds among them."""
+    by_accelerator: dict[str, list[Offer]] = {}
+    for offer in (*facts.offers(as_of), *(held_offer(held, brief, as_of) for held in brief.have)):
+        by_accelerator.setdefault(offer.accelerator, []).append(offer)
+    counts: dict[str, int] = {}
+    for held in brief.have:
+        counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
+    return Means(brief, terms_of(brief, as_of), by_accelerator, counts)

@@ -1,0 +1,91 @@
+"""The two or three measurements that would settle most, with what they cost and what they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cabida.brief import Brief
+from cabida.choose.doubt import Stake
+from cabida.choose.options import format_of
+from cabida.choose.worked import Worked
+from cabida.plan import Flip, Measurement, Option
+from cabida.text import number, percent, tr
+
+BENCH_S = 40 * 60.0  # load, warm-up, a sweep over five rates of five minutes each
+STEPS_S = 30 * 60.0  # install, load, and two hundred optimizer steps
+REVIEW_PROMPTS_COUNT = 200
+SURE_PROBABILITY = 0.9
+
+
+def measurements(
+    brief: Brief,
+    worked: Sequence[Worked],
+    options: Sequence[Option],
+    flips: Sequence[Flip],
+    stakes: Sequence[Stake],
+) -> tuple[Measurement, ...]:
+    """What to measure before signing, the most telling first.
+
+    Speed where its flip point lies within its interval or the winner isn't sure; acceptance where nobody
+    measured it and a flip point exists; a firm price where the shown one is old or of unknown date.
+    """
+    if not worked:
+        return ()
+    first, option = worked[0], options[0]
+    found = [_speed(first, option, flips, stakes[0]), _acceptance(first, flips, brief), _price(first, option)]
+    return tuple(item for item in found if item is not None)
+
+
+def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -> Measurement | None:
+    if first.speed is None or first.tenure is None:
+        return None
+    flip = next((one for one in flips if one.name == "speed"), None)
+    near = flip is not None and flip.at is not None and flip.at > flip.now * (1 - 2 * stake.speed_sigma)
+    if option.best_probability >= SURE_PROBABILITY and not near:
+        return None
+    training = first.candidate.run is not None
+    seconds = STEPS_S if training else BENCH_S
+    thing = first.candidate.deployment
+    count = thing.parallel.accelerators_count if thing else first.tenure.accelerators_count
+    money = first.tenure.money_per_hour * count * seconds / 3600
+    rival = flip.flips_to if flip and flip.flips_to else ""
+    values = {
+        "probability": percent(option.best_probability),
+        "at": number(flip.at) if flip and flip.at else "–",
+    }
+    key = "steps" if training else "speed"
+    return Measurement(
+        what=tr(f"choose.measure.{key}.what", option=option.title),
+        decides=tr(f"choose.measure.{key}.decides" if rival else "choose.measure.speed.confirms", **values),
+        duration_s=seconds,
+        cost_money=money,
+        command=option.command,
+    )
+
+
+def _acceptance(first: Worked, flips: Sequence[Flip], brief: Brief) -> Measurement | None:
+    flip = next((one for one in flips if one.name == "acceptance" and one.at is not None), None)
+    if flip is None or first.acceptance.grade == "measured" or flip.at is None:
+        return None
+    review = brief.costs.review_money_per_output or 0.0
+    values = {"format": format_of(first), "at": percent(flip.at, 3), "count": REVIEW_PROMPTS_COUNT}
+    return Measurement(
+        what=tr("choose.measure.acceptance.what", **values),
+        decides=tr("choose.measure.acceptance.decides", **values),
+        duration_s=4 * 3600.0,
+        cost_money=review * REVIEW_PROMPTS_COUNT,
+        command="",
+    )
+
+
+def _price(first: Worked, option: Option) -> Measurement | None:
+    flags = first.tenure.flags if first.tenure else ()
+    if not {"stale", "undated", "assumed", "marketplace"} & set(flags):
+        return None
+    return Measurement(
+        what=tr("choose.measure.price.what", provider=option.provider, seen=option.price_seen or "?"),
+        decides=tr("choose.measure.price.decides"),
+        duration_s=2 * 86400.0,
+        cost_money=0.0,
+        command="",
+    )

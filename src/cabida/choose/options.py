@@ -1,0 +1,216 @@
+"""From worked candidates to the options a decision shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cabida import facts
+from cabida.choose.splits import describe, describe_run
+from cabida.choose.worked import Worked
+from cabida.memory import ServingMemory, TrainingMemory
+from cabida.plan import Estimate, Option
+from cabida.text import tr
+from cabida.timing import ServingSpeed, TrainingSpeed
+from cabida.units import MS_PER_S
+
+LATENCIES = ("ttft", "tpot", "itl", "e2e")
+OPTIONS_SHOWN = 12  # unless all were asked for
+
+
+def chosen_few(worked: Sequence[Worked], most: int = OPTIONS_SHOWN) -> list[Worked]:
+    """The best, then the best of each other kind: another way to hold it, another accelerator, an API, what is held.
+
+    Of candidates that differ only in provider the cheapest stands for all.
+    """
+    ordered = sorted(worked, key=lambda one: (*one.order, one.candidate.id))
+    kept: list[Worked] = []
+    seen: set[tuple[object, ...]] = set()
+    for one in ordered:
+        key = _kind(one)
+        if key not in seen:
+            seen.add(key)
+            kept.append(one)
+    must = [
+        next((one for one in kept if _family(one) == name), None) for name in ("api", "have", "buy", "spot")
+    ]
+    firsts = kept[: most - sum(one is not None and one not in kept[:most] for one in must)]
+    return sorted(
+        [*firsts, *(one for one in must if one is not None and one not in firsts)],
+        key=lambda one: (*one.order, one.candidate.id),
+    )
+
+
+def _family(one: Worked) -> str:
+    return "api" if one.candidate.api else one.tenure.capacity if one.tenure else ""
+
+
+def _kind(one: Worked) -> tuple[object, ...]:
+    if one.candidate.api:
+        return ("api", one.candidate.api.model, one.status)
+    thing = one.candidate.deployment or one.candidate.run
+    model = thing.model.id if thing else ""
+    accelerator = thing.accelerator.id if thing else ""
+    return _family(one), model, accelerator, one.status
+
+
+def format_of(one: Worked) -> str:
+    """Weight format an option serves or trains in; ``api`` when it is somebody else's."""
+    if one.candidate.api:
+        return "api"
+    if one.candidate.deployment:
+        return one.candidate.deployment.weights.id
+    return one.candidate.run.precision if one.candidate.run else ""
+
+
+def model_of(one: Worked) -> str:
+    """Model id of an option."""
+    if one.candidate.api:
+        return one.candidate.api.model
+    thing = one.candidate.deployment or one.candidate.run
+    return thing.model.id if thing else ""
+
+
+def accelerators_of(one: Worked) -> int:
+    """Accelerators an option holds, spares and whole machines included."""
+    return one.tenure.accelerators_count if one.tenure else 0
+
+
+def title_of(one: Worked) -> str:
+    """One line for people: what, how many, how split, held how, from whom."""
+    if one.candidate.api:
+        return tr("choose.title.api", provider=one.candidate.api.provider, model=one.candidate.api.model_name)
+    tenure = one.tenure
+    held = tr(f"choose.capacity.{tenure.capacity}") if tenure else ""
+    if tenure and tenure.committed_months:
+        held = tr("choose.title.term", held=held, months=int(tenure.committed_months))
+    provider = tenure.offer.provider if tenure else ""
+    place = tenure.offer.region or tenure.offer.country if tenure else ""
+    whom = ", ".join(
+        part for part in (held, f"{provider} ({place})" if provider and place else provider) if part
+    )
+    if one.candidate.deployment:
+        each = one.candidate.deployment
+        replicas = one.candidate.replicas_count + one.candidate.spare_replicas_count
+        count = f"{each.parallel.accelerators_count}×{each.accelerator.name}"
+        many = tr("choose.title.replicas", replicas=replicas, each=count) if replicas > 1 else count
+        words = [many, each.weights.id, facts.engine(each.engine).name, whom]
+    else:
+        run = one.candidate.run
+        words = (
+            [f"{run.accelerators_count}×{run.accelerator.name}", describe_run(run), run.precision, whom]
+            if run
+            else []
+        )
+    return " · ".join(word for word in words if word)
+
+
+def option_of(one: Worked, rank: int, status: str, command: str = "") -> Option:
+    """The option as the decision keeps it; doubt and trees are added later."""
+    deployment, run, tenure, api = one.candidate.deployment, one.candidate.run, one.tenure, one.candidate.api
+    thing = deployment or run
+    cost = one.cost
+    offer = tenure.offer if tenure else None
+    return Option(
+        rank=rank,
+        id=one.candidate.id,
+        title=title_of(one),
+        status=status,
+        reasons=one.reasons,
+        accelerator=thing.accelerator.id if thing else "",
+        accelerators_count=accelerators_of(one),
+        replicas_count=one.candidate.replicas_count if deployment else 1,
+        spare_replicas_count=one.candidate.spare_replicas_count,
+        split=describe(deployment.parallel) if deployment else describe_run(run) if run else "",
+        weights=format_of(one),
+        kv_cache=deployment.kv_cache.id if deployment else "",
+        engine=deployment.engine if deployment else (run.framework if run else ""),
+        engine_version=deployment.engine_version if deployment else (run.framework_version if run else ""),
+        model=model_of(one),
+        provider=api.provider if api else offer.provider if offer else "",
+        capacity=_family(one),
+        region=offer.region or offer.country if offer else "",
+        price_seen=api.seen if api else offer.seen if offer else "",
+        metrics=metrics_of(one),
+        memory=_memory(one.room),
+        usable_bytes=one.room.usable_bytes if one.room else 0.0,
+        latency_quantiles=_quantiles(one.speed),
+        cost_lines=cost.lines,
+        cost_per_month_money=cost.per_month_money,
+        unit_cost=Estimate(cost.per_accepted_money, cost.per_accepted_low, cost.per_accepted_high, "derived"),
+        best_probability=0.0,
+        expected_regret_money=0.0,
+        command=command,
+    )
+
+
+def metrics_of(one: Worked) -> dict[str, Estimate]:
+    """Predicted figures under the names of the measured cases, each with its 90 % interval."""
+    if isinstance(one.speed, ServingSpeed):
+        return _serving_metrics(one, one.speed)
+    if isinstance(one.speed, TrainingSpeed):
+        return _training_metrics(one, one.speed)
+    return {}
+
+
+def _estimate(value: float, factors: tuple[float, float], basis: str) -> Estimate:
+    return Estimate(value, value * factors[0], value * factors[1], basis)
+
+
+def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
+    found: dict[str, Estimate] = {}
+    for metric in LATENCIES:
+        values = getattr(speed, f"{metric}_s")
+        factors = speed.spread.get(f"{metric}_s") or speed.spread.get("tpot_s", (1.0, 1.0))
+        for statistic in ("mean", "p50", "p95", "p99"):
+            value = getattr(values, statistic) * float(MS_PER_S)
+            found[f"{metric}_ms_{statistic}"] = _estimate(value, factors, speed.basis)
+    slow, fast = speed.spread.get("output_tok_s") or _inverse(speed.spread.get("tpot_s", (1.0, 1.0)))
+    replicas = one.candidate.replicas_count
+    found["output_tok_s"] = _estimate(speed.output_tokens_per_s * replicas, (1.0, 1.0), speed.basis)
+    found["req_s"] = _estimate(one.capacity_requests_per_s * replicas, (slow, fast), speed.basis)
+    if isinstance(one.room, ServingMemory):
+        found["kv_cache_tokens"] = _estimate(one.room.kv_pool_tokens, (0.9, 1.1), "formula")
+        found["kv_use_ratio"] = _estimate(speed.kv_use_ratio, (1.0, 1.0), speed.basis)
+    return found
+
+
+def _training_metrics(one: Worked, speed: TrainingSpeed) -> dict[str, Estimate]:
+    rate = speed.spread.get("tokens_s_per_gpu", (1.0, 1.0))
+    longer = speed.spread.get("step_time_s") or _inverse(rate)
+    wall = getattr(one.usage, "wall_s", 0.0)
+    found = {
+        "tokens_s_per_gpu": _estimate(speed.tokens_per_s_per_accelerator, rate, speed.basis),
+        "step_time_s": _estimate(speed.step_s, longer, speed.basis),
+        "minutes_to_target": _estimate(wall / 60, longer, speed.basis),
+        "mfu_ratio": _estimate(speed.mfu_ratio, rate, speed.basis),
+        "goodput_ratio": _estimate(speed.goodput_ratio, (1.0, 1.0), "formula"),
+    }
+    if isinstance(one.room, TrainingMemory):
+        found["peak_mem_gib"] = _estimate(one.room.peak_bytes / 2**30, (0.85, 1.15), "formula")
+    return found
+
+
+def _inverse(factors: tuple[float, float]) -> tuple[float, float]:
+    return 1 / factors[1], 1 / factors[0]
+
+
+def _memory(room: ServingMemory | TrainingMemory | None) -> dict[str, float]:
+    if room is None:
+        return {}
+    parts = {name: value for name, value in room.parts.items() if value > 0}
+    return parts | {"headroom": room.usable_bytes - sum(parts.values())}
+
+
+def _quantiles(speed: ServingSpeed | TrainingSpeed | None) -> dict[str, tuple[float, ...]]:
+    if not isinstance(speed, ServingSpeed):
+        return {}
+    return {
+        f"{metric}_ms": tuple(v * float(MS_PER_S) for v in getattr(speed, f"{metric}_s").quantiles)
+        for metric in LATENCIES
+    }
+
+
+def with_doubt(option: Option, probability: float, regret: float) -> Option:
+    """The option with its chance of being the cheapest and what choosing it would cost on average."""
+    return replace(option, best_probability=probability, expected_regret_money=regret)

@@ -1,0 +1,191 @@
+"""A deployment that runs, worked out in full: simulated capacity, replicas, and the bill under every offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from cabida import facts, money
+from cabida.brief import Brief
+from cabida.choose.ask import Ask, shift_of, usage_of
+from cabida.choose.enumerate_serving import Served
+from cabida.choose.means import Means
+from cabida.choose.splits import describe
+from cabida.choose.tally import Tally
+from cabida.choose.worked import Worked
+from cabida.memory import ServingMemory
+from cabida.plan import Candidate, Deployment
+from cabida.text import number, tr
+from cabida.timing import ServingSpeed
+from cabida.timing.capacity import Capacity, capacity_of
+from cabida.timing.simulate import simulate_model
+from cabida.timing.spread import spread_of
+from cabida.timing.steps import StepModel
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """A deployment that runs and fits, with its step model and estimated capacity."""
+
+    deployment: Deployment
+    served: Served
+    room: ServingMemory
+    steps: StepModel
+    acceptance_ratio: float
+    capacity_requests_per_s: float = 0.0
+    least_unit_money: float = float("inf")
+
+
+def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
+    """Simulated capacity, replicas for the peak, and the bill under every way to hold them."""
+    spread = spread_of(one.deployment)
+    found = _capacity(one, ask, spread, seed)
+    name = one.deployment.name
+    if found.requests_per_s <= 0:
+        tally.reject("too_slow", 1, name, 0.0, limit=found.limited_by)
+        return
+    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
+    spare = 1 if means.brief.limits.availability == "n+1" else 0
+    each = one.deployment.parallel.accelerators_count
+    count = each * (shift.replicas_count + spare)
+    most = means.brief.consider.accelerators_max_count
+    if most and count > most:
+        tally.reject("too_many", 1, name, -count, needed=number(count), most=most)
+        return
+    wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
+    load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / shift.replicas_count)
+    speed = found.speed if ask.batch or found.speed is None else simulate_model(one.steps, load, spread, seed)
+    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
+    tenures = means.tenures(one.deployment.accelerator, count)
+    for tenure in tenures:
+        candidate = Candidate(
+            id=f"{name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+            deployment=one.deployment,
+            offer=tenure.offer,
+            replicas_count=shift.replicas_count,
+            spare_replicas_count=spare,
+        )
+        cost = money.serving_cost(candidate, usage, means.terms, tenure)
+        yield _judged(
+            Worked(
+                candidate,
+                cost,
+                usage,
+                one.served.acceptance,
+                one.acceptance_ratio,
+                tenure,
+                one.room,
+                speed,
+                found.requests_per_s,
+                wanted,
+            ),
+            means,
+        )
+    yield from _held_too_few(one, ask, means, found, speed, count)
+
+
+def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
+    if not ask.batch:
+        return capacity_of(one.steps, ask.shape, ask.objectives, spread, seed)
+    queued = replace(ask.shape, requests_per_s=None, concurrency=float("inf"))
+    speed = simulate_model(one.steps, queued, spread, seed)
+    return Capacity(speed.requests_per_s, speed, "saturation")
+
+
+def _held_too_few(
+    one: Runnable, ask: Ask, means: Means, found: Capacity, speed: ServingSpeed | None, count: int
+) -> Iterator[Worked]:
+    """Keeping what one has is always an option, also when it carries only part of the peak."""
+    held = means.held_counts.get(one.deployment.accelerator.id, 0)
+    each = one.deployment.parallel.accelerators_count
+    replicas = held // each
+    if not replicas or count <= held:
+        return
+    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
+    carried = replicas * found.requests_per_s / ask.margin_ratio / ask.attempts_ratio(one.acceptance_ratio)
+    tenure = next((t for t in means.tenures(one.deployment.accelerator, each) if t.capacity == "have"), None)
+    if tenure is None:
+        return
+    candidate = Candidate(
+        id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+        deployment=one.deployment,
+        offer=tenure.offer,
+        replicas_count=replicas,
+    )
+    usage = usage_of(ask, one.acceptance_ratio, replace(shift, utilisation_ratio=1.0), 0.0)
+    sentence = tr(
+        "choose.misses.held_too_few",
+        rate=number(carried),
+        peak=number(ask.peak_requests_per_s),
+        needed=number(count),
+    )
+    yield Worked(
+        candidate, money.serving_cost(candidate, usage, means.terms, tenure), usage, one.served.acceptance,
+        one.acceptance_ratio, tenure, one.room, found.speed, found.requests_per_s,
+        ask.wanted_requests_per_s(one.acceptance_ratio), "misses", (sentence,),
+    )  # fmt: skip
+
+
+def _judged(worked: Worked, means: Means) -> Worked:
+    """Budget and power, which only the finished bill can answer."""
+    reasons = over_limits(worked, means)
+    return replace(worked, status="misses", reasons=reasons) if reasons else worked
+
+
+def over_limits(worked: Worked, means: Means) -> tuple[str, ...]:
+    """Sentences for each limit of the brief that a priced option breaks."""
+    budget, limits = means.brief.budget, means.brief.limits
+    currency, cost = means.terms.currency, worked.cost
+    found: list[str] = []
+    if (
+        budget.monthly_money is not None
+        and cost.per_month_money > budget.monthly_money
+        and worked.candidate.run is None
+    ):
+        values = {
+            "cost": number(cost.per_month_money),
+            "most": number(budget.monthly_money),
+            "currency": currency,
+        }
+        found.append(tr("choose.misses.budget", **values))
+    tenure, deployment = worked.tenure, worked.candidate.deployment or worked.candidate.run
+    if (
+        limits.power_w
+        and tenure
+        and tenure.capacity in ("buy", "have")
+        and deployment
+        and deployment.accelerator.tdp_w
+    ):
+        ratio = means.terms.base("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
+        drawn = deployment.accelerator.tdp_w * ratio * tenure.accelerators_count
+        if drawn > limits.power_w:
+            values = {"drawn": number(drawn / 1000), "most": number(limits.power_w / 1000)}
+            found.append(tr("choose.misses.power", **values))
+    return tuple(found)
+
+
+def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> Iterator[Worked]:
+    """The same models behind somebody else's API; ruled out where data may not leave."""
+    if brief.consider.capacity and "api" not in brief.consider.capacity:
+        return
+    wanted = {one.model.id: one for one in served}
+    allowed = {name.lower() for name in brief.consider.providers}
+    for offer in facts.api_offers(means.terms.as_of):
+        one = wanted.get(offer.model)
+        if one is None or (allowed and offer.provider.lower() not in allowed):
+            continue
+        ratio = (
+            max((each.acceptance.ratio or 0.0 for each in served if each.model.id == offer.model), default=0)
+            or 1.0
+        )
+        shift = shift_of(ask, float("inf"), ratio)
+        usage = usage_of(
+            ask, ratio, replace(shift, utilisation_ratio=1.0), brief.costs.review_money_per_output or 0.0
+        )
+        cost = money.api_cost(offer, usage, means.terms)
+        candidate = Candidate(id=f"api:{offer.id}", api=offer)
+        worked = _judged(Worked(candidate, cost, usage, one.acceptance, ratio), means)
+        if brief.limits.own_premises or brief.limits.countries:
+            where = ", ".join(brief.limits.countries) or tr("choose.own_premises")
+            worked = replace(worked, status="ruled_out", reasons=(tr("choose.ruled_out.data", where=where),))
+        yield worked

@@ -1,0 +1,229 @@
+"""The funnel for training: screen by the fastest that could be, fit, time, and price what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from cabida import facts, memory, money, timing
+from cabida.brief import Acceptance, Brief, Training
+from cabida.choose.enumerate_serving import accelerators_in_reach
+from cabida.choose.enumerate_training import counts_for, runs_on, widened
+from cabida.choose.means import Means
+from cabida.choose.priced import over_limits
+from cabida.choose.splits import describe_run
+from cabida.choose.tally import Tally
+from cabida.choose.worked import Worked
+from cabida.errors import CabidaError
+from cabida.facts.model import Accelerator, Model
+from cabida.memory import TrainingMemory
+from cabida.money import TrainingUse
+from cabida.plan import Candidate, TrainingRun
+from cabida.text import duration, number, size, tr
+from cabida.timing import TrainingSpeed
+from cabida.units import S_PER_HOUR, S_PER_MONTH
+
+BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak
+COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
+CHECKPOINT_BYTES_PER_PARAM = 14.0  # BLOOM-176B kept 13 to 14 bytes a parameter with fp32 master and moments
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A run that fits, with how fast it goes."""
+
+    run: TrainingRun
+    room: TrainingMemory
+    speed: TrainingSpeed
+    wall_s: float
+
+
+@dataclass(slots=True)
+class TrainingSearch:
+    """What a search over runs produced."""
+
+    worked: list[Worked]
+    tally: Tally
+    candidates_count: int
+    deadline_s: float | None
+
+
+def search_training(
+    brief: Brief, means: Means, seed: int = 0, progress: Progress | None = None, *, exhaustive: bool = False
+) -> TrainingSearch:
+    """Every option for a training brief worth showing: per accelerator and count the fastest run, priced.
+
+    Clusters grow until a few sizes beyond the first that meets the deadline (``exhaustive``: to the end);
+    larger ones only cost more per run.
+    """
+    training = brief.training
+    if training is None or training.tokens_count is None:
+        message = "a completed training brief says what to train on"
+        raise ValueError(message)
+    deadline = brief.objectives.time_to_target_s or brief.objectives.deadline_s
+    tell = progress or (lambda stage, done, total: None)
+    tally, worked, count = Tally(), list[Worked](), 0
+    accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
+    for choice in brief.models:
+        model = facts.model(choice.id)
+        for index, accelerator in enumerate(accelerators):
+            tell("screen", index, len(accelerators))
+            met = 0
+            for size_count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
+                timed, tried = _fastest(
+                    brief, training, model, accelerator, size_count, deadline, means, tally
+                )
+                count += tried
+                if timed is None:
+                    continue
+                found = _priced(timed, brief, training, means, deadline)
+                worked += found
+                met += any(one.status == "satisfies" for one in found)
+                if met > COUNTS_BEYOND and not exhaustive:
+                    break
+    return TrainingSearch(worked, tally, count, deadline)
+
+
+def _fastest(
+    brief: Brief,
+    training: Training,
+    model: Model,
+    accelerator: Accelerator,
+    count: int,
+    deadline_s: float | None,
+    means: Means,
+    tally: Tally,
+) -> tuple[Timed | None, int]:
+    """The fastest run that fits on this many accelerators, preferring the sharding the brief asks for."""
+    ways = max(1, len(means.tenures(accelerator, count)))
+    best: Timed | None = None
+    tried = 0
+    for run in runs_on(brief, training, model, accelerator, count):
+        tried += ways
+        name = f"{run.name} {describe_run(run)}"
+        shortest = _shortest_s(run, training)
+        if deadline_s is not None and shortest > deadline_s:
+            values = {"value": duration(shortest), "limit": duration(deadline_s)}
+            tally.reject("too_slow_at_best", ways, name, -shortest, **values)
+            continue
+        wide, room = widened(run)
+        if room.verdict == "no":
+            lacking, state = size(-room.headroom_bytes), size(_state_bytes(room))
+            asked = bool(training.sharding) and run.sharding in (training.sharding, "none")
+            reason = (
+                "asked_sharding_does_not_fit" if asked and training.sharding == "ddp" else "run_does_not_fit"
+            )
+            tally.reject(
+                reason,
+                ways,
+                name,
+                room.headroom_bytes,
+                lacking=lacking,
+                state=state,
+                usable=size(room.usable_bytes),
+            )
+            continue
+        timed = _timed(wide, room, training)
+        if timed is None:
+            tally.reject("no_rate", ways, name, 0.0)
+        elif best is None or _preference(timed, training) < _preference(best, training):
+            best = timed
+    return best, tried
+
+
+def _preference(timed: Timed, training: Training) -> tuple[bool, float]:
+    """The asked sharding first, then the shortest run."""
+    return bool(training.sharding) and timed.run.sharding not in (training.sharding, "none"), timed.wall_s
+
+
+def _state_bytes(room: TrainingMemory) -> float:
+    return sum(room.parts.get(key, 0.0) for key in ("weights", "gradients", "optimizer"))
+
+
+def _shortest_s(run: TrainingRun, training: Training) -> float:
+    """No run on these accelerators can be shorter: six (LoRA: four) FLOPs a parameter at the best MFU seen."""
+    peak = max(
+        (v for k, v in run.accelerator.flop_per_s.items() if k in ("bf16", "fp16", run.precision)),
+        default=0.0,
+    )
+    counts = memory.params(run.model)
+    flop = (
+        (4.0 if run.method in ("lora", "qlora") else 6.0)
+        * counts.active_count
+        * (training.tokens_count or 0.0)
+    )
+    return flop / (peak * BEST_MFU_RATIO * run.accelerators_count) if peak else float("inf")
+
+
+def _timed(run: TrainingRun, room: TrainingMemory, training: Training) -> Timed | None:
+    try:
+        speed = timing.training(run, room)
+    except CabidaError:
+        return None
+    wall = speed.time_to_target_s or (training.tokens_count or 0.0) / speed.tokens_per_s / speed.goodput_ratio
+    extra = training.evaluation_passes_count * (training.evaluation_tokens or 0.0) / speed.tokens_per_s / 3
+    return Timed(run, room, speed, wall + extra)
+
+
+def _priced(
+    timed: Timed, brief: Brief, training: Training, means: Means, deadline_s: float | None
+) -> list[Worked]:
+    run, speed = timed.run, timed.speed
+    ideal_s = (training.tokens_count or 0.0) / speed.tokens_per_s
+    checkpoint = training.checkpoint_bytes or _checkpoint_bytes(run)
+    months = brief.horizon_months or 12.0
+    use = TrainingUse(
+        ideal_hours=ideal_s * run.accelerators_count / float(S_PER_HOUR),
+        wall_s=timed.wall_s,
+        goodput_ratio=min(1.0, ideal_s / timed.wall_s),
+        acceptance_ratio=training.accepted_runs_ratio,
+        dataset_gb=(training.dataset_bytes or 0.0) / 1e9,
+        checkpoint_gb=checkpoint / 1e9,
+        runs_per_month=training.runs_count / months,
+    )
+    found = []
+    for tenure in means.tenures(run.accelerator, run.accelerators_count):
+        candidate = Candidate(id=f"{run.name} {describe_run(run)} @ {tenure.id}", run=run, offer=tenure.offer)
+        cost = money.training_cost(candidate, use, means.terms, tenure)
+        nodes = -(-run.accelerators_count // (run.node.accelerators_count if run.node else 8))
+        wall = timed.wall_s * money.stretch_ratio(tenure, use, means.terms, nodes)
+        worked = Worked(
+            candidate, cost, replace(use, wall_s=wall), Acceptance(), training.accepted_runs_ratio,
+            tenure, timed.room, speed,
+        )  # fmt: skip
+        reasons = [*over_limits(worked, means), *_over(worked, wall, brief, deadline_s, means)]
+        found.append(replace(worked, status="misses", reasons=tuple(reasons)) if reasons else worked)
+    return found
+
+
+def _checkpoint_bytes(run: TrainingRun) -> float:
+    if run.method in ("lora", "qlora"):
+        return memory.training(run).parts.get("optimizer", 0.0) * 2
+    return memory.params(run.model).total_count * CHECKPOINT_BYTES_PER_PARAM
+
+
+def _over(worked: Worked, wall_s: float, brief: Brief, deadline_s: float | None, means: Means) -> list[str]:
+    """Sentences for a missed deadline or an overrun budget of the run."""
+    found = []
+    if deadline_s is not None and wall_s > deadline_s:
+        found.append(tr("choose.misses.deadline", value=duration(wall_s), limit=duration(deadline_s)))
+    if (
+        brief.limits.needed_by
+        and deadline_s is None
+        and wall_s > float(S_PER_MONTH) * (brief.horizon_months or 12.0)
+    ):
+        found.append(tr("choose.misses.horizon", value=duration(wall_s)))
+    most = brief.budget.total_money
+    if (
+        most is not None
+        and worked.cost.per_month_money * (brief.training.runs_count if brief.training else 1) > most
+    ):
+        values = {
+            "cost": number(worked.cost.per_month_money),
+            "most": number(most),
+            "currency": means.terms.currency,
+        }
+        found.append(tr("choose.misses.run_budget", **values))
+    return found

@@ -1,0 +1,138 @@
+"""What would change the answer, as sentences: flips of price, traffic, speed and acceptance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cabida.brief import Brief
+from cabida.choose.ask import Ask
+from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns
+from cabida.choose.options import format_of, model_of
+from cabida.choose.worked import Worked
+from cabida.money.serving import HELD
+from cabida.money.terms import TrainingUse
+from cabida.plan import Flip, Option
+from cabida.text import money, number, percent, tr
+from cabida.timing import ServingSpeed, TrainingSpeed
+
+Z90_WIDTH = 3.29  # a 90 % interval in standard deviations
+ACCEPTANCE_SIGMAS = {"measured": 0.01, "quoted": 0.02, "derived": 0.03}
+ACCEPTANCE_SIGMA_ASSUMED = 0.03
+TRAINING_HELD = ("compute", "failed_runs", "idle", "platform_labour", "energy", "cooling")
+
+
+def sigma_of(factors: tuple[float, float]) -> float:
+    """Standard deviation of the logarithm from the factors of a 90 % interval."""
+    return math.log(factors[1] / factors[0]) / Z90_WIDTH if factors[0] > 0 else 0.0
+
+
+def stake_of(one: Worked, ask: Ask | None) -> Stake:
+    """What doubt needs to know of a worked candidate."""
+    thing = one.candidate.deployment or one.candidate.run
+    tenure, cost, api = one.tenure, one.cost, one.candidate.api
+    training = isinstance(one.usage, TrainingUse)
+    keys = TRAINING_HELD if training else HELD
+    held = sum(line.money for line in cost.lines if line.key in keys)
+    price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else (0.95, 1.05)
+    spread = one.speed.spread if one.speed else {}
+    factors = spread.get("tokens_s_per_gpu" if training else "tpot_s", (1.0, 1.0))
+    outputs = 1.0 if training else getattr(one.usage, "requests_per_month", 1.0)
+    attempts = ask.attempts_ratio(one.acceptance_ratio) if ask else 1.0
+    return Stake(
+        key=one.candidate.id,
+        engine=getattr(thing, "engine", "") or getattr(thing, "framework", ""),
+        accelerator=thing.accelerator.id if thing else "",
+        model=model_of(one),
+        held_money=0.0 if api else held,
+        other_money=cost.per_month_money - held,
+        capacity=one.capacity_requests_per_s or 1.0,
+        wanted=one.wanted_requests_per_s if thing and not training else 0.0,
+        spare_count=one.candidate.spare_replicas_count,
+        outputs=outputs,
+        acceptance_ratio=one.acceptance_ratio,
+        tries_count=ask.tries_count if ask else 1,
+        failure_ratio=ask.failure_ratio if ask else 0.0,
+        speed_sigma=sigma_of(factors),
+        price_sigma=sigma_of(price) if price[0] > 0 else 0.0,
+        acceptance_sigma=0.0
+        if training
+        else ACCEPTANCE_SIGMAS.get(one.acceptance.grade, ACCEPTANCE_SIGMA_ASSUMED),
+        format=format_of(one),
+        per_output_money=held / (outputs * attempts) if api else 0.0,
+    )
+
+
+def flips(
+    brief: Brief, worked: Sequence[Worked], options: Sequence[Option], ask: Ask | None, currency: str
+) -> tuple[Flip, ...]:
+    """Where each input turns the answer. ``worked`` and ``options`` go in step, the winner first."""
+    if not worked:
+        return ()
+    stakes = [stake_of(one, ask) for one in worked]
+    titles = {stake.key: option.title for stake, option in zip(stakes, options, strict=True)}
+    able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"] or stakes
+    winner, first = able[0], worked[stakes.index(able[0])]
+    found = [_price_flip(able, first, titles, currency), _speed_flip(able, first, titles)]
+    if ask is not None:
+        found += _traffic_flips([winner, *(s for s in stakes if s.key != winner.key)], ask, titles)
+        found.append(_acceptance_flip(able, titles))
+    return tuple(flip for flip in found if flip is not None)
+
+
+def _price_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str], currency: str) -> Flip | None:
+    now = first.tenure.money_per_hour if first.tenure else first.cost.per_accepted_money
+    turn = price_turn(stakes)
+    if turn is None:
+        return Flip(
+            "price", f"{currency}/h", now, None, "", tr("choose.flip.price.never", now=money(now, currency))
+        )
+    at = now * turn.at
+    values = {"at": money(at, currency), "now": money(now, currency), "option": titles[turn.key]}
+    key = "choose.flip.price.at" if first.tenure else "choose.flip.price.api"
+    return Flip("price", f"{currency}/h", now, at, turn.key, tr(key, **values))
+
+
+def _traffic_flips(stakes: Sequence[Stake], ask: Ask, titles: dict[str, str]) -> list[Flip | None]:
+    below, above = traffic_turns(stakes)
+    now = ask.peak_requests_per_s
+    found: list[Flip | None] = []
+    for side, turn in (("below", below), ("above", above)):
+        if turn is not None:
+            values = {"share": percent(turn.at), "rate": number(now * turn.at), "option": titles[turn.key]}
+            sentence = tr(f"choose.flip.traffic.{side}", **values)
+            found.append(Flip(f"utilisation_{side}", "req/s", now, now * turn.at, turn.key, sentence))
+    if not found:
+        found.append(Flip("utilisation", "req/s", now, None, "", tr("choose.flip.traffic.never")))
+    return found
+
+
+def _acceptance_flip(stakes: Sequence[Stake], titles: dict[str, str]) -> Flip | None:
+    winner = stakes[0]
+    turn = acceptance_turn(stakes)
+    values: dict[str, object] = {"format": winner.format, "now": percent(winner.acceptance_ratio)}
+    if turn is None:
+        return Flip(
+            "acceptance", "", winner.acceptance_ratio, None, "", tr("choose.flip.acceptance.never", **values)
+        )
+    values |= {"at": percent(turn.at, 3), "option": titles[turn.key]}
+    sentence = tr("choose.flip.acceptance.at", **values)
+    return Flip("acceptance", "", winner.acceptance_ratio, turn.at, turn.key, sentence)
+
+
+def _speed_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str]) -> Flip | None:
+    turn: Turn | None = speed_turn(stakes) if first.speed else None
+    if first.speed is None:
+        return None
+    if isinstance(first.speed, ServingSpeed):
+        now, unit = first.capacity_requests_per_s, "req/s"
+    elif isinstance(first.speed, TrainingSpeed):
+        now, unit = first.speed.tokens_per_s_per_accelerator, "token/s"
+    if turn is None:
+        return Flip("speed", unit, now, None, "", tr("choose.flip.speed.never"))
+    values = {
+        "at": f"{number(now * turn.at)} {unit}",
+        "now": f"{number(now)} {unit}",
+        "option": titles[turn.key],
+    }
+    return Flip("speed", unit, now, now * turn.at, turn.key, tr("choose.flip.speed.at", **values))

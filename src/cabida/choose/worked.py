@@ -1,0 +1,37 @@
+"""A candidate worked out: what it holds, how fast it is, what it costs, and whether it will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.brief import Acceptance
+from cabida.memory import ServingMemory, TrainingMemory
+from cabida.money.tenure import Tenure
+from cabida.money.terms import Cost, TrainingUse, Usage
+from cabida.plan import Candidate
+from cabida.timing import ServingSpeed, TrainingSpeed
+
+STATUS_ORDER = ("satisfies", "misses", "ruled_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """One candidate with all its figures. ``capacity_requests_per_s`` is one replica's, 0 for training and APIs."""
+
+    candidate: Candidate
+    cost: Cost
+    usage: Usage | TrainingUse
+    acceptance: Acceptance
+    acceptance_ratio: float
+    tenure: Tenure | None = None
+    room: ServingMemory | TrainingMemory | None = None
+    speed: ServingSpeed | TrainingSpeed | None = None
+    capacity_requests_per_s: float = 0.0
+    wanted_requests_per_s: float = 0.0
+    status: str = "satisfies"
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, float]:
+        """Best first: what satisfies, then the cheapest per accepted output."""
+        return STATUS_ORDER.index(self.status), self.cost.per_accepted_money

@@ -35,6 +35,7 @@ class Settings:
     enforce_eager: bool = False
     prefix_caching: bool = True
     desktop: bool = False  # the card also drives a screen
+    stream_interval: int | None = None  # tokens between streamed pieces; SGLang holds the first piece back too
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ class Coefficients:
     sequence_s: float  # every decoding sequence of a step
     exchange_s: float  # every collective of a step
     request_s: float  # every request, outside the steps: HTTP, tokenizer, first scheduling
+    first_steps_count: (
+        float  # steps' worth of time before a first token is out: queues between processes, streaming
+    )
 
 
 @cache

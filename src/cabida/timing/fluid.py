@@ -33,6 +33,10 @@ class Flow:
     kv_tokens: Any
     window_tokens: Any
     request_s: Any
+    first_steps_count: Any
+    rounds_count: Any = float(
+        "inf"
+    )  # requests each client of a closed loop sends; the first ones all come at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any) -> Steady:
     busy = engine_step_s.raw(chunk, chunk * depth, batch, batch * context, window, *c)
     tpot = (1 - ratio) * quiet + ratio * busy
     chunks = most(flow.input_tokens / room, 1.0)
-    ttft = flow.request_s + 0.5 * tpot + chunks * busy
+    ttft = flow.request_s + (0.5 + flow.first_steps_count) * tpot + chunks * busy
     return Steady(tpot, busy, ttft, share / (flow.input_tokens * tpot), batch, ratio)
 
 
@@ -83,8 +87,18 @@ def closed(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
         batch = 0.5 * batch + 0.5 * least(most(aimed, 0.05 * least(clients, 1.0)), limit)
     now = at_batch(c, flow, batch)
     waits = clients / now.requests_per_s - flow.output_tokens * now.tpot_s
-    queued = where(batch > 0.98 * limit, most(waits, now.ttft_s), now.ttft_s)
+    together = least(clients, limit) * flow.input_tokens / most(flow.budget_tokens, flow.input_tokens)
+    first_round = 0.5 * most(together - 1.0, 0.0) * _full_prompt_s(c, flow) / most(flow.rounds_count, 1.0)
+    queued = where(batch > 0.98 * limit, most(waits, now.ttft_s), now.ttft_s) + first_round
     return Steady(now.tpot_s, now.prompt_step_s, queued, now.requests_per_s, batch, now.prompt_ratio)
+
+
+def _full_prompt_s(c: tuple[Any, ...], flow: Flow) -> Any:
+    """A step filled with prompts, as at the start of a closed loop."""
+    chunk = most(flow.budget_tokens, flow.input_tokens)
+    nothing = 0.0 * chunk
+    depth = flow.prefix_tokens + 0.5 * flow.input_tokens
+    return engine_step_s.raw(chunk, chunk * depth, nothing, nothing, nothing, *c)
 
 
 def opened(c: tuple[Any, ...], flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
@@ -115,6 +129,8 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         max(model.kv_tokens, 1.0),
         model.window_tokens,
         model.request_s,
+        model.first_steps_count,
+        load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
     )
 
 

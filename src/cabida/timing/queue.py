@@ -20,7 +20,9 @@ try:
     from numba import njit
 except ImportError:  # same code, interpreted
 
-    def njit(*_args: Any, **_kwargs: Any) -> Any:
+    def njit(  # type: ignore[no-redef]
+        *_args: Any, **_kwargs: Any
+    ) -> Any:
         """Leave a function as it is."""
         return lambda function: function
 
@@ -96,6 +98,7 @@ def run(
     mixed: bool,
     static: bool,
     concurrency: int,
+    think_s: float,
 ) -> Any:
     """Serve all requests on one replica.
 
@@ -114,6 +117,7 @@ def run(
         mixed: whether prompts and decoding share a step; if not, prompts go first, alone.
         static: whether a batch must end before the next begins.
         concurrency: clients of a closed loop, each sending again when answered; 0 = open arrivals.
+        think_s: time from a last token to the same client's next request reaching the scheduler.
 
     Returns:
         Arrays per request: scheduled, first token and last token in seconds (-1 for a request that can
@@ -178,7 +182,7 @@ def run(
                     else:
                         stacked -= 1
                     if concurrency > 0 and sent < count:
-                        arrival_s[sent] = now
+                        arrival_s[sent] = now + think_s
                         sent += 1
                     continue
                 need = min(own, left)
@@ -285,7 +289,7 @@ def run(
                     context -= size
                     last[request] = now
                     if concurrency > 0 and sent < count:
-                        arrival_s[sent] = now
+                        arrival_s[sent] = now + think_s
                         sent += 1
                 else:
                     running[kept] = request
@@ -307,7 +311,7 @@ def run(
                 held -= own
                 promised -= own + reserve_ratio * (output_tokens[request] - done[request] + 1)
                 if concurrency > 0 and sent < count:
-                    arrival_s[sent] = now
+                    arrival_s[sent] = now + think_s
                     sent += 1
                 continue
             running[alive] = request

@@ -11,63 +11,77 @@ from cabida.quantity import formula
 
 
 @formula
-def read_s(read_bytes, memory_bytes_per_s, bandwidth_ratio):  # type: ignore[no-untyped-def]
+def read_s(read_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float) -> float:
     """Time to stream bytes from device memory at the share of the data-sheet rate that kernels reach."""
     return read_bytes / (memory_bytes_per_s * bandwidth_ratio)
 
 
 @formula
-def multiply_s_per_token(flop_per_token, flop_per_s, compute_ratio):  # type: ignore[no-untyped-def]
+def multiply_s_per_token(flop_per_token: float, flop_per_s: float, compute_ratio: float) -> float:
     """Time to multiply one token through weights at the reachable share of the dense tensor rate."""
     return flop_per_token / (flop_per_s * compute_ratio)
 
 
 @formula
-def weight_flop_per_token(params_count, shards_count):  # type: ignore[no-untyped-def]
+def weight_flop_per_token(params_count: float, shards_count: float) -> float:
     """Two operations per weight and token. Kaplan et al. 2020."""
     return 2 * params_count / shards_count
 
 
 @formula
-def experts_missed_ratio(experts_per_token_count, experts_count):  # type: ignore[no-untyped-def]
+def experts_missed_ratio(experts_per_token_count: float, experts_count: float) -> float:
     """Chance that one token leaves a given expert alone, routing taken as even."""
     return 1 - experts_per_token_count / experts_count
 
 
 @formula
-def wire_s_per_token(exchanges_count, hidden_count, value_bytes, wire_ratio, link_bytes_per_s):  # type: ignore[no-untyped-def]
+def wire_s_per_token(
+    exchanges_count: float,
+    hidden_count: float,
+    value_bytes: float,
+    wire_ratio: float,
+    link_bytes_per_s: float,
+) -> float:
     """Time one token's activations spend on the wire: a ring all-reduce carries 2 (n-1)/n of the payload."""
     return exchanges_count * hidden_count * value_bytes * wire_ratio / link_bytes_per_s
 
 
 @formula
-def launch_s(step_s, layers_count, layer_s, moe_layers_count, moe_layer_s, exchanges_count, exchange_s):  # type: ignore[no-untyped-def]
+def launch_s(
+    step_s: float,
+    layers_count: float,
+    layer_s: float,
+    moe_layers_count: float,
+    moe_layer_s: float,
+    exchanges_count: float,
+    exchange_s: float,
+) -> float:
     """What a step costs before any data moves: scheduling, kernel launches, routing, collective latency."""
     return step_s + layers_count * layer_s + moe_layers_count * moe_layer_s + exchanges_count * exchange_s
 
 
 @formula
-def engine_step_s(  # type: ignore[no-untyped-def]
-    prefill_tokens,
-    attended_tokens,
-    sequences_count,
-    context_tokens,
-    window_tokens,
-    launch_s,
-    sequence_s,
-    dense_read_s,
-    dense_s_per_token,
-    routed_read_s,
-    routed_s_per_token,
-    missed_ratio,
-    expert_ranks_count,
-    context_s_per_token,
-    window_s_per_token,
-    state_s_per_sequence,
-    attended_s_per_token,
-    wire_s_per_token,
-    stages_count,
-):
+def engine_step_s(
+    prefill_tokens: float,
+    attended_tokens: float,
+    sequences_count: float,
+    context_tokens: float,
+    window_tokens: float,
+    launch_s: float,
+    sequence_s: float,
+    dense_read_s: float,
+    dense_s_per_token: float,
+    routed_read_s: float,
+    routed_s_per_token: float,
+    missed_ratio: float,
+    expert_ranks_count: float,
+    context_s_per_token: float,
+    window_s_per_token: float,
+    state_s_per_sequence: float,
+    attended_s_per_token: float,
+    wire_s_per_token: float,
+    stages_count: float,
+) -> float:
     """One engine step: prefill and decode tokens through all layers.
 
     ``attended_tokens`` counts pairs of a prefill token and a token it attends to; ``context_tokens`` the

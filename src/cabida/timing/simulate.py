@@ -65,7 +65,7 @@ def simulate_model(
     return run_trace(
         model, arrivals, inputs, outputs, spread,
         prefix_tokens=load.shared_prefix_tokens, clients=clients, static=load.static_batch,
-        trim=not measured, seed=seed,
+        trim=not measured, think_s=_think(model, load, clients),
     )  # fmt: skip
 
 
@@ -87,13 +87,13 @@ def run_trace(
     clients: int = 0,
     static: bool = False,
     trim: bool = False,
-    seed: int = 0,
+    think_s: float = 0.0,
 ) -> ServingSpeed:
     """Run given requests through the scheduler; data-parallel ranks take them in turn when arrivals are open."""
     ranks = model.ranks_count if clients == 0 and len(arrival_s) > model.ranks_count else 1
     parts = [
         serve(model, arrival_s[r::ranks], input_tokens[r::ranks], output_tokens[r::ranks],
-              prefix_tokens, clients, static)
+              prefix_tokens, clients, static, think_s)
         for r in (range(ranks) if not trim else range(1))
     ]  # fmt: skip
     scale = model.ranks_count / len(parts)
@@ -108,6 +108,7 @@ def serve(
     prefix_tokens: float = 0.0,
     clients: int = 0,
     static: bool = False,
+    think_s: float = 0.0,
 ) -> dict[str, Any]:
     """One rank's requests through the scheduler: arrays by request, the histogram of gaps, and totals."""
     import numpy as np
@@ -120,7 +121,7 @@ def serve(
     scheduled, first, last, gaps, totals = queue.run(
         np.array(model.constants), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,
         model.budget_tokens, model.sequences_most_count, model.kv_tokens, model.block_tokens,
-        model.reserve_ratio, model.mixed, static, int(clients),
+        model.reserve_ratio, model.mixed, static, int(clients), think_s,
     )  # fmt: skip
     return {
         "arrival_s": arrivals, "input_tokens": inputs, "output_tokens": outputs, "scheduled_s": scheduled,
@@ -134,6 +135,14 @@ def _clients(model: StepModel, load: Load) -> int:
         return 0
     clients = load.concurrency or 1.0
     return 10**9 if clients == math.inf else max(1, round(clients / model.ranks_count))
+
+
+def _think(model: StepModel, load: Load, clients: int) -> float:
+    """What a client of a closed loop waits, outside the scheduler, from one answer to its next prompt's turn."""
+    if not clients or clients >= 10**9:
+        return 0.0
+    state = closed(model.constants, flow_of(model, load), float(clients))
+    return model.request_s + model.first_steps_count * float(state.tpot_s)
 
 
 def _enough(model: StepModel, load: Load, clients: int) -> int:
@@ -198,9 +207,11 @@ def _summary(
         return _nothing(spread)
     first, last, sent = joined["first_s"][index], joined["last_s"][index], joined["arrival_s"][index]
     outputs, inputs = joined["output_tokens"][index], joined["input_tokens"][index]
-    ttft, e2e = first - sent, last - sent
     long = outputs > 1
-    tpot = (last - first)[long] / (outputs[long] - 1) if long.any() else np.zeros(1)
+    each = (last - first) / np.maximum(outputs - 1, 1)
+    tpot = each[long] if long.any() else np.zeros(1)
+    delay = model.first_steps_count * (each if long.any() else model.launch_s)
+    ttft, e2e = first - sent + delay, last - sent + delay
     rate = _rate(sent, last, clients, trim=trim) * scale
     busy = max(totals[queue.BUSY_S], 1e-12)
     gaps = sum(part["gaps"] for part in parts)

@@ -9,9 +9,6 @@ from cabida.timing.coefficients import engine_key, serving_facts
 def spread_of(d: Deployment) -> dict[str, tuple[float, float]]:
     """Interval factors by metric for one deployment: metric -> (low, high), both multiply the prediction."""
     facts = serving_facts()
-    known_engine = engine_key(d.engine) != "generic"
-    known_card = d.accelerator.id in facts["accelerators"]
-    regime = (
-        f"{'known' if known_engine else 'unknown'} engine, {'seen' if known_card else 'unseen'} accelerator"
-    )
-    return {metric: (float(low), float(high)) for metric, (low, high) in facts["spread"][regime].items()}
+    regime = "seen" if d.accelerator.id in facts["accelerators"] else "unseen"
+    found = facts["spread"][engine_key(d.engine)][regime]
+    return {metric: (float(low), float(high)) for metric, (low, high) in found.items()}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cabida import memory
-from cabida.plan import Deployment
+from cabida.plan import Deployment, Parallel
 from cabida.timing.coefficients import Coefficients, coefficients, engine_key
 from cabida.timing.collectives import link_between
 from cabida.timing.roofline import (
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 VALUE_BYTES = 2.0  # activations travel in 16 bit
 STATE_BYTES = 4.0  # recurrent state is kept in 32 bit
 LATENT_COMPUTE_RATIO = 0.5  # decode kernels of latent attention, over the bf16 rate: FlashMLA's README
-MOST_SEQUENCES = {"vllm": 256, "sglang": 512, "tensorrt-llm": 512, "llama.cpp": 4, "generic": 128}
-MOST_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt-llm": 8192, "llama.cpp": 2048, "generic": 4096}
 RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}  # share of an answer set aside on admission
 PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
+HOLDS_FIRST_PIECE = ("sglang",)
+UNLIMITED_TOKENS = 65536  # engines without a token budget
 EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
 BYTES_PER_S_WHERE_UNSEEN = 500e9
 FLOP_PER_S_WHERE_UNSEEN = 50e12
@@ -62,6 +62,7 @@ class StepModel:
     wire_s_per_token: float
     stages_count: float
     request_s: float
+    first_steps_count: float
     window_tokens: float
     ranks_count: int
     budget_tokens: float
@@ -124,6 +125,12 @@ def tensor_rate(accelerator: Accelerator, compute: str) -> float:
         if rate:
             return rate
     return FLOP_PER_S_WHERE_UNSEEN
+
+
+def multiplies_as(d: Deployment) -> str:
+    """The type that multiplies: 4-bit floats meant for 16-bit products gain 8-bit ones where the card has 4 bit."""
+    native = d.weights.family == "fp4" and d.weights.compute == "bf16" and "fp4" in d.accelerator.flop_per_s
+    return "fp8" if native else d.weights.compute
 
 
 def weight_bytes_read(d: Deployment) -> tuple[float, float]:
@@ -230,11 +237,17 @@ def step_model(d: Deployment, m: ServingMemory) -> StepModel:
         d: model, accelerator, split, formats, engine and settings of one replica.
         m: its memory, of which only the size of the key-value cache is used.
     """
-    c = coefficients(d.engine, d.accelerator, d.weights)
+    return step_model_with(d, m, coefficients(d.engine, d.accelerator, d.weights))
+
+
+def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepModel:
+    """:func:`step_model` under given coefficients; every figure is linear in their seconds and in 1 / their ratios."""
+    if m.splits_layers:  # whole layers on each card: they work one after the other
+        d = replace(d, parallel=Parallel())
     counts = memory.params(d.model)
     tp = d.parallel.tp
     dense_bytes, routed_bytes = weight_bytes_read(d)
-    rate = tensor_rate(d.accelerator, d.weights.compute)
+    rate = tensor_rate(d.accelerator, multiplies_as(d))
     bandwidth = memory_rate(d.accelerator)
     missed = _missed(d)
     exchanges, wire = _exchange(d, c)
@@ -271,15 +284,22 @@ def step_model(d: Deployment, m: ServingMemory) -> StepModel:
         wire_s_per_token=wire,
         stages_count=float(d.parallel.pp),
         request_s=c.request_s,
+        first_steps_count=c.first_steps_count + _held_back(d, key),
         window_tokens=float(max(windows, default=0)) or 1e12,
         ranks_count=d.parallel.dp,
-        budget_tokens=float(d.settings.max_num_batched_tokens or MOST_TOKENS[key]) * d.parallel.pp,
-        sequences_most_count=int(d.settings.max_num_seqs or MOST_SEQUENCES[key]),
+        budget_tokens=float(d.settings.max_num_batched_tokens or m.max_num_batched_tokens or UNLIMITED_TOKENS)
+        * d.parallel.pp,
+        sequences_most_count=int(d.settings.max_num_seqs or m.max_num_seqs),
         kv_tokens=float(m.kv_pool_tokens),
-        block_tokens=16.0,
+        block_tokens=float(m.block_tokens),
         reserve_ratio=RESERVED.get(key, 0.0),
         mixed=key not in PROMPTS_FIRST,
     )
+
+
+def _held_back(d: Deployment, engine: str) -> float:
+    """Decode steps an engine waits before it streams the first piece."""
+    return float((d.settings.stream_interval or 1) - 1) if engine in HOLDS_FIRST_PIECE else 0.0
 
 
 def rate_of_head(accelerator: Accelerator) -> float:

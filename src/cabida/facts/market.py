@@ -46,6 +46,16 @@ def api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
     return found if as_of is None else tuple(one for one in found if one.seen and one.seen <= as_of)
 
 
+def current_api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
+    """The last sighting of each provider's price of a model (and of each window of hours); older ones are history."""
+    newest: dict[tuple[str, str, str], ApiOffer] = {}
+    for one in api_offers(as_of):
+        key = (one.provider, one.model_name, one.hours_utc)
+        if key not in newest or one.seen > newest[key].seen:
+            newest[key] = one
+    return tuple(newest.values())
+
+
 def energy(kind: str = "", code: str = "") -> tuple[EnergyFact, ...]:
     """Electricity prices, PUE, carbon, residual values, colocation and licences; of one kind or place, or all."""
     found = overlay.series("energy")

@@ -277,6 +277,12 @@ class ApiOffer(Sourced):
     notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
+    hours_utc: str = (
+        ""  # "00:30-16:30" when the price holds only then, "else" for the other hours, "" = always
+    )
+    tier_above_tokens: int | None = None  # prompts longer than this pay tier_input_amount
+    tier_input_amount: Decimal | None = None
+    cache_write_amount: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

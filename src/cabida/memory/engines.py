@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cabida.facts.model import Sourced
+from cabida.memory.constants import GRAPHS_V0, GRAPHS_V1, SAMPLER_UNSORTED, SAMPLER_V0, SAMPLER_V1, Constant
 from cabida.quantity import Source
 
 
@@ -38,6 +39,9 @@ class EngineRules(Sourced):
     splits_layers: bool  # whole layers on each accelerator instead of slices of each
     pad_count: int  # vocabulary is padded to a multiple of this
     flash_attention: bool  # attention scores are never stored whole
+    sampler: Constant  # bytes the profiled sampler takes per logit
+    graphs: Constant  # bytes of graphs per layer, hidden element and captured size
+    expert_pad_count: int  # MXFP4 experts are padded to a multiple of this on each accelerator
     source: Source
     field_sources: dict[str, Source]
 
@@ -49,6 +53,7 @@ def _rules(
         "sequences_count": 256, "batched_tokens": 2048, "large_sequences_count": 256, "large_batched_tokens": 2048,
         "block_tokens": 16, "layer_pages": False, "state_blocks_count": 1, "graphs_inside": False,
         "graph_sizes_count": 0, "splits_layers": False, "pad_count": 64, "flash_attention": True,
+        "sampler": SAMPLER_V1, "graphs": GRAPHS_V1, "expert_pad_count": 1,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -60,6 +65,35 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
+# when each vLLM minor version came out: to read "V1, 2025-06" or the date of a log as a version
+_VLLM_RELEASED = (
+    ("2023-11", "0.2"), ("2024-02", "0.3"), ("2024-04", "0.4"), ("2024-06", "0.5"), ("2024-09", "0.6"),
+    ("2025-02", "0.7"), ("2025-03", "0.8"), ("2025-05", "0.9"), ("2025-08", "0.10"), ("2025-10", "0.11"),
+    ("2025-12", "0.12"), ("2026-01", "0.14"), ("2026-02", "0.15"), ("2026-03", "0.17"), ("2026-04", "0.19"),
+    ("2026-05", "0.21"), ("2026-07", "0.24"), ("2026-09", "0.28"),
+)  # fmt: skip
+
+
+def version_at(engine: str, month: str) -> str:
+    """The version of ``engine`` that was current in ``month`` (``2025-06``); "" when we keep no calendar of it."""
+    if engine.lower().split("(")[0].strip() != "vllm":
+        return ""
+    return next((version for since, version in reversed(_VLLM_RELEASED) if month >= since), "0.2")
+
+
+def _version(engine: str, written: str) -> tuple[int, ...]:
+    """A version however a log writes it: ``0.11.2``, ``b1691``, ``V0, 2025-08``, ``2026-09``."""
+    if dated := re.search(r"20\d\d-\d\d", written):
+        written = (
+            written.replace(dated.group(), "")
+            if re.search(r"\d+\.\d+", written)
+            else version_at(engine, dated.group())
+        )
+    if engine == "vllm" and re.search(r"\bV0\b", written):
+        return (0, 7)
+    return _numbers(written) or ((0, 9) if re.search(r"\bV1\b", written) else ())
+
+
 _V1 = {"large_sequences_count": 1024, "large_batched_tokens": 8192, "graph_sizes_count": 67}
 _VLLM = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
 _LLAMA = "https://github.com/ggml-org/llama.cpp/tree/master/tools/server"
@@ -68,11 +102,16 @@ _LLAMA_DEFAULTS = {
     "large_batched_tokens": 512, "layer_pages": True, "splits_layers": True, "pad_count": 1,
 }  # fmt: skip
 ROWS = (
-    _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, graph_sizes_count=35),
+    _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, graph_sizes_count=35,
+           sampler=SAMPLER_V0, graphs=GRAPHS_V0),
     _rules("vllm", "0.8", "share", 0.9, "vLLM V1 defaults (engine/arg_utils.py)", _VLLM, **_V1),
-    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _VLLM, **_V1, layer_pages=True),
+    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _VLLM, **_V1, layer_pages=True,
+           expert_pad_count=256),
+    _rules("vllm", "0.20", "share", 0.9, "vLLM V1 with a sampler that does not sort", _VLLM, **_V1, layer_pages=True,
+           sampler=SAMPLER_UNSORTED, expert_pad_count=256),
     _rules("vllm", "0.21", "share", 0.92, "vLLM: graph memory profiled within the budget (default since v0.21.0)",
-           _VLLM, **{**_V1, "graph_sizes_count": 51}, layer_pages=True, graphs_inside=True, state_blocks_count=2),
+           _VLLM, **{**_V1, "graph_sizes_count": 51}, layer_pages=True, graphs_inside=True, state_blocks_count=2,
+           sampler=SAMPLER_UNSORTED, expert_pad_count=256),
     _rules("sglang", "0", "static", 0.0, "SGLang server_args.py, general heuristics for mem-fraction-static (PR 10975)",
            "https://github.com/sgl-project/sglang/pull/10975", block_tokens=1, graph_sizes_count=35,
            batched_tokens=2048, large_batched_tokens=8192, layer_pages=True, state_blocks_count=1),
@@ -101,7 +140,7 @@ def rules(engine: str, version: str = "") -> EngineRules:
     word = engine.lower().split("(")[0].strip()
     word = ALIASES.get(word, word)
     known = [row for row in ROWS if row.engine == word] or [row for row in ROWS if row.engine == "vllm"]
-    numbers = _numbers(version)
+    numbers = _version(known[0].engine, version)
     if not numbers:
         return known[-1]
     return [row for row in known if row.since <= numbers or row is known[0]][-1]

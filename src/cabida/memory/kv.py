@@ -234,7 +234,7 @@ def _heads_of(
         layers,
         lens.field(model, "kv_heads_count", max(1, group.kv_heads_count)),
         lens.field(model, "head_dim_count", group.head_dim_count),
-        lens.field(model, "v_head_dim_count", group.v_head_dim_count or group.head_dim_count),
+        lens.field(model, "v_head_dim_count", group.v_head_dim_count),
         kv_bits,
         lens.setting("split_count", tp),
     )

@@ -11,6 +11,8 @@ from cabida.memory.lens import Lens, Number
 from cabida.quantity import formula, most
 from cabida.units import BITS_PER_BYTE
 
+PIPELINE_MASKS_COUNT = 5  # copies of the attention mask that llama.cpp keeps to overlap its stages
+
 
 @formula
 def non_torch_bytes(context_bytes: float, peer_bytes: float, ranks_count: float) -> float:
@@ -44,9 +46,11 @@ def sampler_activation_bytes(
 
 
 @formula
-def activation_bytes(layer_bytes: float, sampler_bytes: float, resident_bytes: float) -> Any:
-    """Activation peak of the profile run: the layer or the sampler, whichever is larger, never both at once."""
-    return most(layer_bytes, sampler_bytes) + resident_bytes
+def activation_bytes(
+    layer_bytes: float, sampler_bytes: float, tower_bytes: float, resident_bytes: float
+) -> Any:
+    """Activation peak of the profile run: layer, sampler or vision tower, whichever is largest, never two at once."""
+    return most(layer_bytes, sampler_bytes, tower_bytes) + resident_bytes
 
 
 @formula
@@ -56,12 +60,13 @@ def compute_buffer_bytes(
     vocab_count: float,
     hidden_dim_count: float,
     scores_heads_count: float,
+    masks_count: float,
     copies_count: float,
     float_bits: float,
 ) -> Any:
     """llama.cpp's compute buffer in float32: logits of a micro-batch, or attention scores without flash attention."""
     logits_count = vocab_count + hidden_dim_count
-    scores_count = context_tokens * scores_heads_count + copies_count * hidden_dim_count
+    scores_count = context_tokens * (scores_heads_count + masks_count) + copies_count * hidden_dim_count
     return batched_tokens * most(logits_count, scores_count) * float_bits / BITS_PER_BYTE
 
 
@@ -87,7 +92,14 @@ def _widest(model: Model) -> tuple[float, float]:
     return best
 
 
-def profile_activation(model: Model, tp: int, batched_tokens: float, sequences: float, lens: Lens) -> Number:
+def profile_activation(
+    model: Model,
+    tp: int,
+    batched_tokens: float,
+    sequences: float,
+    sampler_constant: known.Constant,
+    lens: Lens,
+) -> Number:
     """Activation peak of an engine that profiles its largest batch (vLLM; SGLang and TensorRT-LLM behave alike)."""
     width, routed = remembered(model, ("widest",), lambda: _widest(model))
     layer = lens.of(layer_activation_bytes)(
@@ -103,12 +115,16 @@ def profile_activation(model: Model, tp: int, batched_tokens: float, sequences: 
     sampler = lens.of(sampler_activation_bytes)(
         lens.setting("batched_sequences", min(sequences, max(batched_tokens, 1.0))),
         lens.field(model, "vocab_count"),
-        lens.constant(known.SAMPLER_BYTES_PER_ELEMENT),
+        lens.constant(sampler_constant),
     )
-    return lens.of(activation_bytes)(layer, sampler, lens.constant(known.RESIDENT_ACTIVATION_BYTES))
+    sees = model.extra_params_count > 0 and model.task in ("vlm", "llm")
+    tower = lens.constant(known.TOWER_ACTIVATION_BYTES) if sees else lens.setting("tower_bytes", 0.0)
+    return lens.of(activation_bytes)(layer, sampler, tower, lens.constant(known.RESIDENT_ACTIVATION_BYTES))
 
 
-def compute_buffer(model: Model, batched_tokens: float, context: float, flash: bool, lens: Lens) -> Number:
+def compute_buffer(
+    model: Model, batched_tokens: float, context: float, flash: bool, stages: int, lens: Lens
+) -> Number:
     """llama.cpp's compute buffer on one accelerator."""
     heads = (
         0
@@ -121,18 +137,19 @@ def compute_buffer(model: Model, batched_tokens: float, context: float, flash: b
         lens.field(model, "vocab_count"),
         lens.field(model, "hidden_dim_count"),
         lens.setting("scores_heads_count", heads),
+        lens.setting("masks_count", 1.0 if stages == 1 else 1.0 + PIPELINE_MASKS_COUNT),
         lens.constant(known.BUFFER_COPIES_COUNT),
         lens.constant(known.FLOAT_BITS),
     )
 
 
-def graphs(model: Model, sizes: int, stages: int, lens: Lens) -> Number:
+def graphs(model: Model, sizes: int, stages: int, graph_constant: known.Constant, lens: Lens) -> Number:
     """CUDA graphs on one accelerator."""
     return lens.of(graph_bytes)(
         lens.setting("layers_count", -(-model.layers_count // stages)),
         lens.field(model, "hidden_dim_count"),
         lens.setting("graph_sizes_count", sizes),
-        lens.constant(known.GRAPH_BYTES_PER_ELEMENT),
+        lens.constant(graph_constant),
     )
 
 

@@ -110,17 +110,17 @@ def expert_params_count(
     matrices_count: float,
     hidden_dim_count: float,
     intermediate_dim_count: float,
-    split_count: float,
-) -> float:
-    """Routed experts on one accelerator, whole experts or slices of each. Shazeer et al. 2017."""
-    return (
-        layers_count
-        * experts_count
-        * matrices_count
-        * hidden_dim_count
-        * intermediate_dim_count
-        / split_count
-    )
+    owners_count: float,
+    slices_count: float,
+    pad_count: float,
+) -> Any:
+    """Routed experts on one accelerator: whole experts dealt out to owners, each cut into padded slices.
+
+    Shazeer et al. 2017; vLLM fused_moe/layer.py.
+    """
+    experts_here_count = ceil_to(experts_count / owners_count, 1)
+    width_here_count = ceil_to(intermediate_dim_count / slices_count, pad_count)
+    return layers_count * experts_here_count * matrices_count * hidden_dim_count * width_here_count
 
 
 @formula
@@ -163,6 +163,15 @@ class Params:
     extra_count: float
     total_count: float
     active_count: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """How routed experts are dealt out: to owners, each expert in slices, a slice padded to a multiple."""
+
+    owners: int = 1
+    slices: int = 1
+    pad: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +220,7 @@ def _attention(model: Model, group: AttentionLayers, tp: int, lens: Lens) -> Num
 
 
 def _mlp(
-    model: Model, group: MlpLayers, tp: int, experts_split: int, lens: Lens
+    model: Model, group: MlpLayers, tp: int, dealt: Experts, lens: Lens
 ) -> tuple[Number | None, Number | None, Number | None]:
     """Dense (or shared), routed and gate weights of one group of feed-forward layers on one accelerator."""
     layers = lens.field(model, "layers_count", group.layers_count)
@@ -222,8 +231,16 @@ def _mlp(
     if not group.experts_count:
         return lens.of(mlp_params_count)(layers, matrices, hidden, width, split), None, None
     experts = lens.field(model, "experts_count", group.experts_count)
-    experts_split_count = lens.setting("split_count", experts_split)
-    routed = lens.of(expert_params_count)(layers, experts, matrices, hidden, width, experts_split_count)
+    routed = lens.of(expert_params_count)(
+        layers,
+        experts,
+        matrices,
+        hidden,
+        width,
+        lens.setting("owners_count", dealt.owners),
+        lens.setting("slices_count", dealt.slices),
+        lens.setting("pad_count", dealt.pad),
+    )
     gate = lens.of(router_params_count)(layers, experts, hidden)
     if not group.shared_intermediate_dim_count:
         return None, routed, gate
@@ -242,14 +259,14 @@ def added(parts: list[Number | None], lens: Lens) -> Number:
     return sum_of
 
 
-def slice_of(model: Model, tp: int, experts_split: int, lens: Lens, pad: int = 64) -> Slice:
-    """Weights by component on one accelerator when layers are split ``tp`` ways and experts ``experts_split`` ways."""
+def slice_of(model: Model, tp: int, dealt: Experts, lens: Lens, pad: int = 64) -> Slice:
+    """Weights by component on one accelerator when layers are split ``tp`` ways and experts ``dealt`` out."""
     vocab, hidden = lens.field(model, "vocab_count"), lens.field(model, "hidden_dim_count")
     rows = lens.of(embedding_params_count)(
         vocab, hidden, lens.setting("pad_count", pad), lens.setting("split_count", tp)
     )
     none = lens.setting("absent_params_count", 0.0)
-    mlps = [_mlp(model, group, tp, experts_split, lens) for group in model.mlp]
+    mlps = [_mlp(model, group, tp, dealt, lens) for group in model.mlp]
     return Slice(
         embedding=rows,
         head=none if model.tied_embeddings else rows,
@@ -268,13 +285,17 @@ def slice_of(model: Model, tp: int, experts_split: int, lens: Lens, pad: int = 6
 
 def _whole(model: Model) -> tuple[float, float, float]:
     """Body as counted, everything else as counted, and body as it should be: three counts of the whole model."""
-    whole = slice_of(model, 1, 1, PLAIN, pad=1)
+    whole = slice_of(model, 1, Experts(), PLAIN, pad=1)
     body = whole.attention + whole.mlp + whole.experts
     outside = whole.embedding + whole.head + whole.router + whole.norm + whole.extra
     published = model.params_count
     if not published or body <= 0:
         return body, outside, body
-    gap = abs(published - outside - body) / published
+    counted = [
+        outside + body,
+        outside + body + whole.embedding * model.tied_embeddings,
+    ]  # some count a tied head twice
+    gap = min(abs(published - count) for count in counted) / published
     keeps = gap <= PUBLISHED_TOLERANCE_RATIO or published <= outside
     return body, outside, body if keeps else published - outside
 
@@ -286,7 +307,7 @@ def body_correction(model: Model) -> tuple[float, float] | None:
 
 
 def _params(model: Model) -> Params:
-    whole = slice_of(model, 1, 1, PLAIN, pad=1)
+    whole = slice_of(model, 1, Experts(), PLAIN, pad=1)
     body, outside, wanted = _whole(model)
     scale = wanted / body if body > 0 else 1.0
     total = outside + wanted
@@ -313,7 +334,7 @@ def _idle_experts(model: Model, group: MlpLayers) -> float:
         return 0.0
     routed = expert_params_count.raw(
         group.layers_count, group.experts_count, group.matrices_count, model.hidden_dim_count,
-        group.intermediate_dim_count, 1,
+        group.intermediate_dim_count, 1, 1, 1,
     )  # fmt: skip
     return float(routed) * (1 - group.experts_per_token_count / group.experts_count)
 

@@ -32,12 +32,14 @@ from cabida.memory.kv import (
 )
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.pages import shape_of
+from cabida.memory.params import Experts
 from cabida.memory.weights import Split, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 from cabida.quantity import Quantity
 
 TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
 DEFAULT_CONTEXT_TOKENS = 4096
+LLAMA_MICRO_BATCH_TOKENS = 512  # llama.cpp works through a batch in micro-batches (-ub)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,24 @@ def asked(d: Deployment) -> Asked:
     batched = s.max_num_batched_tokens or (row.large_batched_tokens if large else row.batched_tokens)
     if row.engine == "vllm" and row.since < (0, 8) and not s.max_num_batched_tokens:
         batched = max(max_len, 2048) if max_len <= 32768 else 2048
+    elif row.engine == "llama.cpp":
+        batched = min(batched, LLAMA_MICRO_BATCH_TOKENS)
     elif row.engine == "sglang" and not s.max_num_batched_tokens:
         batched = budgets.static_chunk(d.accelerator.usable_bytes, p.tp)[0]
     if row.splits_layers:
-        split = Split(1, p.tp * p.pp, 1, layers=True, pad=1)
+        split = Split(1, p.tp * p.pp, layers=True, pad=1)
     else:
-        split = Split(p.tp, p.pp, p.tp * p.dp, pad=row.pad_count)
+        split = Split(p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row))
     sizes = 0 if s.enforce_eager else min(row.graph_sizes_count, 3 + min(512, 2 * sequences) // 8)
     return Asked(row, split, p.tp * p.pp, max_len, sequences, batched, sizes)
+
+
+def _experts(d: Deployment, row: EngineRules) -> Experts:
+    """Experts are shared by all accelerators of a stage, data-parallel ones included: whole, or sliced without EP."""
+    share = d.parallel.tp * d.parallel.dp
+    owners = min(d.parallel.ep, share)
+    pad = row.expert_pad_count if d.weights.id.startswith("mxfp4") else 1
+    return Experts(owners, max(1, share // owners), pad)
 
 
 def _window_extra(a: Asked) -> Any:
@@ -164,7 +176,7 @@ def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
         shape = shape_of(model, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens)
     non_torch = overheads.non_torch(d.accelerator, a.ranks, lens)
     activation = _activation(d, a, lens)
-    graphs = overheads.graphs(model, a.graph_sizes, split.pp, lens)
+    graphs = overheads.graphs(model, a.graph_sizes, split.pp, row.graphs, lens)
     budget, pool = _pool(d, a, weights, non_torch, activation, graphs, lens)
     return Figures(
         weights, budget, activation, graphs, non_torch, pool, shape,
@@ -174,8 +186,10 @@ def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
 
 def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
     if a.row.engine == "llama.cpp":
-        return overheads.compute_buffer(d.model, a.batched, a.max_len, a.row.flash_attention, lens)
-    return overheads.profile_activation(d.model, a.split.tp, a.batched, a.sequences, lens)
+        return overheads.compute_buffer(
+            d.model, a.batched, a.max_len, a.row.flash_attention, a.split.pp, lens
+        )
+    return overheads.profile_activation(d.model, a.split.tp, a.batched, a.sequences, a.row.sampler, lens)
 
 
 def _pool(

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cabida.facts.formats import find_format
 from cabida.facts.model import Model, WeightFormat
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
-from cabida.memory.params import Slice, added, body_correction, published_body_params_count, slice_of
+from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
 
@@ -21,6 +22,12 @@ from cabida.units import BITS_PER_BYTE
 def pipeline_stage_ratio(layers_count: float, stages_count: float) -> Any:
     """Share of the layers that the fullest pipeline stage holds."""
     return ceil_to(layers_count / stages_count, 1) / layers_count
+
+
+@formula
+def layered_stage_ratio(layers_count: float, stages_count: float) -> Any:
+    """The same when an engine deals out whole layers and counts the head as one more (llama.cpp)."""
+    return least(ceil_to((layers_count + 1) / stages_count, 1), layers_count) / layers_count
 
 
 @formula
@@ -67,19 +74,21 @@ class Split:
 
     tp: int = 1
     pp: int = 1
-    experts: int = 1  # accelerators that share the experts of one stage
     layers: bool = False
     pad: int = 64
+    experts: Experts = Experts()
 
     @property
     def key(self) -> tuple[object, ...]:
         """For the cache."""
-        return (self.tp, self.pp, self.experts, self.layers, self.pad)
+        return (self.tp, self.pp, self.layers, self.pad, self.experts)
 
 
 def _head(part: Slice, model: Model, split: Split, lens: Lens) -> Number:
     """Embedding and head weights in the format's head bits, on the fullest accelerator."""
-    if split.layers:  # the embedding table stays in host memory; the head is always on the card
+    if split.layers and split.pp > 1:  # the head is dealt out like a layer, the table stays in host memory
+        return lens.setting("absent_params_count", 0.0)
+    if split.layers:
         return part.embedding if model.tied_embeddings else part.head
     if split.pp == 1:
         return part.embedding if model.tied_embeddings else added([part.embedding, part.head], lens)
@@ -105,10 +114,11 @@ def _body(model: Model, part: Slice, lens: Lens) -> Number:
 def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
     part = slice_of(model, split.tp, split.experts, lens, split.pad)
     body = _body(model, part, lens)
-    stage = lens.of(pipeline_stage_ratio)(
+    stage = lens.of(layered_stage_ratio if split.layers else pipeline_stage_ratio)(
         lens.field(model, "layers_count", max(1, model.layers_count)), lens.setting("stages_count", split.pp)
     )
     native = held.id == model.native_format
+    head_bits = lens.field(held, "head_bits")
     left = lens.setting("absent_params_count", 0.0)
     if native and model.unquantised_params_count:
         left = lens.of(kept_params_count)(
@@ -121,7 +131,7 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
         added([part.router, part.norm, part.extra], lens),
         stage,
         lens.field(held, "body_bits"),
-        lens.field(held, "head_bits"),
+        head_bits,
         lens.field(held, "other_bits"),
     )
 
@@ -135,11 +145,20 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
         split: How the weights are divided.
         lens: Floats by default; :class:`~cabida.memory.lens.Explaining` for a tree.
     """
+    held = as_published(model, held)
     split_bytes = _weights(model, held, split, lens)
     if held.id != model.native_format or not model.checkpoint_bytes:
         return split_bytes
     whole = _weights(model, held, Split(pad=1), lens)
     return lens.of(exact_weights_bytes)(split_bytes, whole, lens.field(model, "checkpoint_bytes"))
+
+
+def as_published(model: Model, held: WeightFormat) -> WeightFormat:
+    """The model's own format when ``held`` is of its family: who asks for "fp8" gets the published fp8 checkpoint."""
+    if held.id == model.native_format or held.family in ("bf16", "gguf"):
+        return held
+    native = find_format(model.native_format)
+    return native if native is not None and native.family == held.family else held
 
 
 def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:

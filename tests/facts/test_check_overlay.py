@@ -105,7 +105,7 @@ def test_a_change_without_a_source_is_refused(own):
 
 
 def test_unknown_tables_and_broken_yaml_are_located(own):
-    own("acelerators: []\n", "a.yaml")
+    own("accelerator: []\n", "a.yaml")
     own("nodes: [\n", "b.yaml")
     with pytest.raises(InvalidInput) as caught:
         facts.nodes()

@@ -6,31 +6,41 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from cabida.facts import mixers, recurrent
 from cabida.facts.families import FAMILIES, UNKNOWN, Family
 from cabida.facts.feedforward import feed_forward
 from cabida.facts.fields import Fields
+from cabida.facts.mixers import (
+    Layers,
+    attention,
+    block_configs,
+    compressed,
+    crossed,
+    encoder,
+    encoder_decoder,
+    nothing,
+)
 from cabida.facts.model import AttentionLayers, MlpLayers, Model
 from cabida.facts.quantised import native_format, unquantised_params
+from cabida.facts.recurrent import gated_delta, kda, lightning, mamba1, mamba2, parallel, pattern, short_conv
 from cabida.facts.towers import draft_params, extra_params
 from cabida.quantity import Source
 
-_READERS: dict[str, Callable[[Fields, Family], mixers.Layers]] = {
-    "attention": mixers.attention,
-    "block_configs": mixers.block_configs,
-    "compressed": mixers.compressed,
-    "crossed": mixers.crossed,
-    "encoder": mixers.encoder,
-    "encoder_decoder": mixers.encoder_decoder,
-    "gated_delta": recurrent.gated_delta,
-    "kda": recurrent.kda,
-    "lightning": recurrent.lightning,
-    "nothing": mixers.nothing,
-    "mamba1": recurrent.mamba1,
-    "mamba2": recurrent.mamba2,
-    "parallel": recurrent.parallel,
-    "pattern": recurrent.pattern,
-    "short_conv": recurrent.short_conv,
+_READERS: dict[str, Callable[[Fields, Family], Layers]] = {
+    "attention": attention,
+    "block_configs": block_configs,
+    "compressed": compressed,
+    "crossed": crossed,
+    "encoder": encoder,
+    "encoder_decoder": encoder_decoder,
+    "gated_delta": gated_delta,
+    "kda": kda,
+    "lightning": lightning,
+    "nothing": nothing,
+    "mamba1": mamba1,
+    "mamba2": mamba2,
+    "parallel": parallel,
+    "pattern": pattern,
+    "short_conv": short_conv,
 }
 _STANDARD = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 _TELLTALE = ("mamba", "ssm", "linear_", "conv", "rwkv", "hybrid", "recurrent", "state_size", "lru")

@@ -37,12 +37,19 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
     if f.model_type == "mamba" or not layers:
         return [None] * layers
     experts = _experts_count(f)
+    if f.varies and experts <= 1:
+        return [_listed(f.at(layer), family) for layer in range(layers)]
     dense = _dense(f, family, experts)
     if experts <= 1:
         return _widths(f, dense, layers)
     routed = _routed(f, family, experts)
     routes = _routing(f, layers)
     return [routed if routes(layer) else dense for layer in range(layers)]
+
+
+def _listed(f: Fields, family: Family) -> MlpLayers | None:
+    """One layer of a model whose config lists widths layer by layer; none when it lists no width."""
+    return None if f.raw("intermediate_size") == 0 else _dense(f, family, 0)
 
 
 def _experts_count(f: Fields) -> int:

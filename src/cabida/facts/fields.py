@@ -55,6 +55,7 @@ _SPELLINGS = {
         "model_max_length",
     ),
 }
+_PER_LAYER = ("num_attention_heads", "num_key_value_heads", "intermediate_size", "num_local_experts")
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "text_model_config")
 
 
@@ -160,6 +161,28 @@ class Fields:
         if not isinstance(value, dict):
             raise self.wrong(value, name, "{ }")
         return value
+
+    @property
+    def varies(self) -> bool:
+        """Whether heads or widths are listed layer by layer, and differ."""
+        return any(self._differs(name) for name in _PER_LAYER)
+
+    def _differs(self, name: str) -> bool:
+        value = self.raw(name)
+        return isinstance(value, list) and bool(value) and any(entry != value[0] for entry in value)
+
+    def at(self, layer: int) -> Fields:
+        """The fields of one layer: listed heads and widths reduced to that layer's entry."""
+        own: dict[str, Any] = {}
+        for name in _PER_LAYER:
+            value = self.raw(name)
+            if isinstance(value, list) and value:
+                if layer >= len(value):
+                    raise self.wrong(value, name, f"[> {layer}]")
+                own |= dict.fromkeys(spellings(name), value[layer])
+        made = Fields(self.outer, self.file, self.defaults)
+        made.inner = {**self.inner, **own}
+        return made
 
     def lacks(self, names: Iterable[str]) -> InvalidInput:
         """The complaint that keys are missing (CB-F011)."""

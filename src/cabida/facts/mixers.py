@@ -27,6 +27,8 @@ def attention(f: Fields, family: Family) -> Layers:
     windows = _windows(f, family, layers)
     if f.raw("kv_lora_rank"):
         return [[latent(f, layer)] for layer in range(layers)]
+    if f.varies:
+        return [_listed(f.at(layer), family, window) for layer, window in enumerate(windows)]
     shared_from = layers - f.count("num_kv_shared_layers", 0, most=layers)
     whole, local = full(f, family), _local(f, family)
     mixed: Layers = []
@@ -34,6 +36,13 @@ def attention(f: Fields, family: Family) -> Layers:
         one = replace(local, kind="sliding", window_tokens=window) if window else whole
         mixed.append([_reading_earlier(one, f) if layer >= shared_from else _indexed(one, f, layer)])
     return mixed
+
+
+def _listed(f: Fields, family: Family, window: int) -> list[AttentionLayers]:
+    """One layer of a model whose config lists heads layer by layer; none when it lists no heads."""
+    if f.raw("num_attention_heads") == 0 or f.raw("num_key_value_heads") == 0:
+        return []
+    return [replace(_local(f, family), window_tokens=window)] if window else [full(f, family)]
 
 
 def encoder(f: Fields, family: Family) -> Layers:

@@ -182,9 +182,9 @@ def _from_path(ref: str) -> Model | None:
             raise InvalidInput(problem("CB-F015", file=ref, reason="no such file"))
         return None
     if path.suffix == ".gguf":
-        from cabida.facts import gguf
+        from cabida.facts.gguf import read as read_gguf
 
-        return gguf.read(path).model
+        return read_gguf(path).model
     if path.is_dir():
         return _from_directory(path) if looks or (path / "config.json").exists() else None
     return _from_json(path) if looks else None
@@ -205,15 +205,14 @@ def _from_directory(path: Path) -> Model:
     """A checkpoint directory: its config.json, and the exact bytes of its safetensors headers if it has any."""
     ggufs = sorted(path.glob("*.gguf"))
     if not (path / "config.json").exists() and ggufs:
-        from cabida.facts import gguf
+        from cabida.facts.gguf import read as read_gguf
 
-        return gguf.read(ggufs[0]).model
+        return read_gguf(ggufs[0]).model
     made = _from_json(path / "config.json")
     if any(path.glob("*.safetensors")):
-        from cabida.facts import checkpoint
+        from cabida.facts.checkpoint import read as read_checkpoint
 
-        read = checkpoint.read(path)
-        return replace(made, checkpoint_bytes=float(read.total_bytes))
+        return replace(made, checkpoint_bytes=float(read_checkpoint(path).total_bytes))
     return made
 
 

@@ -1,0 +1,165 @@
+"""Exact bytes of a safetensors checkpoint from its headers alone: no weight is read.
+
+Layout (safetensors format): eight bytes with the header's length, little-endian; the header, a JSON object of
+tensors with their type, shape and place; then the data. A sharded checkpoint has an index naming its files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from cabida.errors import InvalidInput
+from cabida.text import problem
+
+HEADER_BYTES_MOST = 100 * 2**20
+INDEX_BYTES_MOST = 100 * 2**20
+FILES_MOST = 10_000
+DTYPE_BITS = {
+    **dict.fromkeys(("F64", "I64", "U64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "I8", "U8", "BOOL"), 8),
+    "F4": 4,
+}
+_COMPONENTS = tuple(
+    (component, re.compile(pattern))
+    for component, pattern in (
+        ("vision", r"(^|\.)(vision|visual|image|mm_projector|multi_modal|vit|resampler|audio|mlp1|v\.blk)"),
+        ("draft", r"(^|\.)(mtp|nextn|eh_proj)"),
+        (
+            "embedding",
+            r"embed_tokens|(^|\.)(wte|wpe|embed_in|word_embeddings|tok_embeddings|token_embd|embed)\.",
+        ),
+        ("head", r"(^|\.)(lm_head|embed_out|head|output)\."),
+        ("norm", r"norm|(^|\.)ln_|layernorm"),
+        ("experts", r"experts\.|_exps|\.w[123]_stacked"),
+        ("router", r"(^|\.)(router|gate|ffn_gate_inp)\.|e_score_correction"),
+        ("attention", r"attn|attention|mixer|mamba|ssm|conv|q_proj|k_proj|v_proj|o_proj"),
+        ("mlp", r"mlp|ffn|feed_forward|fc1|fc2|dense_h|dense_4h|block_sparse_moe"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What the headers of a checkpoint say. Elements are stored numbers: packed 4-bit weights share one."""
+
+    files: tuple[str, ...]
+    total_bytes: int
+    elements_count: int
+    bytes_by_component: dict[str, int]
+    elements_by_component: dict[str, int]
+    bytes_by_dtype: dict[str, int]
+
+
+def read(path: str | Path) -> Checkpoint:
+    """The checkpoint at ``path``: a .safetensors file, an index, or the directory that holds either.
+
+    Raises:
+        InvalidInput: CB-F012 with the byte where a header is truncated, too long or inconsistent, or the file missing.
+    """
+    files = _files(Path(path).expanduser())
+    components: dict[str, int] = {}
+    elements: dict[str, int] = {}
+    dtypes: dict[str, int] = {}
+    for file in files:
+        for name, (dtype, shape, size) in _header(file).items():
+            component = component_of(name)
+            components[component] = components.get(component, 0) + size
+            elements[component] = elements.get(component, 0) + prod(shape)
+            dtypes[dtype] = dtypes.get(dtype, 0) + size
+    return Checkpoint(
+        files=tuple(file.name for file in files),
+        total_bytes=sum(components.values()),
+        elements_count=sum(elements.values()),
+        bytes_by_component=components,
+        elements_by_component=elements,
+        bytes_by_dtype=dtypes,
+    )
+
+
+def component_of(name: str) -> str:
+    """The part of the model a tensor belongs to, by its name; ``other`` when none is told."""
+    return next((component for component, pattern in _COMPONENTS if pattern.search(name)), "other")
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        index = next(iter(sorted(path.glob("*.safetensors.index.json"))), None)
+        if index is None:
+            found = sorted(path.glob("*.safetensors"))
+            if not found:
+                raise _broken(path, 0, "no .safetensors file")
+            return found[:FILES_MOST]
+        path = index
+    return _indexed(path) if path.suffix == ".json" else [path]
+
+
+def _indexed(index: Path) -> list[Path]:
+    try:
+        if index.stat().st_size > INDEX_BYTES_MOST:
+            raise _broken(index, INDEX_BYTES_MOST, "index too large")
+        body = json.loads(index.read_bytes())
+        named = sorted(set(body["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _broken(index, 0, f"no weight_map ({error})") from error
+    for name in named:
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
+            raise _broken(index, 0, f"weight_map names {str(name)[:60]!r}")
+    return [index.parent / name for name in named[:FILES_MOST]]
+
+
+def _header(path: Path) -> dict[str, tuple[str, tuple[int, ...], int]]:
+    """Every tensor of one file: type, shape, bytes."""
+    try:
+        file_bytes = path.stat().st_size
+        with path.open("rb") as file:
+            start = file.read(8)
+            if len(start) < 8:
+                raise _broken(path, len(start), "ends inside the header's length")
+            length = int.from_bytes(start, "little")
+            if length > HEADER_BYTES_MOST or 8 + length > file_bytes:
+                raise _broken(path, 0, f"header of {length} bytes in a file of {file_bytes}")
+            body = file.read(length)
+    except OSError as error:
+        raise _broken(path, 0, str(error)) from error
+    try:
+        header = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise _broken(path, 8 + getattr(error, "pos", 0), "the header is no JSON") from error
+    if not isinstance(header, dict):
+        raise _broken(path, 8, "the header is no JSON object")
+    tensors = {name: _tensor(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
+    end = max(
+        (entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0
+    )
+    if 8 + length + end > file_bytes:
+        raise _broken(path, file_bytes, f"the data should end at byte {8 + length + end}")
+    return tensors
+
+
+def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int]:
+    shown = name[:80]
+    if not isinstance(entry, dict):
+        raise _broken(path, 8, f"{shown} is no object")
+    dtype, shape, places = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not _counts(shape) or not _counts(places) or len(places) != 2 or places[0] > places[1]:
+        raise _broken(path, 8, f"{shown} has no valid shape and data_offsets")
+    size = places[1] - places[0]
+    bits = DTYPE_BITS.get(dtype) if isinstance(dtype, str) else None
+    if bits is not None and (prod(shape) * bits + 7) // 8 != size:
+        raise _broken(path, 8, f"{shown}: {size} bytes don't hold {dtype} {shape}")
+    return str(dtype), tuple(shape), size
+
+
+def _counts(values: Any) -> TypeGuard[list[int]]:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**62 for value in values)
+
+
+def _broken(path: Path, offset: int, reason: str) -> InvalidInput:
+    return InvalidInput(problem("CB-F012", file=str(path), offset=offset, reason=reason))

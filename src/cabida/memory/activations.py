@@ -15,6 +15,9 @@ from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
 
 
+JOINED_LOSS_FRAMEWORKS = ("torchtitan", "nemo", "bridge", "maxtext", "torchtune")
+
+
 @formula
 def kept_elements(
     hidden_copies_count: float,
@@ -23,13 +26,18 @@ def kept_elements(
     width_copies_count: float,
     width_dim_count: float,
     routed_dim_count: float,
+    adapted_dim_count: float,
 ) -> float:
-    """Elements one token keeps in one layer: hidden copies, keys and values, feed-forward widths, routed copies."""
+    """Elements one token keeps in one layer: hidden copies, keys and values, feed-forward widths, routed copies.
+
+    Adapters keep the (dropped-out) input of each adapted matrix; 4-bit matrices keep their inputs once more.
+    """
     return (
         hidden_copies_count * hidden_dim_count
         + kv_dim_count
         + width_copies_count * width_dim_count
         + routed_dim_count
+        + adapted_dim_count
     )
 
 
@@ -123,6 +131,26 @@ def shape(model: Model) -> tuple[float, float, float, float]:
     return remembered(model, ("kept",), lambda: _shape(model))
 
 
+def _inputs(model: Model, targets: str) -> float:
+    """Input widths of the adapted matrices of the average layer, summed."""
+    hidden = float(model.hidden_dim_count)
+    if targets != "all":
+        return 4 * hidden
+    wide = sum(
+        mlp.layers_count * (mlp.intermediate_dim_count or 0) for mlp in model.mlp if not mlp.experts_count
+    )
+    plain = any(mlp.matrices_count == 2 for mlp in model.mlp)
+    return (5 if plain else 6) * hidden + wide / max(1, model.layers_count)
+
+
+def adapted_inputs(r: TrainingRun) -> float:
+    """Elements one token keeps in one layer because of adapters."""
+    if r.method not in ("lora", "qlora"):
+        return 0.0
+    kept = _inputs(r.model, r.lora_targets)
+    return kept + (_inputs(r.model, "all") if r.method == "qlora" and r.weights.body_bits < 16 else 0.0)
+
+
 def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:
     """What one layer keeps for one micro-batch."""
     keys, width, routed, heads = shape(r.model)
@@ -133,6 +161,7 @@ def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Numbe
         lens.constant(known.KEPT_WIDTH_COPIES_COUNT),
         lens.setting("width_dim_count", width),
         lens.setting("routed_dim_count", routed),
+        lens.setting("adapted_dim_count", adapted_inputs(r)),
     )
     return lens.of(layer_kept_bytes)(
         lens.setting("micro_batch_count", micro_batch),
@@ -176,11 +205,12 @@ def activations_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -
 
 def logits_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:
     """Logits on the accelerator that holds the head."""
+    joined = any(word in r.framework.lower() for word in JOINED_LOSS_FRAMEWORKS)
     return lens.of(logits_bytes)(
         lens.setting("micro_batch_count", micro_batch),
         lens.setting("seq_tokens", seq),
         lens.field(r.model, "vocab_count"),
-        lens.constant(known.LOGIT_BYTES_PER_ELEMENT),
+        lens.constant(known.COMPILED_LOGIT_BYTES_PER_ELEMENT if joined else known.LOGIT_BYTES_PER_ELEMENT),
         lens.constant(known.FUSED_LOGIT_RATIO) if r.fused_loss else lens.setting("whole_ratio", 1.0),
         lens.setting("split_count", r.tp * r.cp),
     )

@@ -135,7 +135,7 @@ GATHERED_LAYERS_COUNT = read(
     "https://docs.pytorch.org/docs/stable/fsdp.html", "derived",
 )  # fmt: skip
 KEPT_HIDDEN_COPIES_COUNT = _fitted(
-    "kept_hidden_copies_count", 8.0, 6.5, 11.0,
+    "kept_hidden_copies_count", 7.0, 5.5, 11.0,
     "copies of the hidden state one layer keeps for the backward pass: norms, residuals, queries, attention output",
 )  # fmt: skip
 KEPT_WIDTH_COPIES_COUNT = read(
@@ -143,16 +143,23 @@ KEPT_WIDTH_COPIES_COUNT = read(
     "https://arxiv.org/abs/2205.05198", "derived",
 )  # fmt: skip
 SELECTIVE_RATIO = _fitted(
-    "selective_ratio", 0.6, 0.4, 0.85, "share kept under selective recomputation (torchtitan)"
+    "selective_ratio", 0.4, 0.25, 0.6, "share kept under selective recomputation (torchtitan)"
 )
 LOGIT_BYTES_PER_ELEMENT = _fitted(
-    "logit_bytes_per_element", 10.0, 6.0, 14.0, "logits in 16 bit and fp32, their softmax and gradient"
+    "logit_bytes_per_element",
+    16.0,
+    8.0,
+    20.0,
+    "logits in 16 bit and fp32, a shifted copy, their softmax and gradient",
+)
+COMPILED_LOGIT_BYTES_PER_ELEMENT = _fitted(
+    "logit_bytes_per_element", 9.0, 6.0, 12.0, "the same where a compiler or kernel joins loss and softmax (torchtitan)"
 )
 FUSED_LOGIT_RATIO = read(
     "fused_ratio", 0.1, "a chunked loss holds a part of the logits at a time", "", "assumed"
 )
 TRAINING_CONTEXT_BYTES = Constant(
-    "context_bytes", 0.6 * GIB, 0.3 * GIB, 1.2 * GIB,
+    "context_bytes", 1.0 * GIB, 0.4 * GIB, 1.8 * GIB,
     Source("CUDA context, cuBLAS workspace and allocator slack of a training process", _LOGS, "2026-11-30", "assumed"),
 )  # fmt: skip
 TRAINING_PEER_BYTES = Constant(

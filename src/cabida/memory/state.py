@@ -229,10 +229,17 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
     )
     if r.master_weights and r.precision != "fp32":
         moments = lens.of(sum_bytes_per_param)(moments, lens.constant(MASTER))
+    kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
     offloads, everything = r.offload in ("optimizer", "all"), r.offload == "all"
     return State(
-        _kept(lens, held, half, over.weights, off=everything),
-        _kept(lens, held, lens.constant(_gradient(r)), over.gradients, off=everything),
+        _kept(lens, held, half, 1 if kept_whole else over.weights, off=everything),
+        _kept(
+            lens,
+            held,
+            lens.constant(FULL_GRADIENT if kept_whole else _gradient(r)),
+            1 if kept_whole else over.gradients,
+            off=everything,
+        ),
         _kept(lens, held, moments, over.optimizer, off=offloads),
         _gathered(r, whole, half, over.weights, lens),
         float(held),
@@ -245,11 +252,12 @@ def adapter_state(r: TrainingRun, lens: Lens) -> State:
     over = shards(r)
     native = r.weights.id == r.model.native_format
     left = r.model.unquantised_params_count if native else 0.0
-    body = whole.attention_count + whole.mlp_count + whole.experts_count - left
-    split = r.tp * r.pp
+    dense = whole.attention_count + whole.mlp_count - min(left, whole.attention_count + whole.mlp_count)
+    rest = whole.total_count - whole.experts_count - dense
+    split, experts_split = r.tp * r.pp, r.pp * (r.ep if r.ep > 1 else r.tp)
     weights = lens.of(frozen_bytes)(
-        lens.setting("body_params_count", body / split),
-        lens.setting("rest_params_count", (whole.total_count - body) / split),
+        lens.setting("body_params_count", dense / split + whole.experts_count / experts_split),
+        lens.setting("rest_params_count", rest / split),
         lens.field(r.weights, "body_bits"),
         lens.constant(known.ACTIVATION_BITS if r.precision != "fp32" else known.FLOAT_BITS),
         lens.setting("shards_count", over.weights),

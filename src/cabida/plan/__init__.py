@@ -13,6 +13,7 @@ from cabida.plan.decision import (
 )
 from cabida.plan.decision import Warning_ as Warning_  # old name, going
 from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
+from cabida.plan.setup import Setup
 from cabida.plan.training import TrainingRun
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "Parallel",
     "Rejection",
     "Settings",
+    "Setup",
     "TrainingRun",
 ]

@@ -39,7 +39,7 @@ def footer(decision: Decision) -> str:
     return tr(
         "report.footer",
         version=decision.version,
-        digest=decision.facts_digest,
+        digest=decision.facts_digest[:12],
         as_of=decision.as_of,
         seed=decision.seed,
         made_at=decision.made_at,

@@ -1,0 +1,329 @@
+"""The use cases. Each reads like the flow; the arithmetic is in the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida import facts
+from cabida.errors import InvalidInput, Problem
+from cabida.plan import Decision, Deployment, Load, Setup
+from cabida.plan.setup import deployment, runs, training_run
+from cabida.report.catalogue import fact, facts_list, models, prices
+from cabida.report.metrics import GIB, LATENCIES, finite, memory_metrics, scaled, speed_metrics, sure
+from cabida.text import problem
+
+if TYPE_CHECKING:
+    from cabida.brief import Brief, Missing
+    from cabida.facts.model import Accelerator, Model
+    from cabida.memory import ServingMemory
+    from cabida.timing import ServingSpeed
+
+Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+COUNTS = (1, 2, 4, 8)  # accelerators tried for one replica when none are asked for
+
+
+def init(
+    workload: str = "realtime-inference", *, language: str = "en", from_example: str = "", **answers: str
+) -> str:
+    """A commented brief for one class of workload, or an example as it is."""
+    from cabida.brief.questions import template
+
+    return template(workload, language, from_example, answers)
+
+
+def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Missing | Problem]:
+    """What a brief leaves open and what it claims wrongly.
+
+    Raises:
+        InvalidInput: it has faults, or lacks something that the decision waits for.
+    """
+    from cabida.brief import not_yet, read_brief
+    from cabida.brief.claims import claims
+    from cabida.brief.needs import complete
+
+    brief = read_brief(path, as_of=as_of)
+    if (refusal := not_yet(brief)) is not None:
+        raise InvalidInput([refusal])
+    return [*complete(brief, assume=assume, as_of=as_of).assumed, *claims(brief)]
+
+
+def load_brief(path: Path | str, *, as_of: str = "") -> Brief:
+    """A brief from its file; every fault at once."""
+    from cabida.brief import read_brief
+
+    return read_brief(path, as_of=as_of)
+
+
+def load_decision(path: Path | str) -> Decision:
+    """A decision from its JSON file."""
+    from cabida.report.store import load
+
+    return load(path)
+
+
+def fit(
+    model: str | None = None, *, gpu: str | None = None, as_of: str | None = None, **flags: Any
+) -> dict[str, Any]:
+    """Does it fit? With a model and an accelerator one answer; without either, one row for each there is.
+
+    Args:
+        model: id, alias or path; ``None`` = every model of the catalogue.
+        gpu: accelerator id or name; ``None`` = every accelerator.
+        as_of: leaves out accelerators that came later.
+        flags: those of :class:`Setup`; ``method`` asks about training.
+    """
+    setup = Setup(model=model, gpu=gpu, **flags)
+    models = (
+        [facts.model(model)]
+        if model
+        else [one for one in facts.models().values() if one.task in ("llm", "vlm")]
+    )
+    cards = [facts.accelerator(gpu)] if gpu else list(facts.accelerators(as_of).values())
+    rows = [_fit_row(setup, one, card, alone=bool(model and gpu)) for one in models for card in cards]
+    if model and gpu:
+        return rows[0]
+    order = {"fits": 0, "tight": 1, "no": 2}
+    rows.sort(
+        key=lambda row: (not row["runs"], order[row["verdict"]], row["gpus"], row["usable_gib"], row["model"])
+    )
+    return {"rows": rows}
+
+
+def _fit_row(setup: Setup, model: Model, card: Accelerator, *, alone: bool) -> dict[str, Any]:
+    if setup.method:
+        return _fit_training(setup, model, card)
+    tried = [deployment(one, model, card) for one in _counts(setup, card)]
+    from cabida import memory
+
+    found = [(d, memory.serving(d)) for d in tried]
+    d, m = next(((d, m) for d, m in found if m.verdict == "fits"), found[-1])
+    tree = memory.serving_tree(d) if alone else {}
+    return {
+        **_named(d),
+        "runs": runs(d.engine, card, d.weights),
+        "verdict": m.verdict,
+        "headroom_gib": m.headroom_bytes / GIB,
+        "usable_gib": m.usable_bytes / GIB,
+        "largest_context_tokens": finite(m.largest_context_tokens),
+        "model_context_tokens": model.context_tokens,
+        "metrics": memory_metrics(d, m, tree),
+        "parts_gib": {name: size / GIB for name, size in m.parts.items()},
+        "cure": m.cure,
+    }
+
+
+def _counts(setup: Setup, card: Accelerator) -> list[Setup]:
+    asked = (setup.gpus, setup.nodes, setup.tp, setup.pp, setup.dp, setup.cp)
+    if any(one is not None for one in asked):
+        return [setup]
+    node = facts.node_for(card)
+    room = node.accelerators_count if node else max(4, card.link_domain_count)
+    return (
+        [replace(setup, gpus=count) for count in COUNTS if count <= room]
+        if not setup.gpu
+        else [replace(setup, gpus=1)]
+    )
+
+
+def _fit_training(setup: Setup, model: Model, card: Accelerator) -> dict[str, Any]:
+    from cabida import memory
+
+    run = training_run(setup, model, card)
+    m = memory.training(run)
+    peak = scaled(sure(m.peak_bytes), 1 / GIB)
+    return {
+        "model": model.id,
+        "gpu": card.id,
+        "gpus": run.accelerators_count,
+        "method": run.method,
+        "sharding": run.sharding,
+        "weights": run.weights.id,
+        "optimizer": run.optimizer,
+        "seq_len": run.seq_tokens,
+        "micro_batch": run.micro_batch_count,
+        "runs": True,
+        "verdict": m.verdict,
+        "headroom_gib": m.headroom_bytes / GIB,
+        "usable_gib": m.usable_bytes / GIB,
+        "largest_micro_batch": m.largest_micro_batch_count,
+        "largest_seq_tokens": m.largest_seq_tokens,
+        "metrics": {"peak_mem_gib": peak, "peak_gib_per_gpu": peak},
+        "parts_gib": {name: size / GIB for name, size in m.parts.items()},
+        "cure": m.cure,
+    }
+
+
+def speed(
+    model: str, *, gpu: str, trace: Path | str | None = None, seed: int = 0, **flags: Any
+) -> dict[str, Any]:
+    """How fast is it? Latencies with percentiles and rates of one replica under a load.
+
+    Args:
+        model: id, alias or path.
+        gpu: accelerator.
+        trace: CSV ``arrival_s,input_tokens,output_tokens``, in place of lengths and a rate.
+        seed: of the simulation.
+        flags: those of :class:`Setup`, and ``input_tokens``, ``output_tokens``, ``concurrency``, ``requests_per_s``.
+    """
+    from cabida import timing
+    from cabida.evidence.trace import read_trace
+
+    d, m, load = _asked(model, gpu, flags)
+    answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else _simulated(d, m, load, seed)
+    return {
+        **_named(d),
+        "saturated": answer.saturated,
+        "metrics": speed_metrics(answer),
+        "batch_mean": answer.batch_mean,
+        "kv_use_ratio": answer.kv_use_ratio,
+        "preemptions": answer.preemptions_count,
+        "quantiles_ms": {
+            name: [q * 1000 for q in getattr(answer, f"{name}_s").quantiles] for name in LATENCIES
+        },
+    }
+
+
+def _asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, ServingMemory, Load]:
+    from cabida import memory
+
+    load, rest = _load(flags)
+    d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
+    m = memory.serving(d)
+    if m.verdict == "no":
+        raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
+    return d, m, load
+
+
+def _simulated(d: Deployment, m: ServingMemory, load: Load, seed: int) -> ServingSpeed:
+    from cabida import timing
+
+    return timing.simulate(d, m, load, seed)
+
+
+def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
+    mine = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
+    asked = {name: flags[name] for name in mine if flags.get(name) is not None}
+    if "concurrency" not in asked and "requests_per_s" not in asked:
+        asked["concurrency"] = 1.0
+    load = Load(**({"input_tokens": 1000.0, "output_tokens": 200.0} | asked))
+    return load, {name: value for name, value in flags.items() if name not in mine}
+
+
+def cost(
+    model: str,
+    *,
+    gpu: str,
+    currency: str = "USD",
+    as_of: str = "",
+    utilisation: float = 0.6,
+    acceptance: float = 1.0,
+    capacity: Sequence[str] = (),
+    seed: int = 0,
+    **flags: Any,
+) -> dict[str, Any]:
+    """What does it cost? A month of one replica under each offer, and one accepted answer.
+
+    The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
+    """
+    from cabida.report.bills import bills
+
+    if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
+        flags["concurrency"] = 32.0
+    d, m, load = _asked(model, gpu, flags)
+    answer = _simulated(d, m, load, seed)
+    rows = bills(
+        d,
+        load,
+        answer.requests_per_s,
+        utilisation_ratio=utilisation,
+        currency=currency,
+        as_of=as_of,
+        capacity=tuple(capacity),
+        acceptance_ratio=acceptance,
+    )
+    return {
+        **_named(d),
+        "as_of": as_of,
+        "utilisation": utilisation,
+        "metrics": speed_metrics(answer),
+        "rows": rows,
+    }
+
+
+def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
+    """What a steady draw of ``watts`` costs a year at ``price`` per kWh, and the API tokens that would buy."""
+    from cabida.report.bills import energy as work_out
+
+    return work_out(watts, price, **more)
+
+
+def compare(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:
+    """Accelerators side by side: what they have, what they cost, what they are for and not for."""
+    from cabida.report.compare import comparison
+
+    return comparison(ids, as_of)
+
+
+def explain(decision: Path | str | Decision, name: str) -> list[dict[str, Any]]:
+    """The nodes under one figure of a decision, the figure itself first."""
+    from cabida.report.store import load
+    from cabida.report.tree import nodes_under
+
+    return nodes_under(decision if isinstance(decision, Decision) else load(decision), name)
+
+
+def validate(
+    files: Iterable[Path | str], predictions: Path | str | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Predictions scored against measured cases."""
+    from cabida import truth
+
+    found: dict[str, Any] = truth.validate(
+        [Path(one) for one in files], predictions=predictions, progress=progress
+    )
+    return found
+
+
+def record(decision: Path | str | Decision, form: str) -> str:
+    """The record of a decision as html, md or json."""
+    from cabida import report
+    from cabida.report.store import load
+
+    return report.render(decision if isinstance(decision, Decision) else load(decision), form)
+
+
+def _named(d: Deployment) -> dict[str, Any]:
+    return {
+        "model": d.model.id,
+        "gpu": d.accelerator.id,
+        "gpus": d.parallel.accelerators_count,
+        "split": {name: size for name, size in asdict(d.parallel).items() if size > 1},
+        "weights": d.weights.id,
+        "kv_cache": d.kv_cache.id,
+        "engine": d.engine,
+        "engine_version": d.engine_version,
+    }
+
+
+__all__ = [
+    "Setup",
+    "check",
+    "compare",
+    "cost",
+    "energy",
+    "explain",
+    "fact",
+    "facts_list",
+    "fit",
+    "init",
+    "load_brief",
+    "load_decision",
+    "models",
+    "prices",
+    "record",
+    "speed",
+    "validate",
+]

@@ -1,0 +1,1 @@
+"""Doors to the house: the command line. No arithmetic."""

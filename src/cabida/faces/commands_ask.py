@@ -1,0 +1,151 @@
+"""``fit``, ``speed``, ``cost``: one question at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cabida.errors import UsageProblem
+from cabida.faces.output import emit
+from cabida.faces.words import Command, option, shared
+from cabida.text import problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+COUNT = click.IntRange(min=1)
+SIZE = click.FloatRange(min=0, min_open=True)
+
+
+def setup(function: F) -> F:
+    """The flags of a deployment, under the engines' own names."""
+    for declare in reversed(
+        [
+            option("--gpu", metavar="ID"),
+            option("--gpus", type=COUNT),
+            option("--nodes", type=COUNT),
+            option("--tp", type=COUNT),
+            option("--pp", type=COUNT),
+            option("--dp", type=COUNT),
+            option("--ep", type=COUNT),
+            option("--cp", type=COUNT),
+            option("--weights", metavar="FORMAT"),
+            option("--kv-cache", metavar="DTYPE"),
+            option("--engine", metavar="NAME"),
+            option("--engine-version", metavar="V", default=""),
+            option("--max-model-len", type=COUNT),
+            option("--max-num-seqs", type=COUNT),
+            option("--max-num-batched-tokens", type=COUNT),
+            option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True)),
+            option("--enforce-eager", is_flag=True),
+        ]
+    ):
+        function = declare(function)
+    return function
+
+
+def load(function: F) -> F:
+    """The flags of a load."""
+    for declare in (
+        option("--requests-per-s", type=SIZE),
+        option("--concurrency", type=SIZE),
+        option("--output-tokens", type=SIZE),
+        option("--input-tokens", type=SIZE),
+    ):
+        function = declare(function)
+    return function
+
+
+@click.command(cls=Command)
+@click.argument("model", required=False)
+@setup
+@option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
+@option("--optimizer", default="adamw", show_default=True)
+@option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
+@option("--seq-len", type=COUNT, default=2048, show_default=True)
+@option("--micro-batch", type=COUNT, default=1, show_default=True)
+@option("--recompute", type=click.Choice(["none", "selective", "full"]), default="none", show_default=True)
+@shared
+def fit(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
+    """Does it fit? Without --gpu over all accelerators, without MODEL over all models."""
+    from cabida import app
+
+    if model is None and not flags["gpu"]:
+        raise UsageProblem([problem("CB-U007")])
+    answer = app.fit(model, as_of=as_of, **flags)
+
+    def screen() -> Any:
+        from cabida.faces import show
+
+        return show.fit_rows(answer) if "rows" in answer else show.fit_one(answer)
+
+    emit(answer, screen, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("model")
+@setup
+@load
+@option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
+@option("--seed", type=int, default=0, show_default=True)
+@shared
+def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
+    """How fast is it? Percentiles under a load."""
+    from cabida import app
+
+    _one_load(flags)
+    answer = app.speed(model, gpu=_named(flags), **flags)
+
+    def screen() -> Any:
+        from cabida.faces import show
+
+        return show.speed(answer)
+
+    emit(answer, screen, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("model", required=False)
+@setup
+@load
+@option("--currency", default="USD", show_default=True)
+@option("--utilisation", type=click.FloatRange(0, 1, min_open=True), default=0.6, show_default=True)
+@option("--acceptance", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True)
+@option("--capacity", multiple=True, type=click.Choice(["on-demand", "reserved", "spot", "buy"]))
+@option("--watts", type=SIZE)
+@option("--price", type=SIZE, metavar="PER_KWH")
+@option("--hours", type=SIZE, default=8760.0, show_default=True)
+@option("--pue", type=click.FloatRange(min=1), default=1.0, show_default=True)
+@shared
+def cost(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
+    """What does it cost? A deployment under every offer; or, with --watts and --price, electricity."""
+    from cabida import app
+    from cabida.faces import show
+
+    power = {name: flags.pop(name) for name in ("watts", "price", "hours", "pue")}
+    if power["watts"] is not None or power["price"] is not None or model == "energy":
+        if power["watts"] is None or power["price"] is None:
+            raise UsageProblem([problem("CB-U008")])
+        spent = app.energy(**power, currency=flags["currency"], as_of=as_of or "")
+        emit(spent, lambda: show.energy(spent), as_json=as_json)
+        return
+    if model is None:
+        raise UsageProblem([problem("CB-U003", name="MODEL")])
+    _one_load(flags)
+    answer = app.cost(model, gpu=_named(flags), as_of=as_of or "", **flags)
+    emit(answer, lambda: show.cost(answer), as_json=as_json)
+
+
+def _named(flags: dict[str, Any]) -> str:
+    gpu = flags.pop("gpu")
+    if not gpu:
+        raise UsageProblem([problem("CB-U003", name="--gpu")])
+    return str(gpu)
+
+
+def _one_load(flags: dict[str, Any]) -> None:
+    given = [name for name in ("concurrency", "requests_per_s", "trace") if flags.get(name) is not None]
+    if len(given) > 1:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageProblem([problem("CB-U009", names=names)])

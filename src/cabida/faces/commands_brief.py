@@ -1,0 +1,146 @@
+"""``init``, ``check``, ``recommend``: from a workload to a decision."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cabida.errors import InvalidInput
+from cabida.faces.output import console, emit, watched
+from cabida.faces.words import Command, option, shared
+from cabida.text import language, problem, tr
+
+WORKLOADS = (
+    "realtime-inference",
+    "batch-inference",
+    "adapter-finetune",
+    "full-finetune",
+    "pretraining",
+    "retrieval",
+    "media-generation",
+    "evaluation",
+)
+
+
+@click.command(cls=Command)
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@option("--workload", type=click.Choice(WORKLOADS))
+@option("--from", "from_example", metavar="EXAMPLE")
+@option("--force", is_flag=True)
+@shared
+def init(
+    file: Path | None,
+    workload: str | None,
+    from_example: str | None,
+    force: bool,
+    as_json: bool,
+    as_of: str | None,
+) -> None:
+    """Write a commented brief; asks its questions on a terminal."""
+    from cabida import app
+
+    answers: dict[str, str] = {}
+    if not from_example and workload is None and _watched():
+        workload, answers = _interview()
+    written = app.init(
+        workload or WORKLOADS[0], language=language(), from_example=from_example or "", **answers
+    )
+    if file is None:
+        emit({"brief": written}, lambda: "", as_json=True) if as_json else click.echo(written, nl=False)
+        return
+    if file.exists() and not force:
+        raise InvalidInput([problem("CB-U006", file=str(file))])
+    from cabida.report.store import write_text
+
+    write_text(file, written)
+    if as_json:
+        emit({"file": str(file)}, lambda: "", as_json=True)
+    else:
+        click.echo(tr("faces.written", file=file), err=True)
+
+
+def _watched() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _interview() -> tuple[str, dict[str, str]]:
+    """Ask on the terminal; an empty answer leaves ``unknown`` or the default in the brief."""
+    from cabida.brief.questions import questions
+
+    click.echo(tr("faces.interview"), err=True)
+    workload = click.prompt(
+        tr("faces.which_workload"), type=click.Choice(WORKLOADS), default=WORKLOADS[0], err=True
+    )
+    answers = {"name": click.prompt(tr("faces.which_name"), default="my-workload", err=True)}
+    for question in questions(workload):
+        click.echo(f"\n{question.text}  ({tr('faces.such_as', example=question.example)})", err=True)
+        answer = click.prompt(question.path, default=question.default, err=True)
+        if answer != question.default:
+            answers[question.path] = answer
+    return workload, answers
+
+
+@click.command(cls=Command)
+@click.argument("brief", type=click.Path(path_type=Path))
+@option("--assume", is_flag=True)
+@shared
+def check(brief: Path, assume: bool, as_json: bool, as_of: str | None) -> None:
+    """Completeness, contradictions and pitfalls of a brief."""
+    from cabida import app
+    from cabida.errors import Problem
+
+    found = app.check(brief, assume=assume, as_of=as_of or "")
+    claims = [one for one in found if isinstance(one, Problem)]
+    open_ = [one for one in found if not isinstance(one, Problem)]
+
+    def screen() -> Any:
+        from rich.console import Group
+
+        from cabida.faces.tables import missing
+
+        told = tr("faces.check.assumed", count=len(open_)) if open_ else tr("faces.check.complete")
+        return Group(told, missing(open_), *(str(one) for one in claims))
+
+    plain = [
+        {name: getattr(one, name) for name in ("path", "why", "how_to_find_out", "default")} for one in open_
+    ]
+    emit({"missing": plain, "claims": [one.as_dict() for one in claims]}, screen, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("brief", type=click.Path(path_type=Path))
+@option("--assume", is_flag=True)
+@option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@option("--all", "every", is_flag=True)
+@option("--seed", type=int, default=0, show_default=True)
+@shared
+def recommend(
+    brief: Path, assume: bool, out: Path | None, every: bool, seed: int, as_json: bool, as_of: str | None
+) -> int:
+    """The main job: a ranked, explained, dated decision. Exit 4 when nothing satisfies the brief."""
+    from cabida import app
+
+    with watched() as progress:
+        decision = app.recommend(
+            brief,
+            assume=assume,
+            as_of=as_of,
+            language=language(),
+            seed=seed,
+            out=out,
+            progress=progress,
+            all=every,
+        )
+    if as_json:
+        from cabida.report.store import to_json
+
+        click.echo(to_json(decision), nl=False)
+    else:
+        from cabida.faces import show
+
+        paths = sorted(out.glob(f"{decision.name}.*")) if out else []
+        console().print(show.decision(decision, every=every, paths=paths))
+    return 0 if decision.verdict == "satisfied" else 4

@@ -1,0 +1,77 @@
+"""``explain``, ``record``, ``validate``: what was decided, and how right the predictions are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cabida.errors import UsageProblem
+from cabida.faces.output import emit, watched
+from cabida.faces.words import Command, option, shared
+from cabida.text import problem, tr
+
+
+@click.command(cls=Command)
+@click.argument("decision", type=click.Path(path_type=Path))
+@click.argument("name", required=False)
+@option("--depth", type=click.IntRange(min=0), default=20, show_default=True)
+@shared
+def explain(decision: Path, name: str | None, depth: int, as_json: bool, as_of: str | None) -> None:
+    """The tree under a number; without NAME, the numbers that can be asked about."""
+    from cabida import app
+    from cabida.faces import show
+    from cabida.report import tree, words
+    from cabida.report.store import load
+
+    read = load(decision)
+    if name is None:
+        known = list(tree.names(read))
+        emit({"names": known}, lambda: "\n".join(known) or tr("faces.nothing_explained"), as_json=as_json)
+        return
+    nodes = app.explain(read, name)
+
+    def screen() -> Any:
+        with words.speaking(read.language):
+            top = tree.branch(nodes, nodes[0]["id"], read.currency, depth=depth)
+            return show.tree(top) if top else ""
+
+    emit({"name": name, "nodes": nodes}, screen, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("decision", type=click.Path(path_type=Path))
+@option("--format", "form", type=click.Choice(["html", "md", "json"]), default="md", show_default=True)
+@option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@shared
+def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: str | None) -> None:
+    """The record of a decision in one of its forms."""
+    from cabida import app
+
+    if as_json and form == "md":
+        form = "json"
+    written = app.record(decision, form)
+    if out is None:
+        click.echo(written, nl=False)
+        return
+    from cabida.report.store import write_text
+
+    write_text(out, written)
+    click.echo(tr("faces.written", file=out), err=True)
+
+
+@click.command(cls=Command)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@option("--predictions", type=click.Path(dir_okay=False, path_type=Path), metavar="OUT.jsonl")
+@shared
+def validate(files: tuple[Path, ...], predictions: Path | None, as_json: bool, as_of: str | None) -> None:
+    """Score predictions against measured cases."""
+    from cabida import app
+    from cabida.faces import tables
+
+    if not files:
+        raise UsageProblem([problem("CB-U003", name="FILES")])
+    with watched() as progress:
+        answer = app.validate(files, predictions, progress)
+    emit(answer, lambda: tables.validation(answer), as_json=as_json)

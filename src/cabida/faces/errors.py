@@ -1,0 +1,44 @@
+"""How errors are told: located lines on stderr, the same as data on stdout with ``--json``, one exit code each."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from cabida.errors import CabidaError, Problem
+from cabida.text import closest, problem
+
+
+def exit_code_of(error: BaseException) -> int:
+    """0 done, 1 unexpected, 2 usage, 3 invalid, 4 nothing satisfies, 5 endpoint, 6 audit."""
+    if isinstance(error, CabidaError):
+        return error.exit_code
+    return 2 if isinstance(error, click.ClickException) else 1
+
+
+def problems_of(error: BaseException) -> tuple[Problem, ...]:
+    """The error as problems, in the language in use."""
+    if isinstance(error, CabidaError):
+        return error.problems
+    if isinstance(error, click.NoSuchOption):
+        near = closest(error.option_name, error.possibilities or ()) or "--help"
+        return (problem("CB-U002", name=error.option_name, near=near),)
+    if isinstance(error, click.MissingParameter):
+        param = error.param
+        name = (
+            param.get_error_hint(error.ctx).strip("'") if param and error.ctx else str(error.param_hint or "")
+        )
+        return (problem("CB-U003", name=name),)
+    if isinstance(error, click.ClickException):
+        return (problem("CB-U004", what=error.format_message().rstrip(".")),)
+    return (problem("CB-U000", kind=type(error).__name__, what=str(error).partition("\n")[0]),)
+
+
+def tell(error: BaseException, *, as_json: bool) -> None:
+    """Print the error's problems."""
+    problems = problems_of(error)
+    if as_json:
+        click.echo(json.dumps({"errors": [one.as_dict() for one in problems]}, ensure_ascii=False, indent=1))
+    for one in problems:
+        click.echo(str(one), err=True)

@@ -1,0 +1,59 @@
+"""Where answers go: JSON or a screen to stdout, progress to stderr when a person watches."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cabida.text import tr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console, RenderableType
+
+
+def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> None:
+    """Print ``data`` as JSON, or the screen that ``screen`` makes."""
+    if as_json:
+        from cabida.report.metrics import plain
+
+        click.echo(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))
+        return
+    console().print(screen())
+
+
+def console() -> Console:
+    """Stdout as wide as COLUMNS or the terminal, 100 in a pipe; colour only on a terminal without NO_COLOR."""
+    from rich.console import Console
+
+    stated = os.environ.get("COLUMNS", "")
+    width = int(stated) if stated.isdigit() and int(stated) > 0 else None
+    if width is None and not sys.stdout.isatty():
+        width = 100
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[str, int, int], None] | None]:
+    """A progress callback (what, done, of) when stderr is a terminal, else ``None``."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(tr("faces.working"), total=None)
+
+        def update(what: str, done: int, of: int) -> None:
+            bar.update(task, description=what, completed=done, total=of or None)
+
+        yield update

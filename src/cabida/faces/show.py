@@ -1,0 +1,252 @@
+"""The screens of a terminal: the answer first, then why, then what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cabida import text
+from cabida.plan import Decision, Estimate, Option
+from cabida.report import words as say
+from cabida.report.markdown import footer, measurement
+from cabida.report.tree import Branch, lines
+from cabida.report.why import chance, first, fits, metrics_line
+from cabida.text import tr
+
+MOST_OPTIONS = 5
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Table:
+    """A plain table; columns whose index is in ``right`` are aligned right."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for at, name in enumerate(header):
+        made.add_column(Text(name), justify="right" if at in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(clean(cell) for cell in row))
+    return made
+
+
+def clean(content: str, style: str = "") -> Text:
+    """Text without control characters, so that a name can't drive the terminal."""
+    return Text("".join(one for one in content if one.isprintable() or one == "\n"), style=style)
+
+
+def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) -> RenderableType:
+    """The screen of ``cabida recommend``."""
+    with say.speaking(d.language):
+        shown = d.options if every else d.options[:MOST_OPTIONS]
+        blocks: list[RenderableType] = [
+            clean(f"{d.name} · {_head(d)}"),
+            Text(),
+            clean(d.answer, "bold"),
+            Text(),
+            *(_option(one, d) for one in shown),
+            *_fell(d, every),
+        ]
+        blocks += _titled("flips", [one.sentence for one in d.flips])
+        told = [
+            measurement(m.what, m.decides, m.duration_s, m.cost_money, d) + _arrow(m.command)
+            for m in d.measurements
+        ]
+        blocks += _titled("measure", told)
+        careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
+        if d.assumptions:
+            names = ", ".join(one.name for one in d.assumptions)
+            careful.append(tr("faces.assumptions", count=len(d.assumptions), names=names))
+        blocks += _titled("careful", careful)
+        best = first(d)
+        if best is not None and best.command:
+            blocks += [
+                clean(tr("report.section.command"), "bold"),
+                Padding(clean(best.command), (0, 0, 0, 2)),
+                Text(),
+            ]
+        if paths:
+            blocks.append(clean(tr("faces.record", paths=" · ".join(map(str, paths)))))
+        blocks.append(clean(footer(d), "dim"))
+        return Group(*blocks)
+
+
+def _head(d: Decision) -> str:
+    count, elapsed = text.number(d.candidates_count, 7), text.duration(d.elapsed_s)
+    return tr("report.headline", workload=say.workload(d), as_of=d.as_of, count=count, elapsed=elapsed)
+
+
+def _arrow(command: str) -> str:
+    return f" → {command}" if command else ""
+
+
+def _option(one: Option, d: Decision) -> RenderableType:
+    mark = {"chosen": "▸", "satisfies": " ", "misses": "△", "ruled_out": "×"}.get(one.status, " ")
+    top = Table.grid(expand=True, padding=(0, 1))
+    top.add_column(width=5, justify="right")
+    top.add_column(ratio=1)
+    top.add_column(justify="right", no_wrap=True)
+    chosen = "bold" if one.status == "chosen" else ""
+    top.add_row(clean(f"{one.rank} {mark}"), clean(one.title, chosen), clean(say.cost(one, d), chosen))
+    below = [" · ".join([f"{say.unit_cost(one, d)} {say.per_output(d)}", *metrics_line(one, d)])]
+    if one.status in ("misses", "ruled_out"):
+        below = [*one.reasons, *below]
+    else:
+        below.append(" · ".join(said for said in (fits(one), chance(one)) if said))
+    return Group(top, *(Padding(clean(said), (0, 0, 0, 6)) for said in below if said), Text())
+
+
+def _fell(d: Decision, every: bool) -> list[RenderableType]:
+    if not d.rejections:
+        return []
+    total = text.number(sum(one.count for one in d.rejections), 7)
+    title = tr("faces.fell", count=total) + ("" if every else "   (cabida recommend --all)")
+    told = [
+        f"{text.number(one.count, 7)}  {one.sentence}"
+        + (f" ({one.example})" if every and one.example else "")
+        for one in d.rejections
+    ]
+    return [clean(f"  …   {title}"), *(Padding(clean(said), (0, 0, 0, 6)) for said in told), Text()]
+
+
+def _titled(key: str, sentences: Sequence[str]) -> list[RenderableType]:
+    if not sentences:
+        return []
+    title = clean(tr(f"report.section.{key}"), "bold")
+    return [title, *(Padding(clean(one), (0, 0, 0, 2)) for one in sentences), Text()]
+
+
+def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
+    """Metrics with their intervals."""
+    header = [tr("report.metric_head"), tr("faces.value"), tr("faces.basis")]
+    return table(
+        header, [(say.label(k), say.figure(k, one, currency), one.basis) for k, one in found.items()]
+    )
+
+
+def setup_line(answer: dict[str, Any]) -> str:
+    """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
+    parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
+    engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
+    cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
+    method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
+    pieces = [
+        answer["model"],
+        f"{answer['gpus']}×{answer['gpu']} {parts}".strip(),
+        answer["weights"],
+        cache,
+        method,
+        engine,
+    ]
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def fit_one(answer: dict[str, Any]) -> RenderableType:
+    """Does this fit: the verdict, what fills the memory, what to change."""
+    spare = abs(answer["headroom_gib"])
+    verdict = tr(f"faces.verdict.{answer['verdict']}", size=text.size(spare * 2**30))
+    rows = [(say.part(name), f"{text.number(size, 4)} GiB") for name, size in answer["parts_gib"].items()]
+    rows.append((tr("report.usable"), f"{text.number(answer['usable_gib'], 4)} GiB"))
+    facts = [verdict]
+    if answer.get("largest_context_tokens") is not None:
+        facts.append(tr("faces.largest_context", tokens=text.number(answer["largest_context_tokens"], 6)))
+    if answer.get("largest_micro_batch") is not None:
+        facts.append(
+            tr(
+                "faces.largest_training",
+                batch=text.number(answer["largest_micro_batch"], 4),
+                tokens=text.number(answer["largest_seq_tokens"], 6),
+            )
+        )
+    facts += [answer["cure"]] if answer["cure"] else []
+    return Group(
+        clean(setup_line(answer)),
+        Text(),
+        *(clean(one, "bold" if at == 0 else "") for at, one in enumerate(facts)),
+        Text(),
+        table([tr("faces.per_gpu"), ""], rows, right=(1,)),
+        Text(),
+        metrics(answer["metrics"]),
+    )
+
+
+def fit_rows(answer: dict[str, Any]) -> RenderableType:
+    """One line for each accelerator or model."""
+    header = [
+        tr(f"faces.{key}") for key in ("model", "gpu", "weights", "engine", "verdict", "headroom", "context")
+    ]
+    rows = []
+    for row in answer["rows"]:
+        context = row.get("largest_context_tokens") or row.get("largest_seq_tokens")
+        shown = tr(f"faces.verdict_short.{row['verdict']}")
+        headroom = f"{text.number(row['headroom_gib'])} GiB"
+        tokens = text.number(context, 6) if context and row["verdict"] != "no" else "–"
+        engine = row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine")
+        rows.append(
+            (row["model"], f"{row['gpus']}×{row['gpu']}", row["weights"], engine, shown, headroom, tokens)
+        )
+    return table(header, rows, right=(5, 6))
+
+
+def speed(answer: dict[str, Any]) -> RenderableType:
+    """Latencies and rates."""
+    blocks: list[RenderableType] = [clean(setup_line(answer)), Text()]
+    if answer["saturated"]:
+        blocks += [clean(tr("faces.saturated"), "bold"), Text()]
+    return Group(*blocks, metrics(answer["metrics"]))
+
+
+def cost(answer: dict[str, Any]) -> RenderableType:
+    """One line for each offer, cheapest first."""
+    header = [
+        tr(f"faces.{key}")
+        for key in ("provider", "capacity", "price_hour", "month", "answer", "mtok", "seen", "flags")
+    ]
+    rows = [
+        (
+            f"{row['provider']} {row['region']}".strip(),
+            row["capacity"],
+            text.money(row["price_money_per_hour"], row["currency"]),
+            text.money(row["cost_per_month_money"], row["currency"]),
+            say.span(row["metrics"]["accepted_answer_money"], 1.0, row["currency"]),
+            say.span(row["metrics"]["output_mtok_money"], 1.0, row["currency"]),
+            row["seen"] or tr("report.undated"),
+            ", ".join(row["flags"]),
+        )
+        for row in answer["rows"]
+    ]
+    told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]))
+    return Group(clean(setup_line(answer)), clean(told), Text(), table(header, rows, right=(2, 3)))
+
+
+def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
+    """A year's electricity and the API tokens it would buy."""
+    currency, spent = answer["currency"], answer["cost_money"].value
+    told = tr(
+        "faces.energy",
+        watts=text.number(answer["watts"], 6),
+        hours=text.number(answer["hours"], 6),
+        kwh=text.number(answer["kwh"], 6),
+        money=f"{say.decimal(spent, 2)} {currency}",
+    )
+    rows = [
+        (
+            row["model"],
+            row["provider"],
+            text.money(row["money_per_mtok"], currency),
+            f"{text.number(row['mtok'])} M",
+            row["seen"],
+        )
+        for row in answer["api"][:most]
+    ]
+    header = [tr(f"faces.{key}") for key in ("model", "provider", "mtok", "tokens_bought", "seen")]
+    blocks: list[RenderableType] = [clean(told, "bold")]
+    return Group(*blocks, Text(), table(header, rows, right=(2, 3))) if rows else Group(*blocks)
+
+
+def tree(top: Branch) -> RenderableType:
+    """The tree under a number."""
+    return Group(*(clean(line) for line in lines(top)))

@@ -1,0 +1,119 @@
+"""Commands and options whose help comes from the catalogue, and the options every command has."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from cabida.text import LANGUAGES, has_text, problem, tr, use_language
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Option(click.Option):
+    """An option whose help is text ``faces.option.COMMAND.NAME``, else ``faces.option.NAME``."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Look the help up in the language in use, just before it is shown."""
+        key = f"faces.option.{ctx.info_name}.{self.name}"
+        self.help = tr(key if has_text(key) else f"faces.option.{self.name}")
+        record = super().get_help_record(ctx)
+        return record and (record[0], record[1].replace("[default:", f"[{tr('faces.default')}:"))
+
+
+class Spoken(click.Command):
+    """Help in the language in use: text ``faces.command.NAME`` (or ``faces.command.PARENT.NAME``)."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The usage line."""
+        pieces = " ".join(self.collect_usage_pieces(ctx))
+        formatter.write_usage(ctx.command_path, pieces, prefix=f"{tr('faces.usage')}: ")
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What the command does."""
+        parent = ctx.parent.info_name if ctx.parent else ""
+        nested = f"faces.command.{parent}.{self.name}"
+        key = nested if has_text(nested) else f"faces.command.{self.name}"
+        for paragraph in tr(key).split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(paragraph)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options."""
+        records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        with formatter.section(tr("faces.options")):
+            formatter.write_dl([record for record in records if record])
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """``--help``, told in the language in use."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.help = tr("faces.option.help")
+        return found
+
+
+class Command(Spoken):
+    """A command that does something."""
+
+
+class Group(Spoken, click.Group):
+    """A group of commands."""
+
+    command_class = Command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, then the commands."""
+        Spoken.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, each with the short text of its full name."""
+        with formatter.section(tr("faces.commands")):
+            formatter.write_dl(
+                [
+                    (name, tr(f"faces.command.{ctx.info_name}.{name}.short"))
+                    for name in self.list_commands(ctx)
+                ]
+            )
+
+
+def option(*names: str, **settings: Any) -> Callable[[F], F]:
+    """``click.option`` with its help in the catalogue."""
+    return click.option(*names, cls=Option, **settings)
+
+
+def shared(function: F) -> F:
+    """The options every command takes: ``--json``, ``--lang``, ``--as-of``."""
+    function = option("--as-of", callback=_date, metavar="YYYY-MM-DD")(function)
+    function = option("--lang", type=click.Choice(LANGUAGES), callback=_language, expose_value=False)(
+        function
+    )
+    return option("--json", "as_json", is_flag=True)(function)
+
+
+def _language(_: click.Context, __: click.Parameter, code: str | None) -> None:
+    if code:
+        use_language(code)
+
+
+def _date(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise click.BadParameter(str(problem("CB-U005", text=text).what)) from None
+
+
+def pick_language(words: Sequence[str]) -> str:
+    """The language to speak: ``--lang``, then CABIDA_LANG, LC_ALL, LC_MESSAGES, LANG; else English."""
+    asked = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "--lang"]
+    asked += [word.partition("=")[2] for word in words if word.startswith("--lang=")]
+    asked += [os.environ.get(name, "") for name in ("CABIDA_LANG", "LC_ALL", "LC_MESSAGES", "LANG")]
+    chosen = next((one for one in asked if one), "en")
+    return chosen[:2].lower() if chosen[:2].lower() in LANGUAGES else "en"

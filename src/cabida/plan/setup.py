@@ -1,0 +1,147 @@
+"""What a person types about one deployment or one training run, and the noun it stands for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.facts.model import Accelerator, Model, Node, WeightFormat
+from cabida.plan.deployment import Deployment, Parallel, Settings
+from cabida.plan.training import TrainingRun
+from cabida.text import problem
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The flags ``fit``, ``speed`` and ``cost`` share, as typed. ``None`` = choose the usual."""
+
+    model: str | None = None
+    gpu: str | None = None
+    gpus: int | None = None
+    nodes: int | None = None
+    tp: int | None = None
+    pp: int | None = None
+    dp: int | None = None
+    ep: int | None = None
+    cp: int | None = None
+    weights: str | None = None
+    kv_cache: str | None = None
+    engine: str | None = None
+    engine_version: str = ""
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    gpu_memory_utilization: float | None = None
+    enforce_eager: bool = False
+    method: str | None = None
+    optimizer: str = "adamw"
+    sharding: str | None = None
+    seq_len: int = 2048
+    micro_batch: int = 1
+    global_batch: int | None = None
+    recompute: str = "none"
+    target_tokens: float | None = None
+
+
+def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployment:
+    """The deployment that ``setup`` describes, with the usual choices for what it leaves open.
+
+    Raises:
+        InvalidInput: an unknown format or engine, or a split that doesn't add up (CB-U010).
+    """
+    weights = usual_weights(setup, model)
+    node = facts.node_for(accelerator)
+    return Deployment(
+        model=model,
+        accelerator=accelerator,
+        parallel=split(setup, node),
+        weights=weights,
+        kv_cache=facts.weight_format(setup.kv_cache or "bf16"),
+        engine=facts.engine(setup.engine).id if setup.engine else usual_engine(accelerator, weights),
+        engine_version=setup.engine_version,
+        settings=Settings(
+            max_model_len=setup.max_model_len,
+            max_num_seqs=setup.max_num_seqs,
+            max_num_batched_tokens=setup.max_num_batched_tokens,
+            gpu_memory_utilization=setup.gpu_memory_utilization,
+            enforce_eager=setup.enforce_eager,
+        ),
+        node=node,
+    )
+
+
+def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> TrainingRun:
+    """The training run that ``setup`` describes; see :func:`deployment`."""
+    parallel = split(setup, facts.node_for(accelerator), data=True)
+    count = parallel.accelerators_count
+    method = setup.method or "full"
+    frozen = setup.weights or ("bnb-nf4" if method == "qlora" else "bf16")
+    return TrainingRun(
+        model=model,
+        accelerator=accelerator,
+        accelerators_count=count,
+        method=method,
+        precision="bf16",
+        weights=facts.weight_format(frozen),
+        optimizer=setup.optimizer,
+        sharding=setup.sharding or ("ddp" if count > 1 else "none"),
+        seq_tokens=setup.seq_len,
+        micro_batch_count=setup.micro_batch,
+        global_batch_count=setup.global_batch or setup.micro_batch * parallel.dp,
+        tp=parallel.tp,
+        pp=parallel.pp,
+        cp=parallel.cp,
+        ep=parallel.ep,
+        recompute=setup.recompute,
+        target_tokens=setup.target_tokens,
+        node=facts.node_for(accelerator),
+    )
+
+
+def usual_weights(setup: Setup, model: Model) -> WeightFormat:
+    """The format asked for, else the one the model is published in, else 16 bit."""
+    return facts.weight_format(setup.weights or model.native_format or "bf16")
+
+
+def usual_engine(accelerator: Accelerator, weights: WeightFormat) -> str:
+    """The first engine known to run this format on this architecture; llama.cpp for its own formats and Apple."""
+    preferred = ["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
+    if weights.family == "gguf" or accelerator.vendor.lower() == "apple":
+        preferred.insert(0, "llama.cpp")
+    known = facts.engines()
+    architecture = accelerator.architecture.lower()
+    runs = [
+        id for id in preferred if id in known and architecture in known[id].formats.get(weights.family, ())
+    ]
+    return (runs or preferred)[0]
+
+
+def split(setup: Setup, node: Node | None, *, data: bool = False) -> Parallel:
+    """How the accelerators are split: as typed, the rest by tensor inside a machine and by stage across machines.
+
+    ``data`` = leave the rest to data parallelism instead (training).
+    """
+    per_node = node.accelerators_count if node else 8
+    given = {name: getattr(setup, name) for name in ("tp", "pp", "dp", "cp")}
+    fixed = math.prod(value for value in given.values() if value)
+    count = setup.gpus or (setup.nodes * per_node if setup.nodes else fixed)
+    if min(count, *(value for value in given.values() if value is not None), 1) < 1 or count % fixed:
+        raise InvalidInput([problem("CB-U010", gpus=count, split=fixed)])
+    rest = count // fixed
+    if rest > 1 and data and given["dp"] is None:
+        given["dp"], rest = rest, 1
+    if rest > 1 and given["tp"] is None:
+        room = max(1, per_node // max(1, fixed // (given["pp"] or 1)))
+        given["tp"] = math.gcd(rest, room) if rest > room else rest
+        rest //= given["tp"]
+        if rest > 1 and given["pp"] is None:
+            given["pp"], rest = rest, 1
+    if rest > 1 and given["dp"] is None:
+        given["dp"], rest = rest, 1
+    if rest > 1:
+        raise InvalidInput([problem("CB-U010", gpus=count, split=count // rest)])
+    return Parallel(
+        tp=given["tp"] or 1, pp=given["pp"] or 1, dp=given["dp"] or 1, ep=setup.ep or 1, cp=given["cp"] or 1
+    )

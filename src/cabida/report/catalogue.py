@@ -1,0 +1,107 @@
+"""The catalogue as rows: facts of one kind, one fact with its sources, models, price sightings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.text import closest, problem
+
+
+def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
+    """Facts of one kind, a few fields of each."""
+    shown = {
+        "accelerators": ("id", "name", "architecture", "memory_kind", "year", "confidence"),
+        "nodes": ("id", "provider", "accelerator", "accelerators_count", "fabric", "network_kind"),
+        "engines": ("id", "name", "kind", "capability_min"),
+        "formats": ("id", "family", "body_bits", "compute"),
+        "models": ("id", "architecture", "params_count", "native_format"),
+        "collectives": (
+            "op",
+            "link",
+            "accelerators_count",
+            "nodes_count",
+            "payload_bytes",
+            "bus_bytes_per_s",
+        ),
+        "energy": ("kind", "place", "value", "unit", "date"),
+    }[kind]
+    found: Any = facts.accelerators(as_of) if kind == "accelerators" else getattr(facts, kind)()
+    records = found.values() if hasattr(found, "values") else found
+    return [{name: getattr(one, name) for name in shown} | {"seen": one.source.seen} for one in records]
+
+
+def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """One accelerator, machine, engine, format or model by id: its fields, and the source of each ("" = the record's).
+
+    Raises:
+        InvalidInput: nothing is called that (CB-U016 names the nearest).
+    """
+    kinds: dict[str, Any] = {
+        kind: getattr(facts, kind)() for kind in ("accelerators", "nodes", "engines", "formats", "models")
+    }
+    one: Any = next((table[ref] for table in kinds.values() if ref in table), None) or facts.find_accelerator(
+        ref
+    )
+    if one is None:
+        near = closest(ref, [name for table in kinds.values() for name in table]) or "–"
+        raise InvalidInput([problem("CB-U016", ref=ref, near=near)])
+    fields = {name: value for name, value in asdict(one).items() if name not in ("source", "field_sources")}
+    sources = {"": _said(one.source)} | {name: _said(source) for name, source in one.field_sources.items()}
+    return fields, sources
+
+
+def _said(source: Any) -> str:
+    return " · ".join(part for part in (source.what, source.url, source.seen, source.grade) if part)
+
+
+def models(match: str = "") -> list[dict[str, Any]]:
+    """Known models whose id or alias contains ``match``."""
+    wanted = match.lower()
+    names = (
+        "id",
+        "architecture",
+        "task",
+        "params_count",
+        "active_params_count",
+        "context_tokens",
+        "native_format",
+    )
+    return [
+        {name: getattr(one, name) for name in (*names, "licence")}
+        for one in facts.models().values()
+        if any(wanted in name.lower() for name in (one.id, *one.aliases))
+    ]
+
+
+def prices(
+    gpu: str | None = None, *, provider: str = "", capacity: str = "", as_of: str | None = None
+) -> list[dict[str, Any]]:
+    """Price sightings, newest first; ``capacity="api"`` gives models' prices per million tokens."""
+    if capacity == "api":
+        sighted: list[Any] = [
+            one for one in facts.api_offers(as_of) if not gpu or gpu.lower() in one.model_name.lower()
+        ]
+    else:
+        wanted = facts.accelerator(gpu).id if gpu else ""
+        sighted = [one for one in facts.offers(as_of) if wanted in ("", one.accelerator)]
+        sighted = [one for one in sighted if capacity in ("", one.capacity)]
+    sighted = [one for one in sighted if provider.lower() in one.provider.lower()]
+    return [_sighting(one) for one in sorted(sighted, key=lambda one: one.seen, reverse=True)]
+
+
+def _sighting(one: Any) -> dict[str, Any]:
+    api = hasattr(one, "output_amount")
+    return {
+        "gpu": one.model_name if api else one.accelerator,
+        "provider": one.provider,
+        "capacity": "api" if api else one.capacity,
+        "region": "" if api else one.region,
+        "amount": float(one.output_amount if api else one.amount),
+        "unit": "mtok" if api else one.unit,
+        "currency": one.currency,
+        "seen": one.seen,
+        "source": one.source.what,
+    }

@@ -1,0 +1,90 @@
+"""What the rooms answer, under the metric names of the measured cases, each with its interval and basis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from cabida.plan import Deployment, Estimate
+from cabida.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cabida.memory import ServingMemory
+    from cabida.timing import ServingSpeed
+
+GIB = 2.0**30
+LATENCIES = ("ttft", "tpot", "itl", "e2e")
+STATISTICS = ("mean", "p50", "p95", "p99")
+
+
+def sure(value: float, basis: str = "formula") -> Estimate:
+    """A figure without an interval of its own."""
+    return Estimate(value, value, value, basis)
+
+
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """The same figure in another unit."""
+    return Estimate(estimate.value * factor, estimate.low * factor, estimate.high * factor, estimate.basis)
+
+
+def of_tree(value: float, quantity: Quantity | None) -> Estimate:
+    """``value`` with the interval of its explain tree, when there is one."""
+    if quantity is None:
+        return sure(value)
+    low, high = quantity.interval
+    return Estimate(value, min(low, value), max(high, value), "formula")
+
+
+def memory_metrics(d: Deployment, m: ServingMemory, tree: Mapping[str, Quantity]) -> dict[str, Estimate]:
+    """Serving memory: GiB for each accelerator and in all, and the tokens of cache."""
+    peak = sure(sum(m.parts.values()))
+    return {
+        "weights_gib_per_gpu": scaled(of_tree(m.weights_bytes, tree.get("weights_bytes")), 1 / GIB),
+        "weights_gib_total": scaled(sure(m.weights_total_bytes), 1 / GIB),
+        "kv_cache_gib_per_gpu": scaled(of_tree(m.parts["kv_cache"], tree.get("kv_pool_bytes")), 1 / GIB),
+        "kv_cache_tokens": of_tree(m.kv_pool_tokens, tree.get("kv_pool_tokens")),
+        "peak_gib_per_gpu": scaled(peak, 1 / GIB),
+        "peak_gib_total": scaled(peak, d.parallel.accelerators_count / GIB),
+    }
+
+
+def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
+    """Serving speed: latencies in ms by statistic, and rates of the whole replica."""
+    found = {}
+    for name in LATENCIES:
+        times = getattr(answer, f"{name}_s")
+        for statistic in STATISTICS:
+            value = getattr(times, statistic) * 1000
+            found[f"{name}_ms_{statistic}"] = spread(
+                value, answer, f"{name}_ms_{statistic}", f"{name}_ms", name
+            )
+    rates = {
+        "output_tok_s": answer.output_tokens_per_s,
+        "total_tok_s": answer.total_tokens_per_s,
+        "req_s": answer.requests_per_s,
+    }
+    return found | {name: spread(rate, answer, name, "output_tok_s") for name, rate in rates.items()}
+
+
+def spread(value: float, answer: ServingSpeed, *names: str) -> Estimate:
+    """``value`` with the factors known for the first of ``names``."""
+    low, high = next((answer.spread[one] for one in names if one in answer.spread), (1.0, 1.0))
+    return Estimate(value, value * low, value * high, "calibrated" if high > low else answer.basis)
+
+
+def finite(value: float) -> float | None:
+    """``value``, or ``None`` where JSON has no number for it."""
+    return value if math.isfinite(value) else None
+
+
+def plain(answer: Any) -> Any:
+    """An answer as plain data for JSON: estimates as ``{"value", "low", "high", "basis"}``, no odd numbers."""
+    if isinstance(answer, Estimate):
+        return {key: plain(getattr(answer, key)) for key in ("value", "low", "high", "basis")}
+    if isinstance(answer, dict):
+        return {key: plain(one) for key, one in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [plain(one) for one in answer]
+    return finite(answer) if isinstance(answer, float) else answer

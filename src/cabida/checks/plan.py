@@ -1,0 +1,91 @@
+"""Whether a split is lawful, and whether it crosses a link it should not."""
+
+from __future__ import annotations
+
+from cabida.facts.model import Accelerator, Model, Node
+from cabida.plan import Deployment, Parallel, Warning_
+from cabida.text import number, tr
+
+
+def split_warnings(deployment: Deployment) -> tuple[Warning_, ...]:
+    """What is wrong (blocking) or doubtful (warning) in a deployment's split; empty when nothing is."""
+    return judge_split(deployment.parallel, deployment.model, deployment.accelerator, deployment.node)
+
+
+def lawful(deployment: Deployment) -> bool:
+    """Whether the engine would accept the split at all."""
+    return not any(found.severity == "blocking" for found in split_warnings(deployment))
+
+
+def judge_split(
+    parallel: Parallel, model: Model, accelerator: Accelerator, node: Node | None = None
+) -> tuple[Warning_, ...]:
+    """The rules of vLLM, SGLang and Megatron: heads, layers and experts divide; tensor parallel stays on its link."""
+    p = parallel
+    found = [*_heads(p, model), *_layers(p, model), *_experts(p, model), *_link(p, accelerator, node)]
+    return tuple(found)
+
+
+def _warning(code: str, severity: str, **values: object) -> Warning_:
+    return Warning_(code, tr(f"checks.{code}", **values), severity)
+
+
+def _heads(p: Parallel, model: Model) -> list[Warning_]:
+    found = []
+    for group in model.attention:
+        if group.heads_count and group.heads_count % p.tp:
+            found.append(_warning("CB-K020", "blocking", heads=group.heads_count, tp=p.tp))
+        kv = group.kv_heads_count
+        if kv and group.kind != "mla" and kv % p.tp and p.tp % kv:
+            found.append(_warning("CB-K021", "blocking", kv=kv, tp=p.tp))
+        elif kv and group.kind != "mla" and p.tp > kv:
+            found.append(_warning("CB-K022", "info", kv=kv, tp=p.tp, copies=p.tp // kv))
+        if group.kind == "mla" and p.tp > 1:
+            found.append(_warning("CB-K023", "info", tp=p.tp))
+    return list({warning.sentence: warning for warning in found}.values())
+
+
+def _layers(p: Parallel, model: Model) -> list[Warning_]:
+    if p.pp > model.layers_count:
+        return [_warning("CB-K024", "blocking", pp=p.pp, layers=model.layers_count)]
+    return []
+
+
+def _experts(p: Parallel, model: Model) -> list[Warning_]:
+    if p.ep <= 1:
+        return []
+    experts = {group.experts_count for group in model.mlp if group.experts_count}
+    if not experts:
+        return [_warning("CB-K025", "blocking", ep=p.ep)]
+    uneven = [count for count in experts if count % p.ep]
+    found = [_warning("CB-K026", "blocking", ep=p.ep, experts=count) for count in uneven]
+    if (p.tp * p.dp) % p.ep:
+        found.append(_warning("CB-K027", "blocking", ep=p.ep, ranks=p.tp * p.dp))
+    return found
+
+
+def _link(p: Parallel, accelerator: Accelerator, node: Node | None) -> list[Warning_]:
+    if p.tp <= 1:
+        return []
+    held = node.accelerators_count if node else 0
+    if held and p.tp > held and p.tp > accelerator.link_domain_count:
+        return [_warning("CB-K028", "warning", tp=p.tp, held=held)]
+    if accelerator.link_bytes_per_s is None or accelerator.link_domain_count <= 1:
+        lanes = accelerator.pcie_lanes or 16
+        rate = bus_bytes_per_s(accelerator) / 1e9
+        return [
+            _warning(
+                "CB-K029", "warning", tp=p.tp, name=accelerator.name, gen=accelerator.pcie_gen or "?", lanes=lanes,
+                rate=number(rate, 2),
+            )
+        ]  # fmt: skip
+    if p.tp > accelerator.link_domain_count:
+        domain = accelerator.link_domain_count
+        return [_warning("CB-K030", "warning", tp=p.tp, name=accelerator.name, domain=domain)]
+    return []
+
+
+def bus_bytes_per_s(accelerator: Accelerator) -> float:
+    """One-way PCIe rate: 985 MB/s a lane at generation 3, doubling with each; generation 4 when unknown."""
+    generation = accelerator.pcie_gen or 4
+    return 0.985e9 * 2.0 ** (generation - 3) * (accelerator.pcie_lanes or 16)

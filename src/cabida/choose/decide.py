@@ -226,7 +226,7 @@ def _warnings(
         if used not in (brief.training.sharding, "none"):
             asked = brief.training.sharding
             found.append(Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=used)))
-    found += checks.pitfalls(brief, kept, options)
+    found += checks.pitfalls(brief, options, means.terms.as_of)
     return tuple(dict.fromkeys(found))
 
 

@@ -1,5 +1,6 @@
 """Reading: what is said arrives in base units, and what is wrong comes back with its line and its cure."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -195,7 +196,7 @@ def test_what_is_not_a_brief_at_all(text, code):
 def test_an_alias_bomb_costs_nothing():
     lines = ['a: &a ["x","x","x","x","x","x","x","x","x"]']
     names = "abcdefghij"
-    for before, here in zip(names, names[1:], strict=False):
+    for before, here in itertools.pairwise(names):
         lines.append(f"{here}: &{here} [" + ",".join([f"*{before}"] * 9) + "]")
     assert codes("\n".join(lines)) == ["CB-B004"]
 
@@ -259,7 +260,13 @@ def test_a_peak_that_was_not_said_follows_the_profile():
 
 @pytest.mark.parametrize(
     ("said", "money"),
-    [("18000 EUR", 18000), ("18000", 18000), ("18 k EUR", 18000), ("216000 EUR/year", 18000), ("18,000 EUR", 18000)],
+    [
+        ("18000 EUR", 18000),
+        ("18000", 18000),
+        ("18 k EUR", 18000),
+        ("216000 EUR/year", 18000),
+        ("18,000 EUR", 18000),
+    ],
 )
 def test_ways_to_say_a_budget(said, money):
     brief = parse_brief(f"budget: {{monthly: '{said}'}}\ncurrency: EUR", as_of=AS_OF)
@@ -308,7 +315,9 @@ def test_unknown_is_legal_everywhere():
 def test_errors_speak_spanish():
     use_language("es")
     try:
-        with pytest.raises(InvalidInput, match=r"traffic: concurency no es algo .* Lo más parecido: concurrency"):
+        with pytest.raises(
+            InvalidInput, match=r"traffic: concurency no es algo .* Lo más parecido: concurrency"
+        ):
             parse_brief("traffic: {concurency: 3}", as_of=AS_OF)
     finally:
         use_language("en")

@@ -1,5 +1,7 @@
 """What the user needs: reading, completing and classifying a brief."""
 
+from cabida.brief.asking import Question, questions, template
+from cabida.brief.examples import example_names, example_text
 from cabida.brief.model import (
     WORKLOADS,
     Acceptance,
@@ -18,8 +20,11 @@ from cabida.brief.model import (
     Traffic,
     Training,
 )
+from cabida.brief.needs import complete, missing
 from cabida.brief.read import parse_brief, read_brief
+from cabida.brief.render import render
 from cabida.brief.workload import classify, not_yet
+from cabida.brief.wrong_figures import claims, corrections
 
 __all__ = [
     "WORKLOADS",
@@ -35,11 +40,21 @@ __all__ = [
     "Missing",
     "ModelChoice",
     "Objectives",
+    "Question",
     "Team",
     "Traffic",
     "Training",
+    "claims",
     "classify",
+    "complete",
+    "corrections",
+    "example_names",
+    "example_text",
+    "missing",
     "not_yet",
     "parse_brief",
+    "questions",
     "read_brief",
+    "render",
+    "template",
 ]

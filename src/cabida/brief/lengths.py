@@ -8,6 +8,7 @@ from cabida.brief.model import Lengths
 
 Z95 = 1.6448536269514722  # standard normal quantiles
 Z99 = 2.3263478740408408
+WIDEST_SPREAD_RATIO = 4.0  # p95 over median = 720: more is a slip of the pen, not a law
 SPREAD_WHEN_UNSAID_RATIO = 0.8  # assumed: chat traces lie between 0.6 and 1.2
 
 
@@ -44,9 +45,11 @@ def fit(said: dict[str, float]) -> Lengths | None:
     """
     if "fixed" in said:
         return fixed(said["fixed"])
+    nothing = bool(said) and not any(said.values())
+    said = {key: max(1.0, value) for key, value in said.items() if value}
     if not any(said.get(key) for key in ("mean", "p50", "p95", "p99")):
-        return fixed(0.0) if said and not said.get("max") else None
-    spread = spread_of(said)
+        return fixed(0.0) if nothing else None
+    spread = min(spread_of(said), WIDEST_SPREAD_RATIO)
     log_median = _log_median(said, spread)
     figures = {
         "mean": exp(log_median + spread * spread / 2.0),

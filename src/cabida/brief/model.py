@@ -338,5 +338,5 @@ class Brief:
         while path:
             if path in self.where:
                 return self.where[path]
-            path = path.rpartition(".")[0]
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return 0

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from cabida.brief.model import SERVED_WORKLOADS, TRAINING_WORKLOADS, Acceptance, Brief, Missing
 from cabida.brief.read import parse_brief
+from cabida.brief.render import render
 from cabida.errors import InvalidInput, Problem
 from cabida.text import problem, tr
 
@@ -39,6 +40,11 @@ def _always(text: str) -> Callable[[Brief, str], str]:
 def _needed_by(brief: Brief, as_of: str) -> str:
     start = date.fromisoformat(as_of) if as_of else date.today()
     return (start + timedelta(days=LEAD_DAYS)).isoformat()
+
+
+def _unsaid(brief: Brief, path: str) -> bool:
+    taken = any(item.path == path for item in brief.assumed)
+    return not taken and (path not in brief.where or path in brief.unknown)
 
 
 def _no_rate(brief: Brief) -> bool:
@@ -149,7 +155,7 @@ NEEDS: tuple[Need, ...] = (
         "failed_runs",
         "training.failed_runs",
         TRAINING_WORKLOADS,
-        lambda b: "training.failed_runs" not in b.where or "training.failed_runs" in b.unknown,
+        lambda b: _unsaid(b, "training.failed_runs"),
         _always("10 %"),
         blocking=False,
     ),
@@ -157,7 +163,7 @@ NEEDS: tuple[Need, ...] = (
         "data",
         "limits.data",
         EVERYTHING,
-        lambda b: "limits.data" not in b.where or "limits.data" in b.unknown,
+        lambda b: _unsaid(b, "limits.data"),
         _always("any"),
     ),
     Need("needed_by", "limits.needed_by", EVERYTHING, lambda b: not b.limits.needed_by, _needed_by),
@@ -173,7 +179,7 @@ NEEDS: tuple[Need, ...] = (
         "team",
         "team.platform_engineers",
         EVERYTHING,
-        lambda b: "team.platform_engineers" not in b.where or "team.platform_engineers" in b.unknown,
+        lambda b: _unsaid(b, "team.platform_engineers"),
         _always("0.25"),
         blocking=False,
     ),
@@ -197,7 +203,7 @@ def missing(brief: Brief, as_of: str = "") -> list[Missing]:
         _missing(need, brief, as_of) for need in NEEDS if brief.workload in need.classes and need.lacks(brief)
     ]
     found += _missing_acceptance(brief)
-    told = {item.path for item in found}
+    told = {item.path for item in (*found, *brief.assumed)}
     for path in brief.unknown:
         if not any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in told):
             found.append(
@@ -244,8 +250,8 @@ def _missing_acceptance(brief: Brief) -> list[Missing]:
             blocking = alternatives > 1 and bool(known or line)
             found.append(Missing(path, why, how, taken, "assumed", blocking, line))
     for index, model in enumerate(brief.models):
-        if not model.weights and not brief.is_training:
-            path = f"models[{index}].weights"
+        path = f"models[{index}].weights"
+        if not model.weights and not brief.is_training and _unsaid(brief, path):
             why, how = tr("brief.need.any_format.why"), tr("brief.need.any_format.how")
             found.append(Missing(path, why, how, taken, "assumed", blocking=False))
     return found
@@ -255,7 +261,7 @@ def complete(brief: Brief, assume: bool = False, as_of: str = "") -> Brief:
     """The brief with a default for everything it lacks, each noted in ``assumed``.
 
     Args:
-        brief: as read.
+        brief: as read: defaults go into its text, which is read again.
         assume: take defaults for what blocks too.
         as_of: ISO date the decision is made on; "" = today.
 
@@ -263,14 +269,18 @@ def complete(brief: Brief, assume: bool = False, as_of: str = "") -> Brief:
         InvalidInput: something that blocks is missing (``CB-B040`` each): always when nothing sensible
             could be taken for it, otherwise unless ``assume``.
     """
-    lacks = missing(brief, as_of)
-    blocked = [item for item in lacks if item.blocking and not (assume and item.default)]
+    new = missing(brief, as_of)
+    blocked = [item for item in new if item.blocking and not (assume and item.default)]
     if blocked:
         raise InvalidInput([_as_problem(item, brief) for item in blocked])
+    if not new:
+        return brief
+    lacks = [*brief.assumed, *new]
     defaults = {
         item.path: item.default for item in lacks if item.default and not item.path.startswith("models[")
     }
-    done = parse_brief(brief.text, file=brief.file, as_of=as_of, defaults=defaults) if defaults else brief
+    text = brief.text or render(brief)
+    done = parse_brief(text, file=brief.file, as_of=as_of, defaults=defaults) if defaults else brief
     return replace(
         _with_acceptance(done, lacks), where=brief.where, unknown=brief.unknown, assumed=tuple(lacks)
     )

@@ -33,11 +33,8 @@ def infer_workload(plain: Mapping[str, Any]) -> str:
     if plain.get("media") is not None:
         return "media-generation"
     traffic, objectives = plain.get("traffic") or {}, plain.get("objectives") or {}
-    if (
-        traffic.get("items")
-        or traffic.get("window")
-        or (objectives.get("deadline") and not _latencies(objectives))
-    ):
+    in_batches = traffic.get("items") or traffic.get("window") or objectives.get("deadline")
+    if in_batches and not _latencies(objectives):
         return "batch-inference"
     return "realtime-inference"
 
@@ -68,8 +65,6 @@ def _evidence(brief: Brief) -> str:
 
 def contradictions(brief: Brief) -> list[Problem]:
     """The stated class against what the fields say."""
-    if "workload" not in brief.where or "workload" in brief.unknown:
-        return []
     found: list[Problem] = []
     training = brief.training
     if training is not None and "training" in brief.where:
@@ -94,7 +89,7 @@ def _against(brief: Brief, path: str, implied: str) -> Problem:
     return problem(
         "CB-B030",
         file=brief.file,
-        line=brief.line("workload"),
+        line=brief.line("workload") or brief.line(path),
         workload=brief.workload,
         path=path,
         at=brief.line(path),

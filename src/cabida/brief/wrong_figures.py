@@ -1,6 +1,6 @@
 """Wrong or loose figures people copy into notes: found, and answered with the right one and its source.
 
-A row of ``claims.json`` is ``{"key", "all": [patterns], "source"}``: the claim is there when every
+A row of ``wrong_figures.json`` is ``{"key", "all": [patterns], "source"}``: the claim is there when every
 pattern matches the same sentence. Texts are in the catalogue under ``claim.<key>``.
 """
 
@@ -30,7 +30,7 @@ class Correction:
 
 @cache
 def _known() -> list[dict[str, Any]]:
-    text = (resources.files("cabida.brief") / "claims.json").read_text(encoding="utf-8")
+    text = (resources.files("cabida.brief") / "wrong_figures.json").read_text(encoding="utf-8")
     return [
         {**row, "all": [re.compile(pattern, re.IGNORECASE) for pattern in row["all"]]}
         for row in json.loads(text)

@@ -33,7 +33,9 @@ def sparse_claims(text: str) -> list[SparseClaim]:
             continue
         rates = [_tflops(value, prefix) for value, prefix in _RATE.findall(sentence)]
         types = [dtype for dtype in _TENSOR if re.search(rf"\b{dtype}\b", sentence, re.IGNORECASE)]
-        claims = [claim for rate in rates for card in _named(sentence) for claim in _doubled(card, rate, types)]
+        claims = [
+            claim for rate in rates for card in _named(sentence) for claim in _doubled(card, rate, types)
+        ]
         found += claims[: len(rates)]
     return found
 

@@ -92,15 +92,8 @@ _VERDICTS: dict[tuple[str, ...], Verdict] = {}
 @lru_cache(maxsize=4096)
 def _trainable(framework: str, version: str, accelerator: str, precision: str, spoken: str) -> Verdict:
     found = facts.engine(framework)
-    held = facts.weight_format(precision)
-    stack = Stack(
-        found,
-        version or found.versions[-1],
-        facts.accelerator(accelerator),
-        held,
-        facts.weight_format("bf16"),
-    )
-    return judge(stack)
+    held, cache = facts.weight_format(precision), facts.weight_format("bf16")
+    return judge(Stack(found, version or found.versions[-1], facts.accelerator(accelerator), held, cache))
 
 
 def judge(stack: Stack) -> Verdict:
@@ -158,11 +151,8 @@ def _capability(stack: Stack) -> Iterator[Verdict]:
 
 def _too_old(stack: Stack) -> Iterator[Verdict]:
     """Blackwell needs CUDA 12.8 and PyTorch 2.7, which vLLM has carried since 0.9."""
-    if (
-        stack.architecture.startswith("blackwell")
-        and stack.engine.id == "vllm"
-        and release(stack.version) < (0, 9)
-    ):
+    known = release(stack.version)  # empty for a nightly build
+    if stack.architecture.startswith("blackwell") and stack.engine.id == "vllm" and () < known < (0, 9):
         source = "PyTorch wheels: RTX 50 and B200 need CUDA 12.8 builds, PyTorch 2.7 or newer"
         yield _say(stack, "no", "engine_older_than_card", source)
 

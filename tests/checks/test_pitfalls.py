@@ -1,7 +1,6 @@
 """Each classic mistake is found where it is made, and nowhere else."""
 
 from dataclasses import replace
-from itertools import starmap
 
 import pytest
 
@@ -29,7 +28,7 @@ def option(accelerator="h100-sxm-80", unit=0.002, held=2000.0, **more):
         "split": "single", "weights": "bf16", "kv_cache": "bf16", "engine": "vllm", "engine_version": "0.31.0",
         "model": "llama-3.1-8b", "provider": "p", "capacity": "on-demand", "region": "", "price_seen": "2026-11-20",
         "metrics": {}, "memory": {"headroom": 20e9}, "usable_bytes": 80e9, "latency_quantiles": {},
-        "cost_lines": tuple(starmap(CostLine, {"compute": held * 0.6, "idle": held * 0.4, "platform_labour": 1.9}.items())),
+        "cost_lines": (CostLine("compute", held * 0.6), CostLine("idle", held * 0.4), CostLine("review", 1.0)),
         "cost_per_month_money": held, "unit_cost": Estimate(unit, unit, unit, "formula"), "best_probability": 1.0,
         "expected_regret_money": 0.0, "command": "",
     }  # fmt: skip

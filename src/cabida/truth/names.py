@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cabida import facts
 from cabida.errors import CabidaError
-from cabida.facts.model import Model
+from cabida.facts.model import Model, WeightFormat
+
+Made = TypeVar("Made")
 
 
 class Unanswerable(Exception):
     """A case that says too little, or names what we don't know; the message is the reason."""
+
+
+class Malformed(Unanswerable):
+    """A case whose values aren't what they should be: a text for a number, a list for a table."""
+
+
+def reading(build: Callable[[dict[str, Any]], Made]) -> Callable[[dict[str, Any]], Made]:
+    """Turn what odd values raise while a row is being read into :class:`Malformed`."""
+
+    @wraps(build)
+    def read(row: dict[str, Any]) -> Made:
+        try:
+            return build(row)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError) as error:
+            why = f"{type(error).__name__} {error}"
+            raise Malformed(why) from error
+
+    return read
 
 
 @cache
@@ -71,3 +92,32 @@ def multiplying_type(text: str, note: str = "") -> str | None:
     if "bf16" in lowered:
         return "bf16"
     return "fp16" if "fp16" in lowered or "gptq" in lowered else "bf16"
+
+
+@cache
+def stated_format(text: str) -> WeightFormat | None:
+    """A weight or cache format as printed, or ``None`` when we know none of that name."""
+    for tried in (text, text.split(" (")[0], text.split(" + ")[0]):
+        if tried:
+            try:
+                return facts.weight_format(tried)
+            except CabidaError:
+                continue
+    return None
+
+
+def sharding_of(text: str, accelerators: int | None) -> str:
+    """Sharding as printed, under our name; one accelerator shards nothing, many most likely their optimizer."""
+    lowered = text.lower()
+    for word, meaning in spellings()["shardings"]:
+        if word in lowered:
+            return str(meaning)
+    return "none" if accelerators == 1 else "zero-1"
+
+
+def recompute_of(said: object) -> str:
+    """Activation checkpointing as printed: none, selective or full."""
+    text = str(said).lower()
+    if said is None or text in ("", "none", "false"):
+        return "none"
+    return "selective" if "selective" in text else "full"

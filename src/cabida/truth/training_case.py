@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from cabida import facts
+from cabida import facts, memory, timing
 from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
@@ -16,6 +16,9 @@ from cabida.truth.names import (
     known_model,
     leading_number,
     multiplying_type,
+    reading,
+    recompute_of,
+    sharding_of,
     spellings,
 )
 
@@ -24,6 +27,7 @@ LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no coun
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
 
+@reading
 def training_run(row: dict[str, Any]) -> TrainingRun:
     """The run a case describes.
 
@@ -52,7 +56,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         precision=_precision(row, accelerator),
         weights=facts.weight_format("bnb-nf4" if method == "qlora" else "bf16"),
         optimizer="adamw-8bit" if "8-bit" in str(row.get("sharding")) else "adamw",
-        sharding=_sharding(row),
+        sharding=sharding_of(str(row.get("sharding") or ""), row.get("gpus")),
         seq_tokens=int(seq),
         micro_batch_count=int(row.get("micro_batch") or 1),
         global_batch_count=1,
@@ -60,7 +64,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         pp=row.get("pp") or 1,
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
-        recompute=_recompute(row),
+        recompute=recompute_of(row.get("activation_checkpointing")),
         framework=row.get("framework") or "",
         framework_version=_version(row.get("framework") or ""),
         node=_node(row, accelerator),
@@ -146,23 +150,6 @@ def _precision(row: dict[str, Any], accelerator: Accelerator) -> str:
     return "fp8" if tuned and "fp8" in accelerator.flop_per_s and accelerator.vendor == "NVIDIA" else "bf16"
 
 
-def _sharding(row: dict[str, Any]) -> str:
-    text = str(row.get("sharding") or "").lower()
-    for word, meaning in spellings()["shardings"]:
-        if word in text:
-            return str(meaning)
-    if row.get("gpus") == 1:
-        return "none"
-    return "zero-1"
-
-
-def _recompute(row: dict[str, Any]) -> str:
-    text = str(row.get("activation_checkpointing") or "")
-    if text in ("full", "repo default (on)"):
-        return "full"
-    return "selective" if text == "selective" else "none"
-
-
 def _version(framework: str) -> str:
     found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)", framework)
     return found.group(1) if found else ""
@@ -182,3 +169,36 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
     if node is None or not gigabits:
         return node
     return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)
+
+
+GIB = 2.0**30
+EVALUATION_RATIO = (
+    1.2  # MLPerf minutes count evaluations and warm-up: median of logs that print both rates and minutes
+)
+Figures = dict[str, tuple[float, float, float]]  # metric -> value, low, high
+
+
+def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
+    """Predicted figures of a training case with their 90 % intervals, and the verdict on its memory.
+
+    Raises:
+        Unanswerable: the case says too little, or names what we don't know.
+    """
+    run = training_run(row)
+    mem = memory.training(run)
+    speed = timing.training(run)
+    measured = row["measured"]
+    rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
+    if "tokens_trained_t" in measured:  # a model card: GPU-hours of the whole project
+        rate *= speed.goodput_ratio / speed.wall_ratio
+    found: Figures = {"tokens_s_per_gpu": (rate, rate * low, rate * high)}
+    if row.get("global_batch"):
+        found["step_time_s"] = (speed.step_s, speed.step_s / high, speed.step_s / low)
+    if "samples_to_target" in measured:
+        minutes = EVALUATION_RATIO * measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
+        found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
+    size = mem.allocated_bytes / GIB
+    if "total over the GPUs" in row.get("note", ""):
+        size *= run.accelerators_count
+    found["peak_mem_gib"] = (size, size, size)
+    return found, mem.verdict

@@ -1,0 +1,228 @@
+"""A measured memory case as a Deployment or a TrainingRun, and what memory says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from cabida import facts, memory
+from cabida.facts.model import Accelerator, Model, WeightFormat
+from cabida.memory import ServingMemory
+from cabida.plan import Deployment, Parallel, Settings, TrainingRun
+from cabida.truth.names import (
+    Unanswerable,
+    accelerator_of,
+    known_model,
+    reading,
+    recompute_of,
+    sharding_of,
+    stated_format,
+)
+from cabida.truth.training_case import METHODS
+
+GIB = 2.0**30
+DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
+POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
+
+
+def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
+    """Predicted figures by metric, in GiB or tokens, and the verdict (``None`` when the row has none to compare).
+
+    Raises:
+        Unanswerable: something needed isn't stated or known.
+    """
+    return _serving(row) if row.get("task", "inference") == "inference" else _training(row)
+
+
+def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
+    d = deployment_of(row)
+    m = memory.serving(d)
+    count = d.parallel.accelerators_count
+    figures = _common(row, m, count)
+    pooled = any(word in row["engine"].lower() for word in POOLED)
+    if pooled:
+        figures |= _pool(row, d, m)
+    inferred = bool(row.get("inferred_architecture"))
+    kept = {
+        name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
+    }
+    return {name: value for name, value in kept.items() if value > 0}, m.verdict
+
+
+def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
+    cache = m.parts["kv_cache"]
+    return {
+        "weights_gib_per_gpu": m.weights_bytes / GIB,
+        "weights_gib_total": m.weights_total_bytes / GIB,
+        "kv_cache_gib_per_gpu": cache / GIB,
+        "kv_cache_gib_total": cache * count / GIB,
+        "activation_peak_gib": m.activation_bytes / GIB,
+        "peak_gib_per_gpu": m.peak_bytes / GIB,
+        "peak_gib_total": m.peak_bytes * count / GIB,
+    }
+
+
+def _pool(row: dict[str, Any], d: Deployment, m: ServingMemory) -> dict[str, float]:
+    figures = {
+        "kv_cache_tokens": m.kv_pool_tokens * d.parallel.dp,
+        "kv_needed_gib": m.required_kv_bytes / GIB,
+    }
+    length = row.get("args", {}).get("max_model_len")
+    if length:
+        figures["max_concurrency"] = m.kv_pool_tokens / length
+        figures["estimated_max_model_len"] = m.largest_context_tokens
+    return figures
+
+
+@reading
+def deployment_of(row: dict[str, Any]) -> Deployment:
+    """The deployment an inference case describes."""
+    args = row.get("args", {})
+    accelerator = card_of(row)
+    engine = row["engine"]
+    cache = stated_format(row.get("kv_cache") or "") or facts.weight_format("bf16")
+    share = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
+    count, tp, pp = row["gpus"], row.get("tp") or 0, row.get("pp") or 1
+    dp = args.get("dp") or 1
+    if not tp:
+        tp = max(1, count // (pp * dp))
+    return Deployment(
+        model=model_of(row),
+        accelerator=accelerator,
+        parallel=Parallel(tp=tp, pp=pp, dp=dp, ep=count if args.get("enable_expert_parallel") else 1),
+        weights=format_of(row),
+        kv_cache=cache,
+        engine=engine,
+        engine_version=row.get("engine_version") or _dated(row),
+        settings=Settings(
+            max_model_len=_whole(args, "max_model_len"),
+            max_num_seqs=_whole(args, "max_num_seqs", "max_running_requests"),
+            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch"),
+            gpu_memory_utilization=float(share) if share else None,
+            enforce_eager=bool(args.get("enforce_eager")),
+        ),
+        node=facts.node_for(accelerator),
+    )
+
+
+def _whole(args: dict[str, Any], *names: str) -> int | None:
+    """The first of these flags that is given."""
+    return next((int(args[name]) for name in names if args.get(name)), None)
+
+
+def _dated(row: dict[str, Any]) -> str:
+    """The month a log is from, where it prints no version."""
+    found = re.search(r"20\d\d-\d\d", row["source"])
+    return found.group(0) if found and row["engine"].startswith("vllm") else ""
+
+
+def card_of(row: dict[str, Any]) -> Accelerator:
+    """The named accelerator with the memory its log prints; with memory alone, one that has just that much.
+
+    Raises:
+        Unanswerable: neither is stated.
+    """
+    printed = row.get("gpu_memory_gib")
+    if not printed:
+        found: Accelerator = accelerator_of(row)
+        return found
+    usable = (printed + DRIVER_GIB) * GIB
+    if row.get("gpu"):
+        found = accelerator_of(row)
+        return replace(found, usable_bytes=usable)
+    cards = [card for card in facts.accelerators().values() if card.vendor == "NVIDIA"]
+    nearest = min(cards, key=lambda card: abs(card.usable_bytes - usable))
+    return replace(nearest, usable_bytes=usable)
+
+
+def model_of(row: dict[str, Any]) -> Model:
+    """The model whose architecture answers the row.
+
+    Raises:
+        Unanswerable: we have no record of it.
+    """
+    for name in (row["model"], row.get("arch")):
+        found = known_model(name) if name else None
+        if found is not None and found.attention and found.mlp:
+            return found
+    why = f"architecture of {row['model']} not known"
+    raise Unanswerable(why)
+
+
+def format_of(row: dict[str, Any]) -> WeightFormat:
+    """The weight format a row states.
+
+    Raises:
+        Unanswerable: it states none that we know.
+    """
+    found = stated_format(row.get("weights") or "")
+    if found is None:
+        why = f"weight format {row.get('weights') or 'not stated'}"
+        raise Unanswerable(why)
+    return found
+
+
+def _training(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
+    run = training_run_of(row)
+    m = memory.training(run)
+    unit = f"{row.get('unit_as_printed', '')} {row.get('note', '')}".lower()
+    size = m.peak_bytes if "nvidia-smi" in unit else m.allocated_bytes
+    count = run.accelerators_count
+    return {"peak_gib_per_gpu": size / GIB, "peak_gib_total": size * count / GIB}, m.verdict
+
+
+@reading
+def training_run_of(row: dict[str, Any]) -> TrainingRun:
+    """The training run a finetune or train row describes."""
+    setup = row.get("training", {})
+    method = {**METHODS, "full": "full"}.get(setup.get("method", ""))
+    if method is None:
+        why = f"method {setup.get('method', 'not stated')}"
+        raise Unanswerable(why)
+    if not setup.get("seq_len"):
+        why = "sequence length not stated"
+        raise Unanswerable(why)
+    precision = str(setup.get("precision") or row.get("weights") or "")
+    mixed = "fp32 master" in precision or "mixed" in precision
+    batch = int(setup.get("micro_batch") or 1)
+    accelerator = card_of(row)
+    return TrainingRun(
+        model=model_of(row),
+        accelerator=accelerator,
+        accelerators_count=row["gpus"],
+        method=method,
+        precision="fp32" if precision.startswith("32") else "bf16",
+        weights=format_of(row) if method == "qlora" else facts.weight_format("bf16"),
+        optimizer=optimizer_of(str(setup.get("optimizer") or "")),
+        sharding=sharding_of(str(setup.get("sharding") or ""), row["gpus"]),
+        seq_tokens=int(setup["seq_len"]),
+        micro_batch_count=batch,
+        global_batch_count=batch * row["gpus"],
+        tp=row.get("tp") or 1,
+        pp=row.get("pp") or 1,
+        cp=row.get("cp") or 1,
+        ep=row.get("ep") or 1,
+        recompute=recompute_of(setup.get("grad_checkpointing")),
+        master_weights=mixed,
+        lora_rank=int(setup.get("lora_rank") or 8),
+        lora_targets="attention" if setup.get("lora_targets") in ("q,v", "qkv", "attention") else "all",
+        offload="optimizer"
+        if "optimizer" in str(setup.get("offload"))
+        else "all"
+        if setup.get("offload")
+        else "none",
+        framework=row["engine"],
+        node=facts.node_for(accelerator),
+    )
+
+
+def optimizer_of(text: str) -> str:
+    """An optimizer as a log prints it, under our name."""
+    lowered = text.lower()
+    if "8bit" in lowered or "8-bit" in lowered:
+        return "adamw-paged-8bit" if "paged" in lowered else "adamw-8bit"
+    for word in ("adafactor", "muon", "sgd"):
+        if word in lowered:
+            return word
+    return "adamw"

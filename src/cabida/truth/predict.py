@@ -1,0 +1,128 @@
+"""One prediction for each figure of a case, with its 90 % interval."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import CabidaError
+from cabida.text import problem
+from cabida.truth.case import Case
+from cabida.truth.names import Malformed, Unanswerable
+
+WIDEST_RATIO = 4.0  # an interval wider than this says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One figure predicted and measured."""
+
+    case: Case
+    metric: str
+    measured: float
+    predicted: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What we say of a case: its figures, and whether it fits beside whether it did (``None`` = not asked)."""
+
+    predictions: tuple[Prediction, ...]
+    verdict: str | None
+    fitted: bool | None
+
+
+@cache
+def memory_spread() -> dict[str, Any]:
+    """``data/intervals.json``: factors of the 90 % interval of memory figures, by metric and kind of engine."""
+    text = (Path(__file__).parent / "data" / "intervals.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def answer(case: Case) -> Answer:
+    """Predict a case.
+
+    Raises:
+        Unanswerable: with the reason.
+    """
+    row = case.row
+    if row.get("spec_decode"):
+        why = "speculative decoding suspected or undeclared"
+        raise Unanswerable(why)
+    try:
+        figures, verdict = _figures(case)
+    except CabidaError as error:
+        raise Unanswerable(str(error.problems[0])) from error
+    except Malformed as error:
+        told = problem("CB-V005", file=case.file, line=case.line, reason=str(error))
+        raise Unanswerable(str(told)) from error
+    predictions = tuple(
+        Prediction(case, metric, float(measured), *figures[metric])
+        for metric, measured in case.measured.items()
+        if metric in figures and _is_number(measured) and figures[metric][0] > 0
+    )
+    kept = tuple(one for one in predictions if one.high <= WIDEST_RATIO * one.low)
+    fitted = _fitted(case)
+    if not kept and (verdict is None or fitted is None):
+        why = "interval too wide to be an answer" if predictions else "no figure that we predict"
+        raise Unanswerable(why)
+    return Answer(kept, verdict if fitted is not None else None, fitted)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _fitted(case: Case) -> bool | None:
+    if case.kind == "memory":
+        said = case.measured.get("fits")
+        return said if isinstance(said, bool) else None
+    if case.kind == "training" and (case.measured.get("oom") or "peak_mem_gib" in case.measured):
+        return not case.measured.get("oom")
+    return None
+
+
+def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | None]:
+    if case.kind == "memory":
+        from cabida.truth.memory_case import memory_figures
+
+        plain, verdict = memory_figures(case.row)
+        return {metric: _spread(metric, value, case) for metric, value in plain.items()}, verdict
+    if case.kind == "serving":
+        from cabida.truth.serving_case import serving_figures
+
+        return serving_figures(case.row), None
+    if case.kind == "training":
+        from cabida.truth.training_case import training_figures
+
+        figures, verdict = training_figures(case.row)
+        figures["peak_mem_gib"] = _spread("peak_mem_gib", figures["peak_mem_gib"][0], case)
+        return figures, verdict
+    why = "not yet"
+    raise Unanswerable(why)
+
+
+def _spread(metric: str, value: float, case: Case) -> tuple[float, float, float]:
+    """A memory figure with the interval of its kind."""
+    low, high = interval_factors(metric, kind_of(case))
+    return value, value * low, value * high
+
+
+def kind_of(case: Case) -> str:
+    """Kinds of memory case that err alike: one engine's start-up, or the training of one method."""
+    if case.kind == "memory" and case.row["task"] == "inference":
+        return case.engine
+    return "training"
+
+
+def interval_factors(metric: str, kind: str) -> tuple[float, float]:
+    """Factors of the 90 % interval of a memory metric: of its kind where enough rows speak, else of all."""
+    table = memory_spread()["factors"].get(metric, {})
+    low, high = table.get(kind) or table.get("all") or (0.5, 2.0)
+    return float(low), float(high)

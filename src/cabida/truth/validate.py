@@ -1,0 +1,82 @@
+"""Predict measured cases and score the predictions: ``cabida validate``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.truth.case import Case, read_cases
+from cabida.truth.names import Unanswerable
+from cabida.truth.predict import Answer, Prediction, answer
+from cabida.truth.score import as_row, breakdown, fits_score, scores, worst
+
+Progress = Callable[[str, int, int], None]
+TOLD_EVERY = 50
+
+
+def validate(
+    files: Sequence[Path | str],
+    predictions: Path | str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Score predictions on measured cases.
+
+    Args:
+        files: JSONL files of cases.
+        predictions: where to write each prediction, one JSON object a line.
+        progress: told what is being done, how many are done and of how many.
+
+    Returns:
+        ``files, rows, answered, skipped, metrics, fits, by, worst``; see README of the cases for the format.
+
+    Raises:
+        InvalidInput: CB-V001 to CB-V005, every malformed line with its file and number.
+    """
+    cases, problems = read_cases(files)
+    if problems:
+        raise InvalidInput(problems)
+    answers, skipped = answered(cases, progress)
+    figures = [one for found in answers for one in found.predictions]
+    if predictions is not None:
+        lines = (json.dumps(as_row(one)) + "\n" for one in figures)
+        Path(predictions).write_text("".join(lines), encoding="utf-8")
+    return {
+        "files": [str(file) for file in files],
+        "rows": len(cases),
+        "answered": len(answers),
+        "skipped": skipped,
+        "metrics": scores(figures),
+        "fits": fits_score(answers),
+        "by": {
+            "source": breakdown(figures, lambda one: one.case.source),
+            "engine": breakdown(figures, lambda one: one.case.engine),
+            "gpu": breakdown(figures, lambda one: one.case.gpu),
+            "model": breakdown(figures, lambda one: one.case.model),
+        },
+        "worst": worst(figures),
+    }
+
+
+def answered(
+    cases: list[Case], progress: Progress | None = None
+) -> tuple[list[Answer], list[dict[str, str]]]:
+    """Answers to the cases that can be answered, and the others with the reason why not."""
+    answers: list[Answer] = []
+    skipped: list[dict[str, str]] = []
+    for done, case in enumerate(cases, 1):
+        try:
+            answers.append(answer(case))
+        except Unanswerable as reason:
+            skipped.append({"id": case.id, "why": str(reason)})
+        if progress is not None and (done % TOLD_EVERY == 0 or done == len(cases)):
+            progress("validate", done, len(cases))
+    return answers, skipped
+
+
+def predicted(files: Sequence[Path | str]) -> list[Prediction]:
+    """Every prediction of the files, unscored: what calibration scripts start from."""
+    cases, _ = read_cases(files)
+    return [one for found in answered(cases)[0] for one in found.predictions]

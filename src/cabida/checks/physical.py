@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cabida.facts.model import Accelerator
-from cabida.plan import Warning_
+from cabida.plan import Caution
 from cabida.quantity import formula
 from cabida.text import number, tr
 
@@ -50,7 +50,7 @@ class Machine:
     server_airflow: bool = False
 
 
-def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Warning_, ...]:
+def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Caution, ...]:
     """What keeps these cards from working in this machine (blocking), and what slows them (warning)."""
     found = [
         *_supply(cards, machine),
@@ -61,11 +61,11 @@ def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Wa
     return tuple(found)
 
 
-def _say(code: str, severity: str, **values: object) -> Warning_:
-    return Warning_(code, tr(f"checks.{code}", **values), severity)
+def _say(code: str, severity: str, **values: object) -> Caution:
+    return Caution(code, tr(f"checks.{code}", **values), severity)
 
 
-def _supply(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
+def _supply(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     if machine.supply_w is None:
         return []
     needed = supply_w([card.tdp_w or 0.0 for card in cards], machine.processor_w, atx3=machine.atx3)
@@ -74,7 +74,7 @@ def _supply(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
     return [_say("CB-K040", "blocking", have=number(machine.supply_w), needed=number(needed))]
 
 
-def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
+def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     found = []
     widths = [_figure(card.physical.get("slots", "")) for card in cards]
     if machine.slots_count is not None and all(widths) and sum(w or 0 for w in widths) > machine.slots_count:
@@ -98,7 +98,7 @@ def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
     return found
 
 
-def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
+def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     if not machine.plugs:
         return []
     wanted: dict[str, int] = {}
@@ -113,7 +113,7 @@ def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
     ]
 
 
-def _bus(cards: Sequence[Accelerator], machine: Machine) -> list[Warning_]:
+def _bus(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     slow = [card for card in cards if machine.pcie_gen and (card.pcie_gen or 0) > machine.pcie_gen]
     return [
         _say(

@@ -14,7 +14,7 @@ from cabida.checks.physical import supply_w
 from cabida.checks.plan import bus_bytes_per_s
 from cabida.facts.hardware import find_accelerator
 from cabida.facts.model import Accelerator
-from cabida.plan import Option, Warning_
+from cabida.plan import Caution, Option
 from cabida.text import money, number, percent, tr
 from cabida.units import HOURS_PER_MONTH
 
@@ -50,15 +50,15 @@ class Context:
         return [option for option in self.options if option.status in ("chosen", "satisfies")]
 
 
-def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Warning_, ...]:
+def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Caution, ...]:
     """Every classic mistake this decision is near, most serious first."""
     context = Context(brief, tuple(options), as_of)
     found = [warning for look in PITFALLS for warning in look(context)]
     return tuple(sorted(found, key=lambda warning: ("blocking", "warning", "info").index(warning.severity)))
 
 
-def _say(code: str, severity: str = "warning", **values: object) -> Warning_:
-    return Warning_(code, tr(f"checks.{code}", **values), severity)
+def _say(code: str, severity: str = "warning", **values: object) -> Caution:
+    return Caution(code, tr(f"checks.{code}", **values), severity)
 
 
 def hourly_money(option: Option) -> float:
@@ -67,7 +67,7 @@ def hourly_money(option: Option) -> float:
     return held / max(1, option.accelerators_count) / float(HOURS_PER_MONTH)
 
 
-def by_hourly_rate(c: Context) -> Iterator[Warning_]:
+def by_hourly_rate(c: Context) -> Iterator[Caution]:
     """The cheapest hour is not the cheapest output."""
     held = [option for option in c.good if option.accelerator and option.unit_cost.value > 0]
     if len(held) < 2:
@@ -78,7 +78,7 @@ def by_hourly_rate(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K001", "info", cheap=by_hour.title, ratio=number(ratio, 3), best=by_output.title)
 
 
-def by_compute(c: Context) -> Iterator[Warning_]:
+def by_compute(c: Context) -> Iterator[Caution]:
     """The most FLOPS is not the best answer."""
     held = [(option, card) for option in c.good if (card := find_accelerator(option.accelerator or "-"))]
     if len(held) < 2 or c.chosen is None:
@@ -93,7 +93,7 @@ def by_compute(c: Context) -> Iterator[Warning_]:
         )
 
 
-def memory_as_yes_or_no(c: Context) -> Iterator[Warning_]:
+def memory_as_yes_or_no(c: Context) -> Iterator[Caution]:
     """Fitting is a matter of how much is left, and fitting is not serving."""
     if c.chosen and c.chosen.usable_bytes and c.chosen.accelerator:
         left = c.chosen.memory.get("headroom", c.chosen.usable_bytes) / c.chosen.usable_bytes
@@ -106,7 +106,7 @@ def memory_as_yes_or_no(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K004", "info", count=len(missing), example=first.title, why=why)
 
 
-def ignoring_interconnect(c: Context) -> Iterator[Warning_]:
+def ignoring_interconnect(c: Context) -> Iterator[Caution]:
     """Tensor parallel over the bus, or over links that are narrow between pairs."""
     tensor = _tensor_parallel(c.chosen.split) if c.chosen else 1
     if c.card is None or c.chosen is None or tensor <= 1:
@@ -124,7 +124,7 @@ def _tensor_parallel(split: str) -> int:
     return int(words[0][2:]) if words else 1
 
 
-def generated_for_accepted(c: Context) -> Iterator[Warning_]:
+def generated_for_accepted(c: Context) -> Iterator[Caution]:
     """Nobody knows how much of what is generated is good enough."""
     chosen = c.chosen
     if chosen is None:
@@ -138,7 +138,7 @@ def generated_for_accepted(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K009", ratio=percent(told[0].ratio or 1.0))
 
 
-def forgetting_the_platform(c: Context) -> Iterator[Warning_]:
+def forgetting_the_platform(c: Context) -> Iterator[Caution]:
     """Somebody has to run it."""
     chosen = c.chosen
     if chosen is None or not chosen.accelerator or c.brief.team.platform_engineers_fte > 0:
@@ -147,7 +147,7 @@ def forgetting_the_platform(c: Context) -> Iterator[Warning_]:
     yield _say("CB-K010", money=money(labour, c.brief.currency))
 
 
-def for_todays_model_only(c: Context) -> Iterator[Warning_]:
+def for_todays_model_only(c: Context) -> Iterator[Caution]:
     """A long promise made for one model of today."""
     chosen = c.chosen
     if chosen is None or chosen.capacity not in ("buy", "reserved") or len(c.brief.models) > 1:
@@ -158,7 +158,7 @@ def for_todays_model_only(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K011", capacity=chosen.capacity, model=model, left=percent(max(0.0, left)))
 
 
-def workstation_for_a_burst(c: Context) -> Iterator[Warning_]:
+def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
     """Something bought that stands still most of the time."""
     chosen = c.chosen
     if chosen is None or chosen.capacity != "buy":
@@ -171,7 +171,7 @@ def workstation_for_a_burst(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K012", option=chosen.title, idle=percent(idle), months=number(months))
 
 
-def power_and_case(c: Context) -> Iterator[Warning_]:
+def power_and_case(c: Context) -> Iterator[Caution]:
     """A bought card needs a supply, a case and a room that can take it."""
     chosen, card = c.chosen, c.card
     if chosen is None or card is None:
@@ -189,7 +189,7 @@ def power_and_case(c: Context) -> Iterator[Warning_]:
         )
 
 
-def new_cards_just_work(c: Context) -> Iterator[Warning_]:
+def new_cards_just_work(c: Context) -> Iterator[Caution]:
     """A card of the last year needs software of the last year."""
     chosen, card = c.chosen, c.card
     if chosen is None or card is None or card.year is None or not c.as_of:
@@ -199,7 +199,7 @@ def new_cards_just_work(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K015", "info", name=card.name, year=card.year, engine=engine)
 
 
-def sparse_figures(c: Context) -> Iterator[Warning_]:
+def sparse_figures(c: Context) -> Iterator[Caution]:
     """Twice the rate, in a brief's notes and claims: sparse TFLOPS taken for dense."""
     for claim in sparse_claims(" \n ".join([c.brief.notes, *c.brief.claims])):
         yield _say(
@@ -211,13 +211,13 @@ def sparse_figures(c: Context) -> Iterator[Warning_]:
         )
 
 
-def the_bandwidth_rule(c: Context) -> Iterator[Warning_]:
+def the_bandwidth_rule(c: Context) -> Iterator[Caution]:
     """The rule of thumb of 800 GB/s, tested against this workload."""
     if c.chosen and c.card and c.card.memory_bytes_per_s and c.card.memory_bytes_per_s < RULE_BYTES_PER_S:
         yield _say("CB-K017", "info", name=c.card.name, rate=number(c.card.memory_bytes_per_s / 1e9))
 
 
-def consumer_cards_in_a_data_centre(c: Context) -> Iterator[Warning_]:
+def consumer_cards_in_a_data_centre(c: Context) -> Iterator[Caution]:
     """NVIDIA's GeForce driver licence and data centres."""
     chosen, card = c.chosen, c.card
     if chosen is None or card is None or card.vendor != "NVIDIA" or card.segment != "consumer":
@@ -226,13 +226,13 @@ def consumer_cards_in_a_data_centre(c: Context) -> Iterator[Warning_]:
         yield _say("CB-K018", name=card.name)
 
 
-def formats_without_arithmetic(c: Context) -> Iterator[Warning_]:
+def formats_without_arithmetic(c: Context) -> Iterator[Caution]:
     """INT8 on Blackwell Ultra, where it is slower than anything else."""
     if c.chosen and c.card and c.card.capability == "10.3" and "int8" in c.chosen.weights:
         yield _say("CB-K019", name=c.card.name)
 
 
-PITFALLS: tuple[Callable[[Context], Iterator[Warning_]], ...] = (
+PITFALLS: tuple[Callable[[Context], Iterator[Caution]], ...] = (
     by_hourly_rate,
     by_compute,
     memory_as_yes_or_no,

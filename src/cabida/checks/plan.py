@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cabida.facts.model import Accelerator, Model, Node
-from cabida.plan import Deployment, Parallel, Warning_
+from cabida.plan import Caution, Deployment, Parallel
 from cabida.text import number, tr
 
 
-def split_warnings(deployment: Deployment) -> tuple[Warning_, ...]:
+def split_warnings(deployment: Deployment) -> tuple[Caution, ...]:
     """What is wrong (blocking) or doubtful (warning) in a deployment's split; empty when nothing is."""
     return judge_split(deployment.parallel, deployment.model, deployment.accelerator, deployment.node)
 
@@ -19,18 +19,18 @@ def lawful(deployment: Deployment) -> bool:
 
 def judge_split(
     parallel: Parallel, model: Model, accelerator: Accelerator, node: Node | None = None
-) -> tuple[Warning_, ...]:
+) -> tuple[Caution, ...]:
     """The rules of vLLM, SGLang and Megatron: heads, layers and experts divide; tensor parallel stays on its link."""
     p = parallel
     found = [*_heads(p, model), *_layers(p, model), *_experts(p, model), *_link(p, accelerator, node)]
     return tuple(found)
 
 
-def _warning(code: str, severity: str, **values: object) -> Warning_:
-    return Warning_(code, tr(f"checks.{code}", **values), severity)
+def _warning(code: str, severity: str, **values: object) -> Caution:
+    return Caution(code, tr(f"checks.{code}", **values), severity)
 
 
-def _heads(p: Parallel, model: Model) -> list[Warning_]:
+def _heads(p: Parallel, model: Model) -> list[Caution]:
     found = []
     for group in model.attention:
         if group.heads_count and group.heads_count % p.tp:
@@ -45,13 +45,13 @@ def _heads(p: Parallel, model: Model) -> list[Warning_]:
     return list({warning.sentence: warning for warning in found}.values())
 
 
-def _layers(p: Parallel, model: Model) -> list[Warning_]:
+def _layers(p: Parallel, model: Model) -> list[Caution]:
     if p.pp > model.layers_count:
         return [_warning("CB-K024", "blocking", pp=p.pp, layers=model.layers_count)]
     return []
 
 
-def _experts(p: Parallel, model: Model) -> list[Warning_]:
+def _experts(p: Parallel, model: Model) -> list[Caution]:
     if p.ep <= 1:
         return []
     experts = {group.experts_count for group in model.mlp if group.experts_count}
@@ -64,7 +64,7 @@ def _experts(p: Parallel, model: Model) -> list[Warning_]:
     return found
 
 
-def _link(p: Parallel, accelerator: Accelerator, node: Node | None) -> list[Warning_]:
+def _link(p: Parallel, accelerator: Accelerator, node: Node | None) -> list[Caution]:
     if p.tp <= 1:
         return []
     held = node.accelerators_count if node else 0

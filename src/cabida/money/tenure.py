@@ -14,7 +14,7 @@ from math import hypot
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
 from cabida.money.terms import Terms
-from cabida.plan import Warning_
+from cabida.plan import Caution
 from cabida.text import tr
 
 SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
@@ -90,14 +90,14 @@ def is_market(offer: Offer) -> bool:
     return offer.provider_kind == "marketplace" or "community" in offer.notes.split(";")[0]
 
 
-def price_warnings(tenure: Tenure, as_of: str) -> tuple[Warning_, ...]:
+def price_warnings(tenure: Tenure, as_of: str) -> tuple[Caution, ...]:
     """The flags of a price as sentences; no price of unknown date wins without one."""
     offer = tenure.offer
     age = age_days(offer, as_of)
     values = {"provider": offer.provider, "seen": offer.seen or "?", "days": age if age is not None else "?"}
     values |= {"what": offer.source.what}
     return tuple(
-        Warning_(f"CB-C1{index:02d}", tr(f"money.flag.{flag}", **values))
+        Caution(f"CB-C1{index:02d}", tr(f"money.flag.{flag}", **values))
         for index, flag in enumerate(("stale", "undated", "marketplace", "assumed", "spot", "analyst"))
         if flag in tenure.flags
     )

@@ -15,9 +15,6 @@ from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
 
 
-JOINED_LOSS_FRAMEWORKS = ("torchtitan", "nemo", "bridge", "maxtext", "torchtune")
-
-
 @formula
 def kept_elements(
     hidden_copies_count: float,
@@ -205,12 +202,11 @@ def activations_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -
 
 def logits_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:
     """Logits on the accelerator that holds the head."""
-    joined = any(word in r.framework.lower() for word in JOINED_LOSS_FRAMEWORKS)
     return lens.of(logits_bytes)(
         lens.setting("micro_batch_count", micro_batch),
         lens.setting("seq_tokens", seq),
         lens.field(r.model, "vocab_count"),
-        lens.constant(known.COMPILED_LOGIT_BYTES_PER_ELEMENT if joined else known.LOGIT_BYTES_PER_ELEMENT),
+        lens.constant(known.LOGIT_BYTES_PER_ELEMENT),
         lens.constant(known.FUSED_LOGIT_RATIO) if r.fused_loss else lens.setting("whole_ratio", 1.0),
         lens.setting("split_count", r.tp * r.cp),
     )

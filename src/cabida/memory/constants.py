@@ -143,7 +143,7 @@ KEPT_WIDTH_COPIES_COUNT = read(
     "https://arxiv.org/abs/2205.05198", "derived",
 )  # fmt: skip
 SELECTIVE_RATIO = _fitted(
-    "selective_ratio", 0.4, 0.25, 0.6, "share kept under selective recomputation (torchtitan)"
+    "selective_ratio", 0.33, 0.2, 0.55, "share kept under selective recomputation (torchtitan)"
 )
 LOGIT_BYTES_PER_ELEMENT = _fitted(
     "logit_bytes_per_element",
@@ -151,9 +151,6 @@ LOGIT_BYTES_PER_ELEMENT = _fitted(
     8.0,
     20.0,
     "logits in 16 bit and fp32, a shifted copy, their softmax and gradient",
-)
-COMPILED_LOGIT_BYTES_PER_ELEMENT = _fitted(
-    "logit_bytes_per_element", 9.0, 6.0, 12.0, "the same where a compiler or kernel joins loss and softmax (torchtitan)"
 )
 FUSED_LOGIT_RATIO = read(
     "fused_ratio", 0.1, "a chunked loss holds a part of the logits at a time", "", "assumed"

@@ -152,7 +152,7 @@ def shared_pool_tokens(pool_bytes: float, sequence_bytes: float, context_tokens:
 def windowed_pool_tokens(
     pool_bytes: float, kv_bytes_per_token: float, window_bytes_per_token: float, window_share_ratio: float
 ) -> float:
-    """Tokens of SGLang's full-attention pool; sliding layers get a share of them. server_args.py, swa_full_tokens_ratio."""
+    """Tokens of SGLang's pool for full layers; sliding ones get a share. server_args.py, swa_full_tokens_ratio."""
     return pool_bytes / (kv_bytes_per_token + window_bytes_per_token * window_share_ratio)
 
 

@@ -178,16 +178,16 @@ def _edges(whole: Params, pp: int) -> float:
 
 
 def _on_stage(r: TrainingRun, whole: Params, lens: Lens) -> Number:
+    body = whole.attention_count + whole.mlp_count + whole.norm_count + whole.router_count + whole.extra_count
     return lens.of(stage_params_count)(
-        lens.setting("body_params_count", whole.attention_count + whole.mlp_count + whole.norm_count + whole.router_count
-                     + whole.extra_count),
+        lens.setting("body_params_count", body),
         lens.setting("expert_params_count", whole.experts_count),
         lens.setting("edge_params_count", _edges(whole, r.pp)),
         lens.setting("split_count", r.tp),
         lens.setting("experts_split_count", r.ep if r.ep > 1 else r.tp),
         lens.field(r.model, "layers_count", max(1, r.model.layers_count)),
         lens.setting("stages_count", r.pp),
-    )  # fmt: skip
+    )
 
 
 def _kept(lens: Lens, held: Number, each: Number, over: int, *, off: bool = False) -> Number:
@@ -280,14 +280,16 @@ def adapter_state(r: TrainingRun, lens: Lens) -> State:
         _kept(
             lens, trained, lens.constant(row.moments), over.optimizer, off=r.offload in ("optimizer", "all")
         ),
-        _gathered(r, whole, lens.of(element_bytes)(lens.field(r.weights, "body_bits")), over.weights, lens),
+        _gathered(
+            r, whole, lens.of(frozen_bytes_per_param)(lens.field(r.weights, "body_bits")), over.weights, lens
+        ),
         float(trained),
     )
 
 
 @formula
-def element_bytes(element_bits: float) -> float:
-    """Bits of an element as bytes."""
+def frozen_bytes_per_param(element_bits: float) -> float:
+    """Bytes a frozen weight takes in its format."""
     return element_bits / BITS_PER_BYTE
 
 

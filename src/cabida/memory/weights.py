@@ -6,7 +6,7 @@ towers and whatever a checkpoint leaves alone stay in 16 bit. That alone is why 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.facts.formats import find_format
@@ -76,7 +76,7 @@ class Split:
     pp: int = 1
     layers: bool = False
     pad: int = 64
-    experts: Experts = Experts()
+    experts: Experts = field(default_factory=Experts)
 
     @property
     def key(self) -> tuple[object, ...]:

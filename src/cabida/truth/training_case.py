@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -70,10 +71,10 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         node=_node(row, accelerator),
         virtual_stages_count=_virtual(row.get("note", "")),
     )
-    if not row.get("tp") and not row.get("pp"):
-        run = likely_split(run)
     batch = leading_number(row.get("global_batch"))
-    default = run.data_parallel_count * run.micro_batch_count * (4 if run.pp > 1 else 1)
+    if not row.get("tp") and not row.get("pp"):
+        run = likely_split(run, batch)
+    default = run.data_parallel_count * run.micro_batch_count * (8 * run.pp if run.pp > 1 else 1)
     return replace(run, global_batch_count=batch or default)
 
 
@@ -117,22 +118,55 @@ def shaped_model(row: dict[str, Any]) -> Model:
     )
 
 
-def likely_split(run: TrainingRun) -> TrainingRun:
-    """The least tensor and pipeline split that holds the states, for a source that prints none."""
+def likely_split(run: TrainingRun, batch: int | None) -> TrainingRun:
+    """The least split that holds the states and gives every replica a sequence, for a source that prints none."""
     if run.sharding in ("fsdp", "zero-3") or run.accelerators_count == 1:
         return run
-    room = 0.6 * run.accelerator.usable_bytes
-    weights = 2.0 if run.method in ("lora", "qlora") else 6.0
-    params = run.model.params_count or 0.0
-    states = 12.0 * params / run.accelerators_count if weights > 2 else 0.0
     inside = max(1, min(8, run.accelerator.link_domain_count, run.accelerators_count))
-    for tp in (1, 2, 4, 8):
-        for pp in (1, 2, 4, 8, 16):
-            fits = weights * params / (tp * pp) + states <= room
-            lawful = tp <= inside and run.accelerators_count % (tp * pp) == 0
-            if fits and lawful and (pp == 1 or tp == min(8, inside)):
-                return replace(run, tp=tp, pp=pp)
+    for candidate in _splits(run, inside):
+        if _holds(candidate):
+            return _with_enough_batch(_interleaved(candidate), batch)
     return run
+
+
+def _splits(run: TrainingRun, inside: int) -> Iterator[TrainingRun]:
+    """Splits from small to large: tensor inside the machine first, then stages; experts by themselves."""
+    if run.model.is_moe:
+        experts = max(group.experts_count for group in run.model.mlp)
+        for pp in (1, 2, 4, 8, 16):
+            for ep in (8, 16, 32, 64):
+                if ep <= experts and ep * pp <= run.accelerators_count:
+                    yield replace(run, ep=ep, pp=pp)
+        return
+    for pp in (1, 2, 4, 8, 16):
+        for tp in (1, 2, 4, 8):
+            if tp <= inside and run.accelerators_count % (tp * pp) == 0 and (pp == 1 or tp == inside):
+                yield replace(run, tp=tp, pp=pp)
+
+
+def _holds(run: TrainingRun) -> bool:
+    """Whether weights, gradients and this accelerator's share of the optimizer take no more than 60 % of it."""
+    counted = memory.params(run.model)
+    adapters = run.method in ("lora", "qlora")
+    dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
+    experts = counted.experts_count / (max(run.tp, run.ep) * run.pp)
+    states = 0.0 if adapters else 12.0 * counted.total_count / run.accelerators_count
+    return (2.0 if adapters else 6.0) * (dense + experts) + states <= 0.6 * run.accelerator.usable_bytes
+
+
+def _interleaved(run: TrainingRun) -> TrainingRun:
+    """Several chunks of layers on each pipeline stage, as large runs have it."""
+    if run.pp == 1:
+        return run
+    return replace(run, virtual_stages_count=max(1, min(8, run.model.layers_count // run.pp // 2)))
+
+
+def _with_enough_batch(run: TrainingRun, batch: int | None) -> TrainingRun:
+    """Where replicas outnumber sequences, the sequence itself is split."""
+    replicas = run.accelerators_count // (run.tp * run.pp)
+    if not batch or replicas <= batch:
+        return run
+    return replace(run, cp=min(16, max(1, replicas // batch)))
 
 
 def _card_length(row: dict[str, Any]) -> int | None:
@@ -195,7 +229,8 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     if row.get("global_batch"):
         found["step_time_s"] = (speed.step_s, speed.step_s / high, speed.step_s / low)
     if "samples_to_target" in measured:
-        minutes = EVALUATION_RATIO * measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
+        steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
+        minutes = EVALUATION_RATIO * steady + FIXED_MINUTES
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
     size = mem.allocated_bytes / GIB
     if "total over the GPUs" in row.get("note", ""):

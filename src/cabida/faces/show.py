@@ -86,11 +86,11 @@ def _arrow(command: str) -> str:
 def _option(one: Option, d: Decision) -> RenderableType:
     mark = {"chosen": "▸", "satisfies": " ", "misses": "△", "ruled_out": "×"}.get(one.status, " ")
     top = Table.grid(expand=True, padding=(0, 1))
-    top.add_column(width=5, justify="right")
+    top.add_column(width=5)
     top.add_column(ratio=1)
     top.add_column(justify="right", no_wrap=True)
     chosen = "bold" if one.status == "chosen" else ""
-    top.add_row(clean(f"{one.rank} {mark}"), clean(one.title, chosen), clean(say.cost(one, d), chosen))
+    top.add_row(clean(f"{one.rank:>3} {mark}"), clean(one.title, chosen), clean(say.cost(one, d), chosen))
     below = [" · ".join([f"{say.unit_cost(one, d)} {say.per_output(d)}", *metrics_line(one, d)])]
     if one.status in ("misses", "ruled_out"):
         below = [*one.reasons, *below]
@@ -174,21 +174,27 @@ def fit_one(answer: dict[str, Any]) -> RenderableType:
 
 
 def fit_rows(answer: dict[str, Any]) -> RenderableType:
-    """One line for each accelerator or model."""
-    header = [
-        tr(f"faces.{key}") for key in ("model", "gpu", "weights", "engine", "verdict", "headroom", "context")
-    ]
-    rows = []
-    for row in answer["rows"]:
-        context = row.get("largest_context_tokens") or row.get("largest_seq_tokens")
-        shown = tr(f"faces.verdict_short.{row['verdict']}")
-        headroom = f"{text.number(row['headroom_gib'])} GiB"
-        tokens = text.number(context, 6) if context and row["verdict"] != "no" else "–"
-        engine = row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine")
-        rows.append(
-            (row["model"], f"{row['gpus']}×{row['gpu']}", row["weights"], engine, shown, headroom, tokens)
-        )
-    return table(header, rows, right=(5, 6))
+    """One line for each accelerator or model; what all lines share stands above."""
+    told = [_fit_cells(row) for row in answer["rows"]]
+    same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
+    shown = [key for key in told[0] if key not in same] if told else []
+    right = [at for at, key in enumerate(shown) if key in ("headroom", "context")]
+    head = " · ".join(told[0][key] for key in same) if told else ""
+    rows = [[cells[key] for key in shown] for cells in told]
+    return Group(clean(head, "bold"), Text(), table([tr(f"faces.{key}") for key in shown], rows, right))
+
+
+def _fit_cells(row: dict[str, Any]) -> dict[str, str]:
+    context = row.get("largest_context_tokens") or row.get("largest_seq_tokens")
+    return {
+        "model": row["model"],
+        "gpu": f"{row['gpus']}×{row['gpu']}",
+        "weights": row["weights"],
+        "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
+        "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
+        "headroom": f"{text.number(row['headroom_gib'])} GiB",
+        "context": text.number(context, 6) if context and row["verdict"] != "no" else "–",
+    }
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:

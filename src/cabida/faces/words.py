@@ -45,7 +45,9 @@ class Spoken(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options."""
-        records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        records = [
+            param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)
+        ]
         with formatter.section(tr("faces.options")):
             formatter.write_dl([record for record in records if record])
 

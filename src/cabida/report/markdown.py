@@ -24,7 +24,7 @@ def markdown(decision: Decision) -> str:
             _section("rejected", _rejected(decision)),
             _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),
             _section("measure", _measure(decision)),
-            _section("careful", [f"- {md(one.sentence)} `{one.code}`" for one in decision.warnings]),
+            _section("careful", [f"- {md(one.sentence)} ({md(one.code)})" for one in decision.warnings]),
             _section("assumptions", _assumptions(decision)),
             _section("command", _command(decision)),
             _section("sources", _sources(decision)),
@@ -73,13 +73,13 @@ def _head(decision: Decision) -> list[str]:
 
 def _options(decision: Decision) -> list[str]:
     header = [tr(f"report.{key}") for key in ("rank", "option", "verdict", "cost_head")]
-    header += [say.per_output(decision), tr("report.speed_head"), tr("report.memory_head")]
+    header += [md(say.per_output(decision)), tr("report.speed_head"), tr("report.memory_head")]
     rows = [
         [
             str(one.rank),
             md(one.title),
             tr(f"report.status.{one.status}"),
-            say.cost(one, decision),
+            md(say.cost(one, decision)),
             md(say.unit_cost(one, decision)),
             md(" · ".join(metrics_line(one, decision))),
             md(fits(one)) or "–",
@@ -102,8 +102,7 @@ def _measure(decision: Decision) -> list[str]:
     lines = []
     for one in decision.measurements:
         lines.append(f"- {md(measurement(one.what, one.decides, one.duration_s, one.cost_money, decision))}")
-        if one.command:
-            lines.append(f"  `{one.command}`")
+        lines += [f"  {line}" for line in _fenced("sh", one.command)] if one.command else []
     return lines
 
 
@@ -122,7 +121,7 @@ def measurement(what: str, decides: str, duration_s: float, cost_money: float, d
 def _assumptions(decision: Decision) -> list[str]:
     header = [tr(f"report.{key}") for key in ("assumed", "taken", "because", "find_out", "grade_head")]
     rows = [
-        [md(one.name), md(one.value), md(one.why), md(one.how_to_find_out), say.grade(one.grade)]
+        [md(one.name), md(one.value), md(one.why), md(one.how_to_find_out), md(say.grade(one.grade))]
         for one in decision.assumptions
     ]
     return _table(header, rows) if rows else []
@@ -145,7 +144,7 @@ def _sources(decision: Decision) -> list[str]:
         link = safe_url(one.get("url", ""))
         what = f"[{md(one.get('what', ''))}](<{link}>)" if link else md(one.get("what", ""))
         lines.append(
-            f"- {what}, {one.get('seen') or tr('report.undated')} [{say.grade(one.get('grade', ''))}]"
+            f"- {what}, {md(one.get('seen') or tr('report.undated'))} [{md(say.grade(one.get('grade', '')))}]"
         )
     return lines
 

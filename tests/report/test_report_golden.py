@@ -1,0 +1,41 @@
+"""The hand-made decision in every form and both languages, against files kept in git.
+
+CABIDA_UPDATE_GOLDEN=1 writes them anew; look at the difference before you keep it.
+"""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from report_sample import decision
+from rich.console import Console
+
+from cabida import report
+from cabida.faces import show
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def agree(name, text):
+    file = GOLDEN / name
+    if os.environ.get("CABIDA_UPDATE_GOLDEN") == "1":
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("form", ["json", "md", "html"])
+def test_record(form, language):
+    agree(f"decision.{language}.{form}", report.render(decision(language), form))
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_terminal(language):
+    stream = io.StringIO()
+    console = Console(file=stream, width=100, highlight=False, markup=False, no_color=True)
+    console.print(show.decision(decision(language), paths=[Path("out/support-chat.html")]))
+    agree(
+        f"decision.{language}.txt", "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+    )

@@ -32,20 +32,21 @@ IS_RATIO = np.array([name.endswith("_ratio") for name in NAMES])
 CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics and single-kernel measurements
     bandwidth_ratio=0.8, context_bandwidth_ratio=0.75, routed_bandwidth_ratio=0.7, compute_ratio=0.55,
     routed_compute_ratio=0.25, attended_compute_ratio=0.35, link_ratio=0.5, step_s=8e-4, layer_s=2.5e-5,
-    moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2, first_steps_count=4.0,
+    moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2, first_steps_count=1.0, harness_steps_count=6.0,
 )  # fmt: skip
 LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
 ENGINE_LOOSENESS = 3.0  # the same for an engine's coefficient off that of all engines together
-FACTOR_LOOSENESS = 1.0
-FACTORS = (  # what else changes a coefficient, and which
-    ("engine", "llama.cpp", "bandwidth_ratio"), ("engine", "llama.cpp", "layer_s"),
-    ("engine", "llama.cpp", "step_s"), ("engine", "llama.cpp", "compute_ratio"),
-    ("memory", "gddr", "bandwidth_ratio"), ("memory", "gddr", "compute_ratio"), ("memory", "gddr", "exchange_s"),
-    ("memory", "unified", "bandwidth_ratio"), ("vendor", "amd", "bandwidth_ratio"),
-    ("vendor", "amd", "layer_s"), ("vendor", "amd", "moe_layer_s"), ("vendor", "amd", "compute_ratio"),
-    ("format", "int4 gddr", "bandwidth_ratio"), ("format", "int4 hbm", "bandwidth_ratio"),
-    ("format", "gguf hbm", "bandwidth_ratio"), ("format", "gguf gddr", "bandwidth_ratio"),
+FACTORS = (  # what else changes a coefficient, which, and how firmly it is held at no change
+    ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
+    ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
+    ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
+    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 2.0),
+    ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
+    ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 1.0),
+    ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
+    ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip
+FIRMNESS = {"first_steps_count": 30.0, "request_s": 10.0, "harness_steps_count": 0.1}  # times the looseness; the two are told apart by sources
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35
 FITTED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
@@ -82,12 +83,14 @@ class Table:
             for name in ("tpot_s", "ttft_s", "output_tokens_per_s")
         )
         self.calm = (clients <= CROWDED) & (self.clients <= 0.9 * most_batch(self.flow))
+        gap = np.array([row.source.endswith(" gap") for row in rows])  # its clients' delays are nobody else's
+        self.fit_ttft = np.where(self.calm & ~gap, TTFT_WEIGHT, 0.0)
         self.weights = _weights(rows)
 
     @staticmethod
     def _constants(row: Row, c: Coefficients) -> tuple[float, ...]:
         model = step_model_with(row.deployment, row.memory, c)
-        return (*model.constants, model.request_s, model.first_steps_count)
+        return (*model.constants, model.request_s, model.delay_steps(row.load.harness))
 
     def predict(
         self, x: np.ndarray, factors: np.ndarray | None = None
@@ -128,7 +131,8 @@ def fit(
     table: Table, chosen: np.ndarray, centre: np.ndarray, looseness: float = ENGINE_LOOSENESS
 ) -> np.ndarray:
     """Log coefficients that explain the chosen rows."""
-    short = np.where(table.calm, TTFT_WEIGHT, 0.0)
+    firm = np.array([FIRMNESS.get(name, 1.0) for name in NAMES])
+    short = table.fit_ttft
 
     def residuals(x: np.ndarray) -> np.ndarray:
         found = errors(table, x)
@@ -137,7 +141,7 @@ def fit(
             np.nan_to_num(found["ttft_s"]) * short * table.weights,
             np.nan_to_num(found["output_tokens_per_s"]) * 0.6 * table.weights,
         ]
-        return np.concatenate([*(part[chosen] for part in parts), looseness * (x - centre)])
+        return np.concatenate([*(part[chosen] for part in parts), looseness * firm * (x - centre)])
 
     return least_squares(residuals, centre, loss="soft_l1", f_scale=0.15, max_nfev=40).x
 
@@ -178,7 +182,7 @@ def members(row: Row) -> set[tuple[str, str]]:
     card, weights = row.deployment.accelerator, row.deployment.weights
     memory = memory_family(card)
     return {
-        ("memory", memory), ("vendor", card.vendor.lower()), ("engine", row.engine),
+        ("memory", memory), ("vendor", card.vendor.lower()), ("engine", f"{row.engine} {memory}"), ("segment", card.segment),
         ("format", f"{weights.family} {memory}"),
     }  # fmt: skip
 
@@ -186,17 +190,19 @@ def members(row: Row) -> set[tuple[str, str]]:
 def fit_factors(table: Table, base: np.ndarray) -> np.ndarray:
     """Log factors of ``FACTORS``, each pulled towards none."""
     belongs = np.array(
-        [[(group, key) in members(row) for group, key, _ in FACTORS] for row in table.rows], float
+        [[(group, key) in members(row) for group, key, *_ in FACTORS] for row in table.rows], float
     )
+    firm = np.array([weight for *_, weight in FACTORS])
     place = np.zeros((len(FACTORS), len(NAMES)))
-    for index, (_, _, name) in enumerate(FACTORS):
+    for index, (_, _, name, _) in enumerate(FACTORS):
         place[index, NAMES.index(name)] = 1.0
 
     def residuals(y: np.ndarray) -> np.ndarray:
         found = errors(table, base + (belongs * y) @ place)
         tpot = np.nan_to_num(found["tpot_s"]) * table.weights
         rate = np.nan_to_num(found["output_tokens_per_s"]) * table.weights
-        return np.concatenate([tpot, rate, FACTOR_LOOSENESS * y])
+        ttft = np.nan_to_num(found["ttft_s"]) * table.weights * table.fit_ttft
+        return np.concatenate([tpot, rate, ttft, firm * y])
 
     y = least_squares(residuals, np.zeros(len(FACTORS)), loss="soft_l1", f_scale=0.2, max_nfev=40).x
     left = errors(table, base + (belongs * y) @ place)
@@ -263,14 +269,10 @@ def main(world: World | None = None) -> None:
     others = Table([row for row in found if not is_core(row)])
     base = np.array([fitted.get(row.engine, pooled) for row in others.rows])
     y = fit_factors(others, base)
-    factors: dict[str, dict[str, dict[str, float]]] = {"memory": {}, "vendor": {}, "format": {}}
-    llama = pooled.copy()
-    for (group, key, name), value in zip(FACTORS, y, strict=True):
-        if group == "engine":
-            llama[NAMES.index(name)] += value
-        else:
-            factors[group].setdefault(key, {})[name] = round(float(np.exp(value)), 3)
-    engines = {name: _named(x) for name, x in fitted.items()} | {"llama.cpp": _named(llama)}
+    factors: dict[str, dict[str, dict[str, float]]] = {}
+    for (group, key, name, _), value in zip(FACTORS, y, strict=True):
+        factors.setdefault(group, {}).setdefault(key, {})[name] = round(float(np.exp(value)), 3)
+    engines = {name: _named(x) for name, x in fitted.items()} | {"llama.cpp": _named(pooled)}
     written = {
         "what": "fitted by calibration/serving.py to public serving measurements (cases/serving.jsonl, quality A)",
         "fitted": date.today().isoformat(),

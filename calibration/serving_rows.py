@@ -18,7 +18,6 @@ from cabida.timing.coefficients import engine_key
 NARROWED_TO = (0.8, 1.0)  # lengths that InferenceX and the gap-analysis runs draw, over the nominal ones
 PROMPTS_PER_CLIENT = 10
 UNDECLARED = ("mtp", "cold start", "polluted", "jit")
-HARNESS_STREAM_INTERVAL = 20  # InferenceX starts SGLang with 10 to 30 tokens between streamed pieces
 UNIFORM_SPREAD_RATIO = 0.577  # sgl random with range ratio 0: uniform from 1 to N
 
 
@@ -132,11 +131,7 @@ def _split(case: dict[str, Any], count: int, domain: int) -> Parallel:
 def _settings(case: dict[str, Any], load: Load) -> Settings:
     clients = load.concurrency or 0
     wide = None if math.isinf(clients) else max(256, int(clients))
-    harness = "InferenceX" in (case["load"].get("dataset") or "")
-    return Settings(
-        max_num_seqs=wide, max_model_len=int(load.input_tokens + load.output_tokens) + 256,
-        stream_interval=HARNESS_STREAM_INTERVAL if harness else None,
-    )  # fmt: skip
+    return Settings(max_num_seqs=wide, max_model_len=int(load.input_tokens + load.output_tokens) + 256)
 
 
 def _load(case: dict[str, Any]) -> Load | None:
@@ -159,4 +154,5 @@ def _load(case: dict[str, Any]) -> Load | None:
     return Load(
         inputs * mean, outputs * mean, math.inf if offline else float(clients), None, spread, spread,
         prompts_count=prompts, static_batch=case["mode"] == "static-batch",
+        harness="inferencex" if "InferenceX" in words else "",
     )  # fmt: skip

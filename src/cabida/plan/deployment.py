@@ -35,7 +35,6 @@ class Settings:
     enforce_eager: bool = False
     prefix_caching: bool = True
     desktop: bool = False  # the card also drives a screen
-    stream_interval: int | None = None  # tokens between streamed pieces; SGLang holds the first piece back too
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ class Load:
     burst_ratio: float = 1.0  # squared coefficient of variation of inter-arrival times; 1 = Poisson
     prompts_count: int | None = None
     static_batch: bool = False
+    harness: str = ""  # a measuring tool known to delay what it reports: "inferencex"; "" = none
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,8 @@ class Coefficients:
     sequence_s: float  # every decoding sequence of a step
     exchange_s: float  # every collective of a step
     request_s: float  # every request, outside the steps: HTTP, tokenizer, first scheduling
-    first_steps_count: (
-        float  # steps' worth of time before a first token is out: queues between processes, streaming
-    )
+    first_steps_count: float  # steps' worth of time before a first token is out: queues between processes
+    harness_steps_count: float  # the same on top, as the InferenceX harness sees it: streamed pieces, a busy client
 
 
 @cache
@@ -71,11 +70,13 @@ def memory_family(accelerator: Accelerator) -> str:
 
 
 @cache
-def _of(engine: str, memory: str, vendor: str, family: str) -> Coefficients:
+def _of(engine: str, memory: str, vendor: str, segment: str, family: str) -> Coefficients:
     facts = serving_facts()
     found = Coefficients(**facts["engines"][engine])
     names = {field.name for field in fields(Coefficients)}
-    for group, key in (("memory", memory), ("vendor", vendor), ("format", f"{family} {memory}")):
+    groups = (("memory", memory), ("vendor", vendor), ("segment", segment), ("format", f"{family} {memory}"),
+              ("engine", f"{engine} {memory}"))  # fmt: skip
+    for group, key in groups:
         for name, factor in facts["factors"][group].get(key, {}).items():
             if name in names:
                 found = replace(found, **{name: getattr(found, name) * factor})
@@ -84,7 +85,8 @@ def _of(engine: str, memory: str, vendor: str, family: str) -> Coefficients:
 
 def coefficients(engine: str, accelerator: Accelerator, weights: WeightFormat) -> Coefficients:
     """The coefficients for one engine, kind of memory, vendor and weight format."""
-    return _of(engine_key(engine), memory_family(accelerator), accelerator.vendor.lower(), weights.family)
+    vendor, segment = accelerator.vendor.lower(), accelerator.segment
+    return _of(engine_key(engine), memory_family(accelerator), vendor, segment, weights.family)
 
 
 def calibration_source(engine: str) -> Source:

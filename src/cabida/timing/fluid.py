@@ -129,7 +129,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         max(model.kv_tokens, 1.0),
         model.window_tokens,
         model.request_s,
-        model.first_steps_count,
+        model.delay_steps(load.harness),
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
     )
 

@@ -66,6 +66,7 @@ def simulate_model(
         model, arrivals, inputs, outputs, spread,
         prefix_tokens=load.shared_prefix_tokens, clients=clients, static=load.static_batch,
         trim=not measured, think_s=_think(model, load, clients),
+        delay_steps=model.delay_steps(load.harness),
     )  # fmt: skip
 
 
@@ -88,6 +89,7 @@ def run_trace(
     static: bool = False,
     trim: bool = False,
     think_s: float = 0.0,
+    delay_steps: float | None = None,
 ) -> ServingSpeed:
     """Run given requests through the scheduler; data-parallel ranks take them in turn when arrivals are open."""
     ranks = model.ranks_count if clients == 0 and len(arrival_s) > model.ranks_count else 1
@@ -97,7 +99,8 @@ def run_trace(
         for r in (range(ranks) if not trim else range(1))
     ]  # fmt: skip
     scale = model.ranks_count / len(parts)
-    return _summary(model, parts, spread, scale, trim=trim, clients=clients)
+    late = model.first_steps_count if delay_steps is None else delay_steps
+    return _summary(model, parts, spread, scale, late, trim=trim, clients=clients)
 
 
 def serve(
@@ -142,7 +145,7 @@ def _think(model: StepModel, load: Load, clients: int) -> float:
     if not clients or clients >= 10**9:
         return 0.0
     state = closed(model.constants, flow_of(model, load), float(clients))
-    return model.request_s + model.first_steps_count * float(state.tpot_s)
+    return model.request_s + model.delay_steps(load.harness) * float(state.tpot_s)
 
 
 def _enough(model: StepModel, load: Load, clients: int) -> int:
@@ -182,6 +185,7 @@ def _summary(
     parts: list[dict[str, Any]],
     spread: dict[str, tuple[float, float]],
     scale: float,
+    delay_steps: float,
     *,
     trim: bool,
     clients: int,
@@ -210,7 +214,7 @@ def _summary(
     long = outputs > 1
     each = (last - first) / np.maximum(outputs - 1, 1)
     tpot = each[long] if long.any() else np.zeros(1)
-    delay = model.first_steps_count * (each if long.any() else model.launch_s)
+    delay = delay_steps * (each if long.any() else model.launch_s)
     ttft, e2e = first - sent + delay, last - sent + delay
     rate = _rate(sent, last, clients, trim=trim) * scale
     busy = max(totals[queue.BUSY_S], 1e-12)

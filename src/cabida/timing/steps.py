@@ -28,7 +28,6 @@ STATE_BYTES = 4.0  # recurrent state is kept in 32 bit
 LATENT_COMPUTE_RATIO = 0.5  # decode kernels of latent attention, over the bf16 rate: FlashMLA's README
 RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}  # share of an answer set aside on admission
 PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
-HOLDS_FIRST_PIECE = ("sglang",)
 UNLIMITED_TOKENS = 65536  # engines without a token budget
 EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
 BYTES_PER_S_WHERE_UNSEEN = 500e9
@@ -63,6 +62,7 @@ class StepModel:
     stages_count: float
     request_s: float
     first_steps_count: float
+    harness_steps_count: float
     window_tokens: float
     ranks_count: int
     budget_tokens: float
@@ -71,6 +71,10 @@ class StepModel:
     block_tokens: float
     reserve_ratio: float
     mixed: bool
+
+    def delay_steps(self, harness: str) -> float:
+        """Steps' worth of time a first token is late by, as the measuring tool sees it."""
+        return self.first_steps_count + (self.harness_steps_count if harness == "inferencex" else 0.0)
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -284,7 +288,8 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         wire_s_per_token=wire,
         stages_count=float(d.parallel.pp),
         request_s=c.request_s,
-        first_steps_count=c.first_steps_count + _held_back(d, key),
+        first_steps_count=c.first_steps_count,
+        harness_steps_count=c.harness_steps_count,
         window_tokens=float(max(windows, default=0)) or 1e12,
         ranks_count=d.parallel.dp,
         budget_tokens=float(d.settings.max_num_batched_tokens or m.max_num_batched_tokens or UNLIMITED_TOKENS)
@@ -295,11 +300,6 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         reserve_ratio=RESERVED.get(key, 0.0),
         mixed=key not in PROMPTS_FIRST,
     )
-
-
-def _held_back(d: Deployment, engine: str) -> float:
-    """Decode steps an engine waits before it streams the first piece."""
-    return float((d.settings.stream_interval or 1) - 1) if engine in HOLDS_FIRST_PIECE else 0.0
 
 
 def rate_of_head(accelerator: Accelerator) -> float:

@@ -131,6 +131,7 @@ def test_the_two_errors_of_the_notes_word_for_word():
         ("traffic: {input_tokens: 500, shared_prefix_tokens: 600}", "CB-B029"),
         ("traffic: [1, 2]", "CB-B012"),
         ("objectives: {ttft_p95: 1 s, ttft_p50: 2 s}", "CB-B025"),
+        ("objectives: {ttft_p95: 2 s, e2e_p95: 1 s}", "CB-B019"),
         ("objectives: {e2e_p95: 800}", "CB-B015"),
         ("objectives: {e2e_p95: 8 bananas}", "CB-B010"),
         ("budget: {monthly: 100 EUR, total: 50 EUR}", "CB-B035"),
@@ -271,6 +272,21 @@ def test_a_peak_that_was_not_said_follows_the_profile():
 def test_ways_to_say_a_budget(said, money):
     brief = parse_brief(f"budget: {{monthly: '{said}'}}\ncurrency: EUR", as_of=AS_OF)
     assert brief.budget.monthly_money == pytest.approx(money)
+
+
+def test_units_in_spanish():
+    brief = parse_brief(
+        "horizon: 2 años\ntraffic: {items: 1.2 millones, window: 6 horas, growth: 20 %/año}\n"
+        "team: {loaded_cost: 900000 MXN/año}\nbudget: {monthly: 60 mil MXN/mes}\n"
+        "have: [{accelerator: l40s, resale: 4500 EUR cada una}]\ncurrency: MXN\nexchange_rates: {EUR: 21}\n",
+        as_of=AS_OF,
+    )
+    assert brief.horizon_months == 24
+    assert (brief.traffic.items_count, brief.traffic.window_s) == (1.2e6, 21600)
+    assert brief.traffic.growth_per_year_ratio == pytest.approx(0.2)
+    assert brief.team.loaded_cost_per_year_money == 900000
+    assert brief.budget.monthly_money == 60000
+    assert brief.have[0].resale_money == 4500 * 21
 
 
 def test_another_currency_is_converted_at_the_users_rate_or_the_days():

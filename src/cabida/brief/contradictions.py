@@ -28,6 +28,8 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _rates,
         _profile,
         _objectives,
+        _whole_and_part,
+        _trace,
         _prefix,
         _dates,
         _have,
@@ -113,6 +115,21 @@ def _objectives(brief: Brief, as_of: str) -> Iterator[Problem]:
                 }
                 yield _problem(brief, "CB-B025", path, **values)
                 break
+
+
+def _whole_and_part(brief: Brief, as_of: str) -> Iterator[Problem]:
+    latency = brief.objectives.latency_s
+    for statistic, whole in latency.get("e2e", {}).items():
+        first = latency.get("ttft", {}).get(statistic)
+        if first is not None and first > whole:
+            values = {"low": number(first), "high_name": f"e2e_{statistic}", "high": number(whole)}
+            yield _problem(brief, "CB-B019", f"objectives.ttft_{statistic}", **values)
+
+
+def _trace(brief: Brief, as_of: str) -> Iterator[Problem]:
+    trace = brief.traffic.trace
+    if trace and not (Path(brief.file).parent / trace).is_file():
+        yield _problem(brief, "CB-B016", "traffic.trace", trace=trace, folder=Path(brief.file).parent)
 
 
 def _prefix(brief: Brief, as_of: str) -> Iterator[Problem]:

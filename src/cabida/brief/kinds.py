@@ -32,6 +32,28 @@ _THOUSANDS = re.compile(r"^\d{1,3}(,\d{3})+(?![\d,])")
 _POINT_OR_THOUSANDS = re.compile(r"^[1-9]\d{0,2}(\.\d{3})+(?![\d.])")
 
 
+_SPANISH = (
+    (r"\bcada un[oa]\b|\bc/u\b", "each"),
+    (r"\bmes(es)?\b", "months"),
+    (r"\baños?\b", "years"),
+    (r"\bsemanas?\b", "weeks"),
+    (r"\bd[ií]as?\b", "days"),
+    (r"\bhoras?\b", "h"),
+    (r"\bminutos?\b", "min"),
+    (r"\bsegundos?\b", "s"),
+    (r"\bmil(lón|lones)\b", "M"),
+    (r"\bmil\b", "k"),
+    (r"/ ?(month|year|week|day)s\b", r"/\1"),
+)
+
+
+def in_english(text: str) -> str:
+    """``"24 meses"`` as ``"24 months"``: units people write in Spanish, under the names the scale table has."""
+    for pattern, word_ in _SPANISH:
+        text = re.sub(pattern, word_, text, flags=re.IGNORECASE)
+    return text
+
+
 class Money(NamedTuple):
     """An amount as said; ``currency`` is "" when the reporting one is meant."""
 
@@ -93,7 +115,7 @@ def number(
     """A number in ``unit`` (a key of the scale table), at least ``low`` (or ``above`` it), at most ``high``."""
 
     def read(text: str) -> float | int:
-        said = _plain_number(text, whole_is_likely=likely_whole or whole)
+        said = in_english(_plain_number(text, whole_is_likely=likely_whole or whole))
         if needs_unit and re.fullmatch(r"[-+]?[\d.]+", said):
             raise Refusal(code="CB-B015", text=text, kind=name)
         try:
@@ -120,7 +142,7 @@ def money(per: str = "") -> Kind:
     name = f"money_per_{per}" if per else "money"
 
     def read(text: str) -> Money:
-        said = _plain_number(text, whole_is_likely=True)
+        said = in_english(_plain_number(text, whole_is_likely=True))
         try:
             amount, currency, period = units.parse_money(re.sub(r"\s*/\s*kW(?=\s*/)", "", said))
         except (ValueError, OverflowError):
@@ -207,7 +229,7 @@ def _read_profile(said: str) -> tuple[str, str]:
 
 
 def _read_token_rate(said: str) -> float:
-    found = re.fullmatch(r"(.*?)\s*(?:tokens|tok|t)?\s*(/\s*\w+)", said.strip())
+    found = re.fullmatch(r"(.*?)\s*(?:tokens|tok|t)?\s*(/\s*\w+)", in_english(said.strip()))
     amount, period = found.groups() if found else (said, "/s")
     try:
         value = units.parse(_plain_number(amount, whole_is_likely=True), "count")
@@ -237,6 +259,6 @@ POSITIVE = number("factor", "count", above=True, high=1e9)
 COUNT = number("whole", "count", low=1, high=1e9, whole=True)
 WHOLE = number("whole", "count", high=1e9, whole=True)
 SHARE = number("share", "ratio", high=1.0)
-GROWTH = number("growth", "ratio", low=-1.0, high=100.0, suffix=r"\s*(/\s*(year|y|año))$")
-YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y|año))$")
+GROWTH = number("growth", "ratio", low=-1.0, high=100.0, suffix=r"\s*(/\s*(year|y))$")
+YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")
 PUE = number("factor", "count", low=1.0, high=5.0)

@@ -13,6 +13,7 @@ from cabida.brief.fields import WHOLE_BRIEF
 from cabida.brief.lines import Said, read_lines, read_text
 from cabida.brief.model import Brief
 from cabida.brief.shapes import Walk, walk
+from cabida.brief.trace import read_trace, summarise
 from cabida.errors import InvalidInput
 
 
@@ -47,7 +48,7 @@ def parse_brief(
     brief = build(plain, found, text, as_of)
     if all_problems := [*found.problems, *contradictions(brief, found, as_of)]:
         raise InvalidInput(sorted(all_problems, key=lambda item: item.line))
-    return _with_known_names(brief)
+    return _with_trace(_with_known_names(brief))
 
 
 def _with_known_names(brief: Brief) -> Brief:
@@ -60,6 +61,26 @@ def _with_known_names(brief: Brief) -> Brief:
     have = tuple(replace(held, accelerator=known(held.accelerator)) for held in brief.have)
     accelerators = tuple(known(name) for name in brief.consider.accelerators)
     return replace(brief, have=have, consider=replace(brief.consider, accelerators=accelerators))
+
+
+def _with_trace(brief: Brief) -> Brief:
+    """Rate and lengths that the brief leaves to its trace, which lies beside it."""
+    traffic = brief.traffic
+    if not traffic.trace:
+        return brief
+    path = Path(brief.file).parent / traffic.trace
+    found = summarise(read_trace(path))
+    said_rate = traffic.requests_per_s_mean is not None or traffic.concurrency is not None
+    traffic = replace(
+        traffic,
+        trace=str(path),
+        requests_per_s_mean=traffic.requests_per_s_mean if said_rate else found.requests_per_s_mean,
+        requests_per_s_peak=traffic.requests_per_s_peak if said_rate else found.requests_per_s_peak,
+        input=traffic.input or found.input,
+        output=traffic.output or found.output,
+        burst_ratio=traffic.burst_ratio if "traffic.burst" in brief.where else found.burst_ratio,
+    )
+    return replace(brief, traffic=traffic)
 
 
 def _set(tree: Said, keys: list[str], default: str) -> None:

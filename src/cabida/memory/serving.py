@@ -134,6 +134,8 @@ def asked(d: Deployment) -> Asked:
     batched = s.max_num_batched_tokens or (row.large_batched_tokens if large else row.batched_tokens)
     if row.engine == "vllm" and row.since < (0, 8) and not s.max_num_batched_tokens:
         batched = max(max_len, 2048) if max_len <= 32768 else 2048
+    elif row.engine == "transformers" and not s.max_num_batched_tokens:
+        batched = max_len * sequences
     elif row.engine == "llama.cpp":
         batched = min(batched, LLAMA_MICRO_BATCH_TOKENS)
     elif row.engine == "sglang" and not s.max_num_batched_tokens:
@@ -143,7 +145,8 @@ def asked(d: Deployment) -> Asked:
     else:
         split = Split(p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row))
     sizes = 0 if s.enforce_eager else min(row.graph_sizes_count, 3 + min(512, 2 * sequences) // 8)
-    return Asked(row, split, p.tp * p.pp, max_len, sequences, batched, sizes)
+    ranks = p.tp * p.pp if row.budget != "asked" else 1  # engines of one process have no peers to talk to
+    return Asked(row, split, ranks, max_len, sequences, batched, sizes)
 
 
 def _experts(d: Deployment, row: EngineRules) -> Experts:

@@ -84,12 +84,19 @@ class Split:
         return (self.tp, self.pp, self.layers, self.pad, self.experts)
 
 
-def _head(part: Slice, model: Model, split: Split, lens: Lens) -> Number:
+def _apart(model: Model, held: WeightFormat) -> bool:
+    """Whether the embedding stays in 16 bit while the head does not (EXL2, EXL3)."""
+    return held.embedding_bits >= 16 and held.head_bits < 16 and not model.tied_embeddings
+
+
+def _head(part: Slice, model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
     """Embedding and head weights in the format's head bits, on the fullest accelerator."""
     if split.layers and split.pp > 1:  # the head is dealt out like a layer, the table stays in host memory
         return lens.setting("absent_params_count", 0.0)
     if split.layers:
         return part.embedding if model.tied_embeddings else part.head
+    if _apart(model, held):
+        return part.head
     if split.pp == 1:
         return part.embedding if model.tied_embeddings else added([part.embedding, part.head], lens)
     last = part.embedding if model.tied_embeddings else part.head
@@ -119,6 +126,7 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
     )
     native = held.id == model.native_format
     head_bits = lens.field(held, "head_bits")
+    apart = _apart(model, held) and not split.layers
     left = lens.setting("absent_params_count", 0.0)
     if native and model.unquantised_params_count:
         left = lens.of(kept_params_count)(
@@ -127,8 +135,8 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
     return lens.of(weights_bytes)(
         body,
         left,
-        _head(part, model, split, lens),
-        added([part.router, part.norm, part.extra], lens),
+        _head(part, model, held, split, lens),
+        added([part.router, part.norm, part.extra, part.embedding if apart else None], lens),
         stage,
         lens.field(held, "body_bits"),
         head_bits,

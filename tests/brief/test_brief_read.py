@@ -143,6 +143,7 @@ def test_the_two_errors_of_the_notes_word_for_word():
         ("have: [{accelerator: l40s, count: 2.5}]", "CB-B010"),
         ("have: [{accelerator: l40s, owned: perhaps}]", "CB-B010"),
         ("consider: {engines: [vlmm]}", "CB-B032"),
+        ("consider: {providers: [lambada]}", "CB-B020"),
         ("consider: {accelerators: [h100-sxn-80]}", "CB-B028"),
         ("consider: {capacity: [rent]}", "CB-B018"),
         ("models: [{id: meta-llama/Llama-3.3-70B-Instruct, weights: {fp9: 0.9}}]", "CB-B034"),
@@ -317,8 +318,11 @@ def test_shorthands():
 
 
 def test_accelerators_under_peoples_names_become_ids():
-    brief = parse_brief("have: [{accelerator: RTX 4090, count: 1}]", as_of=AS_OF)
-    assert brief.have[0].accelerator == "rtx4090"
+    brief = parse_brief(
+        "have: [{accelerator: RTX 4090}]\nconsider: {providers: [lambda, RUNPOD]}", as_of=AS_OF
+    )
+    assert (brief.have[0].accelerator, brief.have[0].count) == ("rtx4090", 1)
+    assert brief.consider.providers == ("Lambda", "RunPod")
 
 
 def test_unknown_is_legal_everywhere():
@@ -332,9 +336,9 @@ def test_errors_speak_spanish():
     use_language("es")
     try:
         with pytest.raises(
-            InvalidInput, match=r"traffic: concurency no es algo .* Lo más parecido: concurrency"
+            InvalidInput, match=r"traffic: concurrenzy no es algo .* Lo más parecido: concurrency"
         ):
-            parse_brief("traffic: {concurency: 3}", as_of=AS_OF)
+            parse_brief("traffic: {concurrenzy: 3}", as_of=AS_OF)
     finally:
         use_language("en")
 

@@ -35,6 +35,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _have,
         _models,
         _names,
+        _providers,
         _context,
         _budget,
     )
@@ -187,6 +188,20 @@ def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
             if find_format(name) is None:
                 path = f"models[{index}].weights.{name}"
                 yield _unknown_name(brief, "CB-B034", path, name, list(facts.formats()))
+
+
+def _providers(brief: Brief, as_of: str) -> Iterator[Problem]:
+    for index, name in enumerate(brief.consider.providers):
+        known = known_providers()
+        if name.lower() not in known:
+            path = f"consider.providers[{index}]"
+            yield _unknown_name(brief, "CB-B020", path, name, list(known.values()))
+
+
+def known_providers() -> dict[str, str]:
+    """Providers with an offer in the facts: lower-case name -> name."""
+    names = [offer.provider for offer in facts.api_offers()] + [offer.provider for offer in facts.offers()]
+    return {name.lower(): name for name in names}
 
 
 def _unknown_name(brief: Brief, code: str, path: str, name: str, known: list[str]) -> Problem:

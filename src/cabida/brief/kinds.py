@@ -19,7 +19,7 @@ def _codes(words: str) -> tuple[str, ...]:
 
 CURRENCIES = _codes(
     "AED ARS AUD BRL CAD CHF CLP CNY COP CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PEN PHP PLN "
-    "RON SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR"
+    "RON SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR"  # codespell:ignore
 )
 REGIONS = ("EU", "EEA")
 COUNTRIES = _codes(
@@ -215,7 +215,7 @@ def _read_place(said: str) -> str:
     plain = re.sub(r"\s+only$|^only\s+|^solo\s+|^sólo\s+", "", said.strip(), flags=re.IGNORECASE)
     if plain.lower() in (*ANYTHING, "own-premises", "own premises"):
         return plain.lower().replace(" ", "-")
-    code = {"UE": "EU", "UK": "GB", "USA": "US"}.get(plain.upper(), plain.upper())
+    code = {"UE": "EU", "UK": "GB", "USA": "US"}.get(plain.upper(), plain.upper())  # codespell:ignore
     if code not in (*REGIONS, *COUNTRIES):
         raise Refusal(code="CB-B010", text=said, kind="place")
     return code

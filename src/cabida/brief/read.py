@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cabida import facts
 from cabida.brief.build import build
-from cabida.brief.contradictions import contradictions
+from cabida.brief.contradictions import contradictions, known_providers
 from cabida.brief.fields import WHOLE_BRIEF
 from cabida.brief.lines import Said, read_lines, read_text
 from cabida.brief.model import Brief
@@ -52,7 +52,7 @@ def parse_brief(
 
 
 def _with_known_names(brief: Brief) -> Brief:
-    """Accelerators under the ids of the facts, however people call them ("RTX 4090")."""
+    """Accelerators and providers under the names of the facts, however people call them ("RTX 4090")."""
 
     def known(name: str) -> str:
         found = facts.find_accelerator(name)
@@ -60,7 +60,10 @@ def _with_known_names(brief: Brief) -> Brief:
 
     have = tuple(replace(held, accelerator=known(held.accelerator)) for held in brief.have)
     accelerators = tuple(known(name) for name in brief.consider.accelerators)
-    return replace(brief, have=have, consider=replace(brief.consider, accelerators=accelerators))
+    named = known_providers() if brief.consider.providers else {}
+    providers = tuple(named.get(name.lower(), name) for name in brief.consider.providers)
+    consider = replace(brief.consider, accelerators=accelerators, providers=providers)
+    return replace(brief, have=have, consider=consider)
 
 
 def _with_trace(brief: Brief) -> Brief:

@@ -10,9 +10,9 @@ import yaml
 from cabida.brief import examples, read_brief
 from cabida.brief import schema as schemas
 from cabida.brief.asking import questions, template
+from cabida.brief.completion import complete, missing
 from cabida.brief.fields import BRIEF
 from cabida.brief.model import WORKLOADS
-from cabida.brief.needs import complete, missing
 from cabida.brief.read import parse_brief
 from cabida.brief.shapes import Group
 from cabida.brief.wrong_figures import claims, corrections

@@ -3,8 +3,9 @@
 import pytest
 
 from cabida.brief import classify, not_yet
+from cabida.brief.completion import complete, missing
 from cabida.brief.model import SERVED_WORKLOADS, WORKLOADS
-from cabida.brief.needs import NEEDS, complete, missing
+from cabida.brief.needs import NEEDS
 from cabida.brief.read import parse_brief
 from cabida.errors import InvalidInput
 from cabida.text import catalogue

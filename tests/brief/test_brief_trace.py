@@ -2,7 +2,7 @@
 
 import pytest
 
-from cabida.brief.needs import missing
+from cabida.brief.completion import missing
 from cabida.brief.read import read_brief
 from cabida.brief.trace import read_trace, summarise
 from cabida.errors import InvalidInput

@@ -1,7 +1,9 @@
 """What the user needs: reading, completing and classifying a brief."""
 
 from cabida.brief.asking import Question, questions, template
+from cabida.brief.completion import complete, missing
 from cabida.brief.examples import example_names, example_text
+from cabida.brief.jobs import Lengths, Media, Training
 from cabida.brief.model import (
     WORKLOADS,
     Acceptance,
@@ -10,17 +12,13 @@ from cabida.brief.model import (
     Consider,
     Costs,
     Held,
-    Lengths,
     Limits,
-    Media,
     Missing,
     ModelChoice,
     Objectives,
     Team,
     Traffic,
-    Training,
 )
-from cabida.brief.needs import complete, missing
 from cabida.brief.read import parse_brief, read_brief
 from cabida.brief.render import render
 from cabida.brief.workload import classify, not_yet

@@ -9,6 +9,7 @@ from typing import Any
 from cabida.brief import lengths, profiles
 from cabida.brief.amounts import Purse, reporting_currency
 from cabida.brief.fields import EVERY, METRICS
+from cabida.brief.jobs import Media, Training
 from cabida.brief.model import (
     Acceptance,
     Brief,
@@ -17,12 +18,10 @@ from cabida.brief.model import (
     Costs,
     Held,
     Limits,
-    Media,
     ModelChoice,
     Objectives,
     Team,
     Traffic,
-    Training,
 )
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import infer_workload

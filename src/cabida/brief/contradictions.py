@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cabida import facts
 from cabida.brief.fields import STATISTICS
-from cabida.brief.model import Brief, Held, Lengths
+from cabida.brief.jobs import Lengths
+from cabida.brief.model import Brief, Held
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import contradictions as of_workload
 from cabida.errors import Problem

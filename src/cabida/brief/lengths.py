@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 
-from cabida.brief.model import Lengths
+from cabida.brief.jobs import Lengths
 
 Z95 = 1.6448536269514722  # standard normal quantiles
 Z99 = 2.3263478740408408

@@ -7,18 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cabida.brief.fields import EVERY
-from cabida.brief.model import (
-    Acceptance,
-    Brief,
-    Costs,
-    Held,
-    Lengths,
-    Media,
-    ModelChoice,
-    Objectives,
-    Traffic,
-    Training,
-)
+from cabida.brief.jobs import Lengths, Media, Training
+from cabida.brief.model import Acceptance, Brief, Costs, Held, ModelChoice, Objectives, Traffic
 
 Plain = dict[str, Any]
 THREE_DECIMALS = re.compile(r"^[1-9]\d{0,2}\.\d{3}$")

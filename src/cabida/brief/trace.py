@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
+from cabida.brief.jobs import Lengths
 from cabida.brief.lengths import fit
-from cabida.brief.model import Lengths
 from cabida.errors import InvalidInput
 from cabida.text import problem
 

@@ -29,7 +29,7 @@ def init(
     workload: str = "realtime-inference", *, language: str = "en", from_example: str = "", **answers: str
 ) -> str:
     """A commented brief for one class of workload, or an example as it is."""
-    from cabida.brief.questions import template
+    from cabida.brief import template
 
     return template(workload, language, from_example, answers)
 
@@ -40,9 +40,7 @@ def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Mi
     Raises:
         InvalidInput: it has faults, or lacks something that the decision waits for.
     """
-    from cabida.brief import not_yet, read_brief
-    from cabida.brief.claims import claims
-    from cabida.brief.needs import complete
+    from cabida.brief import claims, complete, not_yet, read_brief
 
     brief = read_brief(path, as_of=as_of)
     if (refusal := not_yet(brief)) is not None:

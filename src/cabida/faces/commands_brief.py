@@ -68,7 +68,7 @@ def _watched() -> bool:
 
 def _interview() -> tuple[str, dict[str, str]]:
     """Ask on the terminal; an empty answer leaves ``unknown`` or the default in the brief."""
-    from cabida.brief.questions import questions
+    from cabida.brief import questions
 
     click.echo(tr("faces.interview"), err=True)
     workload = click.prompt(

@@ -110,7 +110,7 @@ def questions(workload: str) -> tuple[Question, ...]:
     if workload not in WORKLOADS:
         near = closest(workload, WORKLOADS)
         cure = tr("brief.closest", near=near) if near else tr("brief.choices", choices=", ".join(WORKLOADS))
-        raise InvalidInput(problem("CB-B018", parent="workload", key=workload, cure=cure))
+        raise InvalidInput(problem("CB-B018", path="workload", word=workload, cure=cure))
     if workload in TRAINING_WORKLOADS:
         method = {"pretraining": "pretrain", "full-finetune": "full", "adapter-finetune": "qlora"}[workload]
         return (_TRAINED, Question("training.method", method, method), *_TRAINING, *_SHARED)

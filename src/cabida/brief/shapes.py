@@ -124,13 +124,8 @@ def _explain(refusal: Refusal, line: int, path: str, into: Walk) -> None:
     if refusal.code == "CB-B003":
         choices = [str(choice) for choice in values["choices"]]  # type: ignore[attr-defined]
         near = values["near"]
-        parent, _, last = path.rpartition(".")
-        values = {
-            "parent": parent or path,
-            "key": f"{last}: {values['word']}" if parent else values["word"],
-            "cure": _cure(str(near) if near else None, choices),
-        }
-        into.refuse("CB-B018", line, path=path, **values)
+        cure = _cure(str(near) if near else None, choices)
+        into.refuse("CB-B018", line, path=path, word=values["word"], cure=cure)
         return
     if "kind" in values:
         values["kind"] = tr(f"brief.kind.{values['kind']}")

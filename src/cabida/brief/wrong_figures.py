@@ -45,7 +45,7 @@ def corrections(text: str) -> list[Correction]:
             for row in _known():
                 if all(pattern.search(sentence) for pattern in row["all"]):
                     right = tr(f"brief.claim.{row['key']}")
-                    found.append(Correction(sentence.strip(), right, row["source"], number))
+                    found.append(Correction(sentence.strip().rstrip("."), right, row["source"], number))
     return found
 
 

@@ -60,6 +60,15 @@ class Cabida(Group):
         with formatter.section(tr("faces.commands")):
             formatter.write_dl([(name, tr(f"faces.command.{name}.short")) for name in COMMANDS])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but a reader that goes away (``| head``) is no error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            sink = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(sink, sys.stdout.fileno())
+            ctx.exit(0)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> NoReturn:
         """Run; every error becomes text on stderr (and JSON on stdout with ``--json``) and an exit code."""
         words = list(sys.argv[1:] if args is None else args)
@@ -67,9 +76,6 @@ class Cabida(Group):
         options["standalone_mode"] = False
         try:
             code = super().main(words, *rest, **options)
-        except BrokenPipeError:
-            _silence_stdout()
-            sys.exit(0)
         except (KeyboardInterrupt, click.exceptions.Abort):
             click.echo(tr("faces.interrupted"), err=True)
             sys.exit(130)
@@ -80,15 +86,9 @@ class Cabida(Group):
                 error, CabidaError | click.ClickException
             ):
                 raise
-            tell(error, as_json="--json" in words)
+            tell(error, as_json="--json" in words, assumed="--assume" in words)
             sys.exit(exit_code_of(error))
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _silence_stdout() -> None:
-    """A reader that went away is no error; keep the interpreter from complaining at exit."""
-    sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, sys.stdout.fileno())
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -6,8 +6,10 @@ import json
 
 import click
 
-from cabida.errors import CabidaError, Problem
-from cabida.text import closest, problem
+from cabida.errors import CabidaError, InvalidInput, Problem
+from cabida.text import closest, problem, tr
+
+WAITS = "CB-B040"  # the brief lacks something that the decision waits for
 
 
 def exit_code_of(error: BaseException) -> int:
@@ -35,10 +37,17 @@ def problems_of(error: BaseException) -> tuple[Problem, ...]:
     return (problem("CB-U000", kind=type(error).__name__, what=str(error).partition("\n")[0]),)
 
 
-def tell(error: BaseException, *, as_json: bool) -> None:
-    """Print the error's problems."""
+def tell(error: BaseException, *, as_json: bool, assumed: bool = False) -> None:
+    """Print the error's problems; ``assumed`` = defaults were allowed already."""
     problems = problems_of(error)
     if as_json:
         click.echo(json.dumps({"errors": [one.as_dict() for one in problems]}, ensure_ascii=False, indent=1))
+    waits = [one for one in problems if one.code == WAITS]
+    if waits:
+        click.echo(tr("faces.waits", count=len(waits)), err=True)
     for one in problems:
         click.echo(str(one), err=True)
+    if waits and len(waits) == len(problems) and not assumed:
+        click.echo(tr("faces.go_on", brief=waits[0].file), err=True)
+    elif isinstance(error, InvalidInput) and len(problems) > 1:
+        click.echo(tr("faces.faults", count=len(problems)), err=True)

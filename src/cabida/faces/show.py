@@ -102,14 +102,15 @@ def _option(one: Option, d: Decision) -> RenderableType:
 def _fell(d: Decision, every: bool) -> list[RenderableType]:
     if not d.rejections:
         return []
-    total = text.number(sum(one.count for one in d.rejections), 7)
-    title = tr("faces.fell", count=total) + ("" if every else "   (cabida recommend --all)")
-    told = [
-        f"{text.number(one.count, 7)}  {one.sentence}"
-        + (f" ({one.example})" if every and one.example else "")
-        for one in d.rejections
-    ]
-    return [clean(f"  …   {title}"), *(Padding(clean(said), (0, 0, 0, 6)) for said in told), Text()]
+    count = text.number(sum(one.count for one in d.rejections), 7)
+    title = tr("faces.fell", count=count) + ("" if every else "   (cabida recommend --all)")
+    told = Table.grid(padding=(0, 2, 0, 0))
+    told.add_column(justify="right", no_wrap=True)
+    told.add_column()
+    for one in d.rejections:
+        example = f" ({one.example})" if every and one.example else ""
+        told.add_row(text.number(one.count, 7), clean(one.sentence + example))
+    return [clean(f"  …   {title}"), Padding(told, (0, 0, 0, 6)), Text()]
 
 
 def _titled(key: str, sentences: Sequence[str]) -> list[RenderableType]:

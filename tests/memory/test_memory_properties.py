@@ -92,7 +92,7 @@ def test_training_grows_with_batch_and_sequence(made, micro, seq):
 @few
 @given(models, st.floats(20, 2000))
 def test_the_largest_context_does_fit_and_the_next_block_does_not(made, gib):
-    d = deployment(made, card(gib), engine="transformers", max_model_len=128)
+    d = deployment(made, card(gib), engine="sglang", max_model_len=128)
     m = memory.serving(d)
     if not 0 < m.largest_context_tokens < float("inf"):
         return

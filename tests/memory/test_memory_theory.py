@@ -1,5 +1,7 @@
 """Memory against what papers, datasheets and start-up logs say about single figures."""
 
+from dataclasses import replace
+
 import pytest
 from memory_world import (
     BF16,
@@ -19,10 +21,14 @@ from memory_world import (
     RTX3090,
     card,
     deployment,
+    fmt,
+    full,
+    model,
     run,
 )
 
 from cabida import memory
+from cabida.facts.model import MlpLayers
 from cabida.memory.engines import rules, version_at
 from cabida.memory.weights import Split, plain_weights_bytes
 
@@ -63,8 +69,6 @@ def test_weights_on_one_card_as_vllm_prints_them(made, weights, tp, printed_gib)
 
 
 def test_checkpoint_headers_beat_our_count():
-    from dataclasses import replace
-
     exact = replace(LLAMA_8B, checkpoint_bytes=16.1e9)
     assert plain_weights_bytes(exact, BF16, Split()) == pytest.approx(16.1e9)
     assert plain_weights_bytes(exact, BF16, Split(tp=2)) == pytest.approx(8.05e9, rel=1e-3)
@@ -72,15 +76,11 @@ def test_checkpoint_headers_beat_our_count():
 
 
 def test_a_published_count_far_above_ours_is_believed():
-    from dataclasses import replace
-
     lacking = replace(LLAMA_8B, mlp=(), params_count=8.03e9)
     assert memory.params(lacking).total_count == pytest.approx(8.03e9)
 
 
 def test_a_tied_head_counted_twice_by_the_publisher_is_not_believed():
-    from dataclasses import replace
-
     twice = replace(QWEN3_06B, params_count=751_632_384.0)
     assert memory.params(twice).total_count / 1e9 == pytest.approx(0.596, rel=2e-3)
 
@@ -206,3 +206,50 @@ def test_versions_are_read_however_a_log_writes_them():
     assert rules("an engine nobody knows").engine == "vllm"
     assert version_at("vllm", "2024-12") == "0.6"
     assert version_at("sglang", "2024-12") == ""
+
+
+def test_context_parallel_ranks_share_the_tokens_of_a_sequence():
+    """Kimi-K2: decode context parallel 8 turned 715,072 tokens into 5,721,088."""
+    alone = deployment(DEEPSEEK, card(400), tp=8, max_model_len=4096)
+    shared = replace(alone, parallel=replace(alone.parallel, cp=8))
+    assert memory.serving(alone).kv_bytes_per_token == 8 * memory.serving(shared).kv_bytes_per_token
+
+
+def test_experts_are_dealt_out_whole_or_in_slices():
+    sliced = memory.serving(deployment(MIXTRAL, card(400), tp=8, max_model_len=1024)).weights_bytes
+    whole = memory.serving(deployment(MIXTRAL, card(400), tp=8, ep=8, max_model_len=1024)).weights_bytes
+    beside = memory.serving(deployment(MIXTRAL, card(400), dp=8, ep=8, max_model_len=1024)).weights_bytes
+    assert sliced == whole
+    experts = 2 * memory.params(MIXTRAL).experts_count / 8
+    assert beside > whole  # attention is whole on every data-parallel rank
+    assert beside - experts == pytest.approx(2 * (memory.params(MIXTRAL).total_count) - 8 * experts, rel=0.01)
+
+
+def test_mxfp4_experts_are_padded_by_vllm():
+    """gpt-oss-120b on one H100: 64.38 GiB printed, 60.7 GiB counted (vLLM issue 33155)."""
+    gpt_oss = model(
+        "gpt-oss-120b",
+        2880,
+        201088,
+        [full(36, 64, 8, 64)],
+        [MlpLayers(36, 2880, 3, 128, 4)],
+        native_format="mxfp4",
+    )
+    m = memory.serving(
+        deployment(gpt_oss, card(400), weights=fmt("mxfp4", 4.25), version="0.14.1", max_model_len=1024)
+    )
+    assert m.weights_bytes / GIB == pytest.approx(64.38, rel=0.02)
+
+
+def test_llama_cpp_keeps_the_table_in_host_memory_and_deals_out_layers():
+    """Llama-2-7B F16: 12.3076 GiB on cards of a 12.55 GiB file; compute buffer 0.0688 GiB."""
+    fp16 = fmt("fp16", 16, other=32)
+    one = memory.serving(deployment(LLAMA_7B, card(24), weights=fp16, kv=BF16, engine="llama.cpp", version="b1691",
+                                    max_model_len=512))  # fmt: skip
+    assert one.weights_total_bytes / GIB == pytest.approx(12.3076, rel=1e-3)
+    assert one.required_kv_bytes / GIB == pytest.approx(0.25)
+    assert one.activation_bytes / GIB == pytest.approx(0.0688, rel=0.01)
+    three = memory.serving(
+        deployment(LLAMA_7B, card(24), weights=fp16, engine="llama.cpp", pp=3, max_model_len=512)
+    )
+    assert three.weights_bytes == pytest.approx(one.weights_bytes * 11 / 32, rel=0.03)

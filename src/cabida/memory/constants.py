@@ -52,7 +52,7 @@ DESKTOP_BYTES = Constant(
 # --- per process: CUDA or ROCm context, communication buffers -------------------------------------
 CONTEXT_BYTES = _fitted(
     "context_bytes",
-    0.15 * GIB,
+    0.2 * GIB,
     0.02 * GIB,
     0.5 * GIB,
     "non-torch memory of single-accelerator vLLM start-ups",
@@ -65,13 +65,16 @@ ROCM_CONTEXT_BYTES = _fitted(
     "non-torch memory of single-accelerator start-ups on ROCm",
 )
 PEER_BYTES = _fitted(
-    "peer_bytes", 0.27 * GIB, 0.08 * GIB, 0.45 * GIB,
+    "peer_bytes",
+    0.3 * GIB,
+    0.1 * GIB,
+    0.55 * GIB,
     "non-torch memory of vLLM start-ups at TP 2, 4 and 8, per further rank (NCCL and custom all-reduce buffers)",
 )  # fmt: skip
 
 # --- activations of the profile run ---------------------------------------------------------------
 _SAMPLER = "activation peak or budget left over in vLLM {} start-ups, over max_num_seqs x vocabulary"
-SAMPLER_V0 = _fitted("sampler_bytes_per_element", 33.0, 27.0, 44.0, _SAMPLER.format("V0"))
+SAMPLER_V0 = _fitted("sampler_bytes_per_element", 38.0, 29.0, 45.0, _SAMPLER.format("V0"))
 SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 30.0, _SAMPLER.format("0.8 to 0.19"))
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
 HIDDEN_COPIES_COUNT = _fitted(
@@ -100,8 +103,8 @@ BUFFER_COPIES_COUNT = _fitted(
 
 # --- CUDA graphs ----------------------------------------------------------------------------------
 _GRAPHS = "graph memory of vLLM {} start-ups over layers x hidden size x captured batch sizes"
-GRAPHS_V0 = _fitted("graph_bytes_per_element", 250.0, 120.0, 600.0, _GRAPHS.format("V0"))
-GRAPHS_V1 = _fitted("graph_bytes_per_element", 75.0, 10.0, 250.0, _GRAPHS.format("V1"))
+GRAPHS_V0 = _fitted("graph_bytes_per_element", 400.0, 170.0, 590.0, _GRAPHS.format("V0"))
+GRAPHS_V1 = _fitted("graph_bytes_per_element", 70.0, 5.0, 290.0, _GRAPHS.format("V1"))
 TOWER_ACTIVATION_BYTES = _fitted(
     "tower_bytes",
     1.5 * GIB,

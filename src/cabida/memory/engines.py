@@ -83,14 +83,13 @@ def version_at(engine: str, month: str) -> str:
 
 def _version(engine: str, written: str) -> tuple[int, ...]:
     """A version however a log writes it: ``0.11.2``, ``b1691``, ``V0, 2025-08``, ``2026-09``."""
-    if dated := re.search(r"20\d\d-\d\d", written):
-        written = (
-            written.replace(dated.group(), "")
-            if re.search(r"\d+\.\d+", written)
-            else version_at(engine, dated.group())
-        )
     if engine == "vllm" and re.search(r"\bV0\b", written):
         return (0, 7)
+    dated = re.search(r"20\d\d-\d\d", written)
+    if dated and not re.search(r"\d+\.\d+", written):
+        written = version_at(engine, dated.group())
+    elif dated:
+        written = written.replace(dated.group(), "")
     return _numbers(written) or ((0, 9) if re.search(r"\bV1\b", written) else ())
 
 

@@ -26,6 +26,12 @@ def stage_layers_count(layers_count: float, stages_count: float, group_count: fl
 
 
 @formula
+def spread_bytes_per_token(whole_bytes_per_token: float, context_ranks: float) -> float:
+    """Cache of a token when the tokens of a sequence are dealt out over ranks. vLLM decode context parallelism."""
+    return whole_bytes_per_token / context_ranks
+
+
+@formula
 def state_block_tokens(state_bytes: float, kv_bytes_per_token: float, block_tokens: float) -> Any:
     """Tokens an attention page must hold so that it is no smaller than one layer's recurrent state."""
     return most(block_tokens, ceil_to(state_bytes / kv_bytes_per_token, block_tokens))
@@ -73,6 +79,7 @@ def shape_of(
     stages: int,
     window_extra_tokens: float,
     lens: Lens,
+    context_ranks: int = 1,
 ) -> Shape:
     """What one sequence keeps on one accelerator under this engine.
 
@@ -84,6 +91,7 @@ def shape_of(
         stages: Pipeline stages (or, for llama.cpp, accelerators that share the layers out).
         window_extra_tokens: Cells a windowed layer keeps beyond its window.
         lens: Floats or quantities.
+        context_ranks: Accelerators that share each sequence out (context parallelism).
     """
     bits = lens.field(held, "body_bits")
     page = _page_group(model, row, stages)
@@ -100,8 +108,11 @@ def shape_of(
         if not _grows(group, row):
             window = max(window, group.window_tokens + window_extra_tokens)
     block, state = _state(model, row, bits, tp, stages, page, lens)
+    whole = _sum(growing, lens) if growing else none
+    if context_ranks > 1:
+        whole = lens.of(spread_bytes_per_token)(whole, lens.setting("context_ranks", context_ranks))
     return Shape(
-        _sum(growing, lens) if growing else none,
+        whole,
         _sum(windowed, lens) if windowed else none,
         state,
         window,

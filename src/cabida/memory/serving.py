@@ -157,7 +157,7 @@ def _experts(d: Deployment, row: EngineRules) -> Experts:
     return Experts(owners, max(1, share // owners), pad)
 
 
-def _window_extra(a: Asked) -> Any:
+def _window_extra(a: Asked) -> float:
     """Cells a windowed layer keeps beyond its window, per sequence."""
     if a.row.engine == "llama.cpp":
         return float(a.batched) / a.sequences
@@ -166,17 +166,17 @@ def _window_extra(a: Asked) -> Any:
 
 def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     """Every number of a deployment, through a lens: the one procedure behind the fast path and the tree."""
-    row, split, model = a.row, a.split, d.model
+    row, split, model, ranks = a.row, a.split, d.model, d.parallel.cp
     if lens is PLAIN:
         weights: Number = plain_weights_bytes(model, d.weights, split)
         extra = _window_extra(a)
-        key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra)
+        key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra, ranks)
         shape = remembered(
-            model, key, lambda: shape_of(model, d.kv_cache, row, split.tp, split.pp, extra, PLAIN)
+            model, key, lambda: shape_of(model, d.kv_cache, row, split.tp, split.pp, extra, PLAIN, ranks)
         )
     else:
         weights = weights_on_accelerator(model, d.weights, split, lens)
-        shape = shape_of(model, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens)
+        shape = shape_of(model, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks)
     non_torch = overheads.non_torch(d.accelerator, a.ranks, lens)
     activation = _activation(d, a, lens)
     graphs = overheads.graphs(model, a.graph_sizes, split.pp, row.graphs, lens)

@@ -1,0 +1,141 @@
+"""Where the fitted constants of ``cabida.memory.constants`` come from: worked out again from the public start-ups.
+
+``python calibration/memory.py`` prints, for each constant, the median over sources of each source's median, the
+5th and 95th percentile over sources, how many sources, and the shipped value. Nothing is written: a constant
+is changed by hand, with its source, when the cases say so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from pathlib import Path
+
+from cabida import facts
+from cabida.facts.models import find_model
+from cabida.memory import constants as known
+from cabida.memory.engines import rules, version_at
+
+CASES = Path(__file__).parent.parent / "cases" / "memory.jsonl"
+GIB = 2.0**30
+
+
+def rows() -> list[dict]:
+    with CASES.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def model_of(row: dict):
+    names = [re.split(r"[ (]", row["model"])[0], row.get("arch")]
+    return next((found for name in names if name and (found := find_model(name)) is not None), None)
+
+
+def version_of(row: dict) -> str:
+    written = row.get("engine_version") or ""
+    if re.search(r"\d|V0|V1", written):
+        return written
+    if "num_gpu_blocks" in row["measured"]:
+        return "0.7"  # only V0 prints its blocks
+    month = re.search(r"20\d\d-\d\d", f"{row.get('date', '')} {row['source']}")
+    return version_at("vllm", month.group()) if month else ""
+
+
+def group_of(row: dict) -> str:
+    since = rules("vllm", version_of(row)).since
+    return "v0" if since < (0, 8) else "v1" if since < (0, 20) else "late"
+
+
+def sampler(row: dict, found: dict[str, list]) -> None:
+    """Activation peak, or budget left over, over max_num_seqs x vocabulary: one accelerator, text only.
+
+    Worker ranks don't sample, a vision tower has a peak of its own, and a layer over many tokens outgrows the
+    sampler: such rows are left out, and so are rows of an unknown version.
+    """
+    model, seen, args = model_of(row), row["measured"], row.get("args") or {}
+    text = model is not None and row.get("tp") == 1 and not model.extra_params_count and version_of(row)
+    if not text or args.get("max_num_seqs") or args.get("max_num_batched_tokens"):
+        return
+    peak = seen.get("activation_peak_gib")
+    if not peak:
+        total, cache, weights = (
+            row.get("gpu_memory_gib"),
+            seen.get("kv_cache_gib_per_gpu"),
+            seen.get("weights_gib_per_gpu"),
+        )
+        card = facts.accelerators().get(row.get("gpu") or "")
+        total = total or (card and (card.usable_bytes - known.DRIVER_RESERVE_BYTES.value) / GIB)
+        if not (total and cache and weights and args.get("gpu_memory_utilization")):
+            return
+        peak = args["gpu_memory_utilization"] * total - weights - cache - known.CONTEXT_BYTES.value / GIB
+    if args.get("max_model_len", 0) <= 40960 and 0 < peak < 3:
+        each = peak * GIB / (256 * model.vocab_count)
+        found[f"sampler_bytes_per_element {group_of(row)}"].append((row["source"], each))
+
+
+def graphs(row: dict, found: dict[str, list]) -> None:
+    model, args = model_of(row), row.get("args") or {}
+    printed = row["measured"].get("cuda_graph_gib") or row["measured"].get("graph_gib")
+    if model is None or not printed or printed <= 0:
+        return
+    engine = rules("vllm", version_of(row))
+    sizes = min(engine.graph_sizes_count, 3 + min(512, 2 * (args.get("max_num_seqs") or 256)) // 8)
+    each = printed * GIB / (model.layers_count * model.hidden_dim_count * sizes)
+    found[f"graph_bytes_per_element {'v0' if engine.since < (0, 8) else 'v1'}"].append((row["source"], each))
+
+
+def processes(row: dict, found: dict[str, list]) -> None:
+    held, tp = row["measured"].get("non_torch_gib"), row.get("tp") or 1
+    ours, weights = (
+        row["measured"].get("consumed_weights_plus_non_torch_gib"),
+        row["measured"].get("weights_gib_per_gpu"),
+    )
+    if held is None and ours and weights:
+        held = ours - weights
+    if held is None or held < 0 or "jetson" in row["id"]:
+        return
+    if tp * (row.get("pp") or 1) == 1:
+        found["context_bytes (GiB)"].append((row["source"], held))
+    elif not row.get("pp") and "gfx" not in row["engine"]:
+        found["peer_bytes (GiB)"].append((row["source"], (held - known.CONTEXT_BYTES.value / GIB) / (tp - 1)))
+
+
+def reserve(row: dict, found: dict[str, list]) -> None:
+    printed, name = row.get("gpu_memory_gib"), row.get("gpu")
+    card = facts.accelerators().get(name) if name else None
+    if (
+        card is not None
+        and printed
+        and card.vendor.lower() == "nvidia"
+        and card.form_factor.lower() != "unified"
+    ):
+        found["driver_reserve_bytes (GiB)"].append((card.id, card.usable_bytes / GIB - printed))
+
+
+def main() -> None:
+    found: dict[str, list] = defaultdict(list)
+    for row in rows():
+        if row["task"] == "inference" and row["engine"].startswith("vllm"):
+            for look in (sampler, graphs, processes, reserve):
+                look(row, found)
+    shipped = {
+        "sampler_bytes_per_element v0": known.SAMPLER_V0, "sampler_bytes_per_element v1": known.SAMPLER_V1,
+        "sampler_bytes_per_element late": known.SAMPLER_UNSORTED, "graph_bytes_per_element v0": known.GRAPHS_V0,
+        "graph_bytes_per_element v1": known.GRAPHS_V1, "context_bytes (GiB)": known.CONTEXT_BYTES,
+        "peer_bytes (GiB)": known.PEER_BYTES, "driver_reserve_bytes (GiB)": known.DRIVER_RESERVE_BYTES,
+    }  # fmt: skip
+    for name, seen in sorted(found.items()):
+        by_source = defaultdict(list)
+        for source, value in seen:
+            by_source[source].append(value)
+        medians = sorted(statistics.median(values) for values in by_source.values())
+        low, high = medians[int(0.05 * (len(medians) - 1))], medians[round(0.95 * (len(medians) - 1))]
+        scale = GIB if "GiB" in name else 1.0
+        now = shipped[name].value / scale
+        spread = f"{statistics.median(medians):8.3f} [{low:.3f}, {high:.3f}]"
+        print(f"{name:34s} sources {len(medians):2d} {spread} shipped {now:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -245,6 +245,7 @@ def cost(
     return {
         **_named(d),
         "as_of": as_of,
+        "currency": currency,
         "utilisation": utilisation,
         "metrics": speed_metrics(answer),
         "rows": rows,

@@ -16,6 +16,7 @@ from cabida import text
 from cabida.plan import Decision, Estimate, Option
 from cabida.report import words as say
 from cabida.report.markdown import footer, measurement
+from cabida.report.metrics import LATENCIES, RATES, STATISTICS
 from cabida.report.tree import Branch, lines
 from cabida.report.why import chance, first, fits, metrics_line
 from cabida.text import tr
@@ -199,33 +200,41 @@ def _fit_cells(row: dict[str, Any]) -> dict[str, str]:
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:
-    """Latencies and rates."""
+    """Latencies by statistic, and rates."""
+    found = answer["metrics"]
     blocks: list[RenderableType] = [clean(setup_line(answer)), Text()]
     if answer["saturated"]:
         blocks += [clean(tr("faces.saturated"), "bold"), Text()]
-    return Group(*blocks, metrics(answer["metrics"]))
+    header = ["", *(tr("report.mean") if one == "mean" else one for one in STATISTICS)]
+    latencies = [
+        (
+            say.label(f"{name}_ms"),
+            *(say.figure(f"{name}_ms", found[f"{name}_ms_{one}"]) for one in STATISTICS),
+        )
+        for name in LATENCIES
+    ]
+    rates = [f"{say.label(name)} {say.figure(name, found[name])}" for name in RATES]
+    return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))
 
 
 def cost(answer: dict[str, Any]) -> RenderableType:
     """One line for each offer, cheapest first."""
-    header = [
-        tr(f"faces.{key}")
-        for key in ("provider", "capacity", "price_hour", "month", "answer", "mtok", "seen", "flags")
-    ]
+    keys = ("provider", "capacity", "price_hour", "month", "thousand", "mtok", "seen", "flags")
     rows = [
         (
             f"{row['provider']} {row['region']}".strip(),
             row["capacity"],
-            text.money(row["price_money_per_hour"], row["currency"]),
-            text.money(row["cost_per_month_money"], row["currency"]),
-            say.span(row["metrics"]["accepted_answer_money"], 1.0, row["currency"]),
-            say.span(row["metrics"]["output_mtok_money"], 1.0, row["currency"]),
+            text.number(row["price_money_per_hour"]),
+            text.money(row["cost_per_month_money"], "").strip(),
+            say.span(row["metrics"]["accepted_answer_money"], 1000),
+            say.span(row["metrics"]["output_mtok_money"]),
             row["seen"] or tr("report.undated"),
             ", ".join(row["flags"]),
         )
         for row in answer["rows"]
     ]
-    told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]))
+    told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
+    header = [tr(f"faces.{key}") for key in keys]
     return Group(clean(setup_line(answer)), clean(told), Text(), table(header, rows, right=(2, 3)))
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 GIB = 2.0**30
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
 STATISTICS = ("mean", "p50", "p95", "p99")
+RATES = {
+    "output_tok_s": "output_tokens_per_s",
+    "total_tok_s": "total_tokens_per_s",
+    "req_s": "requests_per_s",
+}
 
 
 def sure(value: float, basis: str = "formula") -> Estimate:
@@ -56,21 +61,15 @@ def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
     for name in LATENCIES:
         times = getattr(answer, f"{name}_s")
         for statistic in STATISTICS:
-            value = getattr(times, statistic) * 1000
-            found[f"{name}_ms_{statistic}"] = spread(
-                value, answer, f"{name}_ms_{statistic}", f"{name}_ms", name
+            found[f"{name}_ms_{statistic}"] = scaled(
+                _spread(answer, f"{name}_s", getattr(times, statistic)), 1000
             )
-    rates = {
-        "output_tok_s": answer.output_tokens_per_s,
-        "total_tok_s": answer.total_tokens_per_s,
-        "req_s": answer.requests_per_s,
-    }
-    return found | {name: spread(rate, answer, name, "output_tok_s") for name, rate in rates.items()}
+    return found | {name: _spread(answer, field, getattr(answer, field)) for name, field in RATES.items()}
 
 
-def spread(value: float, answer: ServingSpeed, *names: str) -> Estimate:
-    """``value`` with the factors known for the first of ``names``."""
-    low, high = next((answer.spread[one] for one in names if one in answer.spread), (1.0, 1.0))
+def _spread(answer: ServingSpeed, field: str, value: float) -> Estimate:
+    """``value`` with the 90 % interval factors that held-out measurements gave for its kind."""
+    low, high = answer.spread.get(field, (1.0, 1.0))
     return Estimate(value, value * low, value * high, "calibrated" if high > low else answer.basis)
 
 

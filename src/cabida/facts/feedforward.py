@@ -146,9 +146,7 @@ def _routing(f: Fields, layers: int) -> Callable[[int], bool]:
     kinds = f.per_layer("mlp_layer_types", layers)
     if kinds:
         return lambda layer: kinds[layer] != "dense"
-    marks = f.raw("moe_layer_freq")
-    if isinstance(marks, list):
-        marks = f.per_layer("moe_layer_freq", layers)
+    if isinstance(f.raw("moe_layer_freq"), list) and (marks := f.per_layer("moe_layer_freq", layers)):
         return lambda layer: bool(marks[layer])
     named = f.raw("moe_layers_enum")
     if isinstance(named, str):
@@ -166,7 +164,7 @@ def _routing(f: Fields, layers: int) -> Callable[[int], bool]:
         every = f.count("interleave_moe_layer_step", least=1)
         return lambda layer: (layer + 1) % every == 0
     if f.raw("decoder_sparse_step") is not None:
-        every, dense = f.count("decoder_sparse_step", least=1), set(f.items("mlp_only_layers"))
+        every, dense = f.count("decoder_sparse_step", least=1), f.places("mlp_only_layers")
         return lambda layer: layer not in dense and (layer + 1) % every == 0
     first = f.count("first_k_dense_replace", f.count("num_dense_layers", 0), most=LAYERS_MOST)
     every = f.count("moe_layer_freq", 1, least=1)

@@ -107,7 +107,7 @@ class Fields:
 
     def whole(self, name: str, value: object, least: int = 0, most: int = COUNT_MOST) -> int:
         """``value`` as a whole number within bounds (CB-F016 when it isn't one)."""
-        if isinstance(value, list) and value and all(entry == value[0] for entry in value):
+        if isinstance(value, list) and value and _numbers(value) and len(set(value)) == 1:
             value = value[0]
         number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
         if not math.isfinite(number) or number != int(number) or not least <= number <= most:
@@ -146,6 +146,10 @@ class Fields:
             raise self.wrong(value, name, f"[0..{most}]")
         return value
 
+    def places(self, name: str) -> frozenset[int]:
+        """A list of layer numbers, as a set."""
+        return frozenset(self.whole(name, entry, most=LAYERS_MOST) for entry in self.items(name))
+
     def per_layer(self, name: str, layers: int) -> list[Any]:
         """A list with an entry for each layer; longer ones are cut, shorter ones refused, absent ones empty."""
         value = self.items(name)
@@ -169,7 +173,7 @@ class Fields:
 
     def _differs(self, name: str) -> bool:
         value = self.raw(name)
-        return isinstance(value, list) and bool(value) and any(entry != value[0] for entry in value)
+        return isinstance(value, list) and _numbers(value) and len(set(value)) > 1
 
     def at(self, layer: int) -> Fields:
         """The fields of one layer: listed heads and widths reduced to that layer's entry."""
@@ -217,6 +221,10 @@ class Fields:
         inner = self.inner.get("model_type")
         name = inner if isinstance(inner, str) else self.outer.get("model_type")
         return name.removesuffix("_text") if isinstance(name, str) else ""
+
+
+def _numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, int | float) for value in values)
 
 
 def read_json(path: Path, most_bytes: int = CONFIG_BYTES_MOST) -> dict[str, Any]:

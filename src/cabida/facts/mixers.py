@@ -68,7 +68,7 @@ def crossed(f: Fields, family: Family) -> Layers:
 
     The crossing layers cache the image's tokens, not the text's: nothing per text token.
     """
-    crossing = set(f.items("cross_attention_layers"))
+    crossing = f.places("cross_attention_layers")
     one = full(f, family)
     params = attention_params(one, f.count("hidden_size", least=1))
     beside = replace(one, kv_heads_count=0, params_count=params)
@@ -114,7 +114,8 @@ def full(f: Fields, family: Family) -> AttentionLayers:
 
 def _local(f: Fields, family: Family) -> AttentionLayers:
     """One sliding layer: the shapes of the full one unless the config has ``swa_`` shapes of its own."""
-    heads = f.count("swa_num_attention_heads", f.count("num_attention_heads"), least=1, most=65536)
+    heads = f.count("num_attention_heads", least=1, most=65536)
+    heads = f.count("swa_num_attention_heads", heads, least=1, most=65536)
     hidden = f.count("hidden_size", least=1)
     dim = f.count("swa_head_dim", f.count("head_dim", hidden // heads, least=1), least=1, most=65536)
     kv_heads = f.count("swa_num_key_value_heads", _kv_heads(f, heads), least=1, most=heads)

@@ -102,9 +102,7 @@ def short_conv(f: Fields, family: Family) -> Layers:
     layers = layers_count(f)
     kinds = f.per_layer("layer_types", layers)
     chosen = (
-        set(f.items("full_attn_idxs"))
-        if not kinds
-        else {i for i, k in enumerate(kinds) if k == "full_attention"}
+        f.places("full_attn_idxs") if not kinds else {i for i, k in enumerate(kinds) if k == "full_attention"}
     )
     if not chosen:
         raise f.lacks(["layer_types"])

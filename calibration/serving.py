@@ -35,7 +35,7 @@ CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics a
     moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2, first_steps_count=1.0, harness_steps_count=6.0,
 )  # fmt: skip
 LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
-ENGINE_LOOSENESS = 3.0  # the same for an engine's coefficient off that of all engines together
+ENGINE_LOOSENESS = 1.5  # the same for an engine's coefficient off that of all engines together
 FACTORS = (  # what else changes a coefficient, which, and how firmly it is held at no change
     ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
@@ -46,7 +46,7 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip
-FIRMNESS = {"first_steps_count": 30.0, "request_s": 10.0, "harness_steps_count": 0.1}  # times the looseness; the two are told apart by sources
+FIRMNESS = {"first_steps_count": 4.0, "request_s": 10.0, "harness_steps_count": 0.1}  # times the looseness; the two are told apart by sources
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35
 FITTED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
@@ -112,8 +112,9 @@ def _rounds(load: Load) -> float:
 def _weights(rows: list[Row]) -> np.ndarray:
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
     sizes = {key: keys.count(key) for key in set(keys)}
-    weights = np.array([sizes[key] ** -0.5 for key in keys])
-    doubtful = np.array([0.4 if row.doubtful else 1.0 for row in rows])
+    weights = np.array([sizes[key] ** -0.35 for key in keys])
+    doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
+    doubtful *= np.array([0.3 if row.engine == "sglang" and row.source.endswith(" gap") else 1.0 for row in rows])
     return weights / weights.mean() * doubtful
 
 

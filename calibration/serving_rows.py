@@ -87,7 +87,7 @@ def _row(case: dict[str, Any], world: World) -> Row | None:
     fits = memory.serving(deployment)
     measured = case["measured"]
     tpot = _first(measured, "tpot_ms", "tpot_ms_mean", "tpot_ms_p50", "itl_ms_mean")
-    ttft = _first(measured, "ttft_ms", "ttft_ms_mean", "ttft_ms_p50")
+    ttft = _first(measured, "ttft_ms", "ttft_ms_p50", "ttft_ms_mean")
     if not math.isnan(one := measured.get("decode_tok_s", math.nan)) and math.isnan(tpot):
         tpot = 1e3 * (load.concurrency or 1) / one
     note = case.get("note", "").lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida.memory import budget as budgets
@@ -70,6 +70,7 @@ class ServingMemory:
     max_num_batched_tokens: int
     accelerators_count: int
     weights_total_bytes: float  # all accelerators of the replica
+    kv_cache_total_bytes: float  # the same of the cache
     cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
     splits_layers: bool
 
@@ -89,6 +90,12 @@ class ServingMemory:
     def peak_bytes(self) -> float:
         """All parts together."""
         return sum(self.parts.values())
+
+    @property
+    def peak_total_bytes(self) -> float:
+        """What all accelerators of the replica hold together."""
+        each = self.activation_bytes + self.graph_bytes + self.non_torch_bytes
+        return self.weights_total_bytes + self.kv_cache_total_bytes + each * self.accelerators_count
 
     @property
     def cure(self) -> str:
@@ -330,9 +337,12 @@ def serving(d: Deployment) -> ServingMemory:
     headroom = f.pool - f.required
     visible = budgets.visible(d.accelerator, PLAIN)
     outside = _outside(f, a, visible)
-    weights_total = f.weights * d.parallel.accelerators_count
-    if a.split.layers:
-        weights_total = plain_weights_bytes(d.model, d.weights, Split(layers=True, pad=1))
+    count, is_pool = d.parallel.accelerators_count, a.row.budget != "asked"
+    weights_total, cache_total = f.weights * count, (max(0.0, f.pool) if is_pool else f.required) * count
+    if a.split.layers and count > 1:
+        whole = replace(a, split=Split(layers=True, pad=1))
+        weights_total = plain_weights_bytes(d.model, d.weights, whole.split)
+        cache_total = figures(d, whole, PLAIN).required
     return ServingMemory(
         usable_bytes=d.accelerator.usable_bytes,
         budget_bytes=f.budget,
@@ -356,9 +366,10 @@ def serving(d: Deployment) -> ServingMemory:
         max_model_len=a.max_len,
         max_num_seqs=a.sequences,
         max_num_batched_tokens=a.batched,
-        accelerators_count=d.parallel.accelerators_count,
+        accelerators_count=count,
         weights_total_bytes=weights_total,
-        cache_is_pool=a.row.budget != "asked",
+        kv_cache_total_bytes=cache_total,
+        cache_is_pool=is_pool,
         splits_layers=a.split.layers,
     )
 

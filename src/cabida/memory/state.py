@@ -112,6 +112,12 @@ FULL = _bytes("weights_bytes_per_param", 4, "fp32 weights", _ADAM)
 HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM)
 FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
                        "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
+DEEPSPEED_GRADIENT = _bytes(
+    "gradients_bytes_per_param",
+    4,
+    "fp32 copy of the gradients that DeepSpeed's bf16 optimizer shards with its state",
+    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/bf16_optimizer.py",
+)
 FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
 
 
@@ -229,6 +235,8 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
     )
     if r.master_weights and r.precision != "fp32":
         moments = lens.of(sum_bytes_per_param)(moments, lens.constant(MASTER))
+        if "deepspeed" in r.framework.lower():
+            moments = lens.of(sum_bytes_per_param)(moments, lens.constant(DEEPSPEED_GRADIENT))
     kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
     offloads, everything = r.offload in ("optimizer", "all"), r.offload == "all"
     return State(

@@ -2,6 +2,7 @@
 
 from cabida.plan import (
     Assumption,
+    Caution,
     CostLine,
     Decision,
     Estimate,
@@ -9,7 +10,6 @@ from cabida.plan import (
     Measurement,
     Option,
     Rejection,
-    Warning_,
 )
 
 GIB = 2**30
@@ -369,7 +369,7 @@ def decision(language="en"):
         options=options,
         rejections=tuple(Rejection(*row) for row in say["rej"]),
         assumptions=(Assumption(*say["acc"]), Assumption(*say["store"])),
-        warnings=tuple(Warning_(*row) for row in say["warn"]),
+        warnings=tuple(Caution(*row) for row in say["warn"]),
         flips=(
             Flip("utilisation", "%", 100.0, 31.0, "d", say["flip_use"]),
             Flip("price", "EUR/h", 3.1, 3.9, "b", say["flip_price"]),

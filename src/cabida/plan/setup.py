@@ -110,12 +110,13 @@ def usual_engine(accelerator: Accelerator, weights: WeightFormat) -> str:
     preferred = ["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
     if weights.family == "gguf" or accelerator.vendor.lower() == "apple":
         preferred.insert(0, "llama.cpp")
-    known = facts.engines()
-    architecture = accelerator.architecture.lower()
-    runs = [
-        id for id in preferred if id in known and architecture in known[id].formats.get(weights.family, ())
-    ]
-    return (runs or preferred)[0]
+    return next((one for one in preferred if runs(one, accelerator, weights)), preferred[0])
+
+
+def runs(engine: str, accelerator: Accelerator, weights: WeightFormat) -> bool:
+    """Whether an engine is known to run this format on this architecture."""
+    known = facts.engines().get(engine)
+    return known is not None and accelerator.architecture.lower() in known.formats.get(weights.family, ())
 
 
 def split(setup: Setup, node: Node | None, *, data: bool = False) -> Parallel:

@@ -123,6 +123,9 @@ def latency(decision: Decision) -> Chart | None:
             line(x, top - 8, x, bottom, "limit"),
             words(x + (6 if side == "start" else -6), bottom - 10, told, "bad", side),
         ]
+        share = int(name.rpartition("_p")[2]) / 100 if "_p" in name else None
+        if share is not None:
+            marks += [dot(*at(limit_s * 1000, share), 5, "target", told)]
     title = tr("report.chart.latency", metric=say.label(metric))
     caption = tr("report.chart.latency_caption")
     header = (tr("report.option"), *(f"p{round(share * 100)}" for share in SHARES))
@@ -142,7 +145,8 @@ def waterfall(decision: Decision) -> Chart | None:
     lines = [one for one in option.cost_lines if one.money]
     total = sum(one.money for one in lines)
     most = max([total, *(one.money for one in lines), 1e-12])
-    left_x, right_x, y, reached = 168.0, WIDTH - 92.0, 4.0, 0.0
+    widest = max(len(say.price(one, decision.currency)) for one in (total, *(line.money for line in lines)))
+    left_x, right_x, y, reached = 168.0, WIDTH - 20.0 - 8.0 * widest, 4.0, 0.0
     marks, rows = [], []
 
     def place(money: float) -> float:

@@ -11,9 +11,11 @@ from typing import Any
 from cabida.errors import CabidaError
 from cabida.text import problem
 from cabida.truth.case import Case
-from cabida.truth.names import Malformed, Unanswerable
+from cabida.truth.names import Malformed, Unanswerable, known_model
 
 WIDEST_RATIO = 4.0  # an interval wider than this says nothing
+
+HYBRID = ", mixed attention"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ def memory_spread() -> dict[str, Any]:
     return loaded
 
 
-def answer(case: Case) -> Answer:
-    """Predict a case.
+def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
+    """Predict a case; figures whose interval is wider than ``widest`` (high over low) are no answers.
 
     Raises:
         Unanswerable: with the reason.
@@ -67,7 +69,7 @@ def answer(case: Case) -> Answer:
         for metric, measured in case.measured.items()
         if metric in figures and _is_number(measured) and figures[metric][0] > 0
     )
-    kept = tuple(one for one in predictions if one.high <= WIDEST_RATIO * one.low)
+    kept = tuple(one for one in predictions if one.high <= widest * one.low)
     fitted = _fitted(case)
     if not kept and (verdict is None or fitted is None):
         why = "interval too wide to be an answer" if predictions else "no figure that we predict"
@@ -102,7 +104,8 @@ def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | N
         from cabida.truth.training_case import training_figures
 
         figures, verdict = training_figures(case.row)
-        figures["peak_mem_gib"] = _spread("peak_mem_gib", figures["peak_mem_gib"][0], case)
+        if "peak_mem_gib" in figures:
+            figures["peak_mem_gib"] = _spread("peak_mem_gib", figures["peak_mem_gib"][0], case)
         return figures, verdict
     why = "not yet"
     raise Unanswerable(why)
@@ -116,13 +119,20 @@ def _spread(metric: str, value: float, case: Case) -> tuple[float, float, float]
 
 def kind_of(case: Case) -> str:
     """Kinds of memory case that err alike: one engine's start-up, or the training of one method."""
-    if case.kind == "memory" and case.row["task"] == "inference":
-        return case.engine
+    if case.kind == "memory" and case.row.get("task", "inference") == "inference":
+        return f"{case.engine}{HYBRID}" if _is_hybrid(case) else case.engine
     return "training"
+
+
+def _is_hybrid(case: Case) -> bool:
+    """Whether the model mixes kinds of attention: its cache is laid out in ways that engines keep changing."""
+    model = known_model(case.model) or known_model(str(case.row.get("arch")))
+    return model is None or any(group.kind in ("sliding", "linear") for group in model.attention)
 
 
 def interval_factors(metric: str, kind: str) -> tuple[float, float]:
     """Factors of the 90 % interval of a memory metric: of its kind where enough rows speak, else of all."""
     table = memory_spread()["factors"].get(metric, {})
-    low, high = table.get(kind) or table.get("all") or (0.5, 2.0)
+    everything = "all" + (HYBRID if kind.endswith(HYBRID) else "")
+    low, high = table.get(kind) or table.get(everything) or table.get("all") or (0.5, 2.0)
     return float(low), float(high)

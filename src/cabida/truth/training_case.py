@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory, timing
-from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node
+from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node, WeightFormat
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.truth.names import (
@@ -55,7 +55,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         accelerators_count=count,
         method=method,
         precision=_precision(row, accelerator),
-        weights=facts.weight_format("bnb-nf4" if method == "qlora" else "bf16"),
+        weights=_frozen_format(row["precision"]) if method == "qlora" else facts.weight_format("bf16"),
         optimizer="adamw-8bit" if "8-bit" in str(row.get("sharding")) else "adamw",
         sharding=sharding_of(str(row.get("sharding") or ""), row.get("gpus")),
         seq_tokens=int(seq),
@@ -66,6 +66,8 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
         recompute=recompute_of(row.get("activation_checkpointing")),
+        master_weights="bf16-true" not in row["precision"],
+        lora_rank=int(row.get("lora_rank") or 8),
         framework=row.get("framework") or "",
         framework_version=_version(row.get("framework") or ""),
         node=_node(row, accelerator),
@@ -184,6 +186,14 @@ def _precision(row: dict[str, Any], accelerator: Accelerator) -> str:
     return "fp8" if tuned and "fp8" in accelerator.flop_per_s and accelerator.vendor == "NVIDIA" else "bf16"
 
 
+def _frozen_format(precision: str) -> WeightFormat:
+    """How a QLoRA row holds its frozen weights."""
+    for word, name in spellings()["frozen"]:
+        if word in precision:
+            return facts.weight_format(name)
+    return facts.weight_format("bnb-nf4")
+
+
 def _version(framework: str) -> str:
     found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)", framework)
     return found.group(1) if found else ""
@@ -231,6 +241,8 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
+    if "(emb)" in row.get("note", ""):
+        return found, None  # embeddings trained beside the adapters: memory doesn't model it
     size = mem.allocated_bytes / GIB
     if "total over the GPUs" in row.get("note", ""):
         size *= run.accelerators_count

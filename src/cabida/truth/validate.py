@@ -10,7 +10,7 @@ from typing import Any
 from cabida.errors import InvalidInput
 from cabida.truth.case import Case, read_cases
 from cabida.truth.names import Unanswerable
-from cabida.truth.predict import Answer, Prediction, answer
+from cabida.truth.predict import WIDEST_RATIO, Answer, Prediction, answer
 from cabida.truth.score import as_row, breakdown, fits_score, scores, worst
 
 Progress = Callable[[str, int, int], None]
@@ -61,14 +61,14 @@ def validate(
 
 
 def answered(
-    cases: list[Case], progress: Progress | None = None
+    cases: list[Case], progress: Progress | None = None, widest: float = WIDEST_RATIO
 ) -> tuple[list[Answer], list[dict[str, str]]]:
     """Answers to the cases that can be answered, and the others with the reason why not."""
     answers: list[Answer] = []
     skipped: list[dict[str, str]] = []
     for done, case in enumerate(cases, 1):
         try:
-            answers.append(answer(case))
+            answers.append(answer(case, widest))
         except Unanswerable as reason:
             skipped.append({"id": case.id, "why": str(reason)})
         if progress is not None and (done % TOLD_EVERY == 0 or done == len(cases)):
@@ -76,7 +76,7 @@ def answered(
     return answers, skipped
 
 
-def predicted(files: Sequence[Path | str]) -> list[Prediction]:
+def predicted(files: Sequence[Path | str], widest: float = WIDEST_RATIO) -> list[Prediction]:
     """Every prediction of the files, unscored: what calibration scripts start from."""
     cases, _ = read_cases(files)
-    return [one for found in answered(cases)[0] for one in found.predictions]
+    return [one for found in answered(cases, widest=widest)[0] for one in found.predictions]

@@ -1,0 +1,255 @@
+"""Write ``docs/accuracy.md`` from ``cabida validate``, and the intervals of memory figures from the same residuals.
+
+python calibration/accuracy.py              # write docs/accuracy.md
+python calibration/accuracy.py --intervals  # fit src/cabida/truth/data/intervals.json first
+python calibration/accuracy.py --check      # fail when the page isn't what validate says today
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cabida.truth import validate
+from cabida.truth.predict import HYBRID, Prediction, kind_of, memory_spread
+from cabida.truth.validate import predicted
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/accuracy.md"
+INTERVALS = ROOT / "src/cabida/truth/data/intervals.json"
+FILES = tuple(ROOT / f"cases/{kind}.jsonl" for kind in ("memory", "serving", "training", "media"))
+ENOUGH = 12  # residuals of one kind that can speak for it
+LEAST_WIDTH = 0.01
+COVERED = 0.9
+
+GROUPS = {
+    "Memory": (
+        "weights_gib_per_gpu", "weights_gib_total", "kv_cache_gib_per_gpu", "kv_cache_gib_total", "kv_cache_tokens",
+        "max_concurrency", "activation_peak_gib", "peak_gib_per_gpu", "peak_gib_total", "peak_mem_gib",
+    ),
+    "Serving": (
+        "tpot_ms", "tpot_ms_mean", "tpot_ms_p50", "tpot_ms_p99", "itl_ms_mean", "itl_ms_p50", "ttft_ms", "ttft_ms_mean",
+        "ttft_ms_p50", "ttft_ms_p99", "e2e_ms_mean", "output_tok_s", "total_tok_s",
+        "req_s", "decode_tok_s", "prefill_tok_s",
+    ),
+    "Training": ("tokens_s_per_gpu", "step_time_s", "minutes_to_target"),
+}  # fmt: skip
+BY_ENGINE = (
+    "weights_gib_per_gpu", "kv_cache_gib_per_gpu", "peak_gib_per_gpu", "tpot_ms", "ttft_ms", "output_tok_s",
+    "decode_tok_s", "tokens_s_per_gpu", "step_time_s",
+)  # fmt: skip
+AICONFIGURATOR = "aiconfigurator 0.12.0 on 900 of the aggregated rows it publishes itself, 55 % answered"
+ONE_FORMULA = "one formula of 14 coefficients for all engines and cards, each model left out"
+PROFILED = "simulators with a profile of that very card (casys-kaist/LLMServingSim)"
+RIVALS = (
+    ("TPOT, vLLM, SGLang and TensorRT-LLM", AICONFIGURATOR, "20.3 %", "66 %"),
+    ("TTFT, the same rows", "aiconfigurator 0.12.0", "84 %", "513 %"),
+    ("TPOT, the same rows", ONE_FORMULA, "15.6 %", "-"),
+    ("percentiles of a request trace", PROFILED, "1-2 %", "-"),
+    ("KV tokens a start-up reports", "estimates quoted in engines' issue trackers", "10-31 %", "-"),
+    ("weights, quantised", "bits per weight times parameters", "12-86 %", "-"),
+    ("training tokens/s", "median MFU looked up by card and precision, each row left out", "30 %", "96 %"),
+    ("training tokens/s", "the same, dense or MoE and the software known", "10 %", "36 %"),
+)
+INTRO = """# Accuracy
+
+Written by `python calibration/accuracy.py` from `cabida validate cases/*.jsonl`; nothing here is typed by hand.
+
+Error = exp(|ln(predicted / measured)|) - 1, so that predicting half is as wrong as predicting double. *Headline*
+is the median over sources of each source's median: one big table doesn't decide. *Bias* is the median of predicted
+over measured. Figures whose 90 % interval is wider than a factor 4 aren't counted as answers.
+
+{answered} of {rows} rows answered.
+
+Coefficients are fitted to part of these rows, so the tables by metric say how well we describe what is known. What
+to expect of something new stands under [Left out](#left-out): whole models, cards and sources predicted by a fit
+that never saw them.
+"""
+VERDICTS = """## Verdicts
+
+Of {n} runs that are known to have fitted or failed: {correct} told right, {false_fits} wrongly promised,
+{false_refusals} wrongly refused, {undecided} called too close to tell.
+"""
+SOURCES = """Sources: ai-dynamo/aiconfigurator (silicon_sample.csv and the tool's own release), mlcommons,
+NVIDIA-NeMo/Megatron-Bridge, mosaicml/llm-foundry and the other repositories named in `cases/`.
+
+Repeated public measurements of one serving setup differ by 1 % (TPOT) to 4 % (TTFT) at the median when engine and
+version agree, and by 10 to 17 % when the version isn't known; tuned submissions of one training benchmark on the
+same card by 2 to 18 %. Nothing can be expected to do better than that.
+"""
+INTERVALS_ARE = (
+    "Factors of the 90 % interval of memory figures by metric and kind. Written by calibration/accuracy.py."
+)
+
+
+def percent(ratio: float) -> str:
+    return f"{100 * ratio:.1f} %"
+
+
+def row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> list[str]:
+    return [row(head), row("---" if not place else "---:" for place in range(len(head))), *map(row, rows), ""]
+
+
+def metric_rows(metrics: dict[str, Any], names: tuple[str, ...]) -> list[list[str]]:
+    found = []
+    for name in names:
+        if name in metrics:
+            m = metrics[name]
+            found.append(
+                [
+                    f"`{name}`", str(m["n"]), str(m["sources"]), percent(m["source_median_error_ratio"]),
+                    percent(m["median_error_ratio"]), percent(m["p90_error_ratio"]), f"{m['bias_ratio']:.2f}",
+                    percent(m["within_interval_ratio"]), f"{m['interval_high_over_low']:.2f}",
+                ]
+            )  # fmt: skip
+    return found
+
+
+def engine_rows(by: dict[str, Any], names: tuple[str, ...]) -> list[list[str]]:
+    found = []
+    for engine, metrics in sorted(by.items()):
+        for name in names:
+            if name in metrics and metrics[name]["n"] >= 5:
+                m = metrics[name]
+                found.append(
+                    [
+                        engine,
+                        f"`{name}`",
+                        str(m["n"]),
+                        percent(m["median_error_ratio"]),
+                        f"{m['bias_ratio']:.2f}",
+                    ]
+                )
+    return found
+
+
+def held_out_rows(name: str, data: dict[str, Any], path: tuple[str, ...] = ()) -> list[list[str]]:
+    """Every summary found in a data file's held-out figures."""
+    if "median_error_ratio" in data:
+        return [
+            [
+                name,
+                ", ".join(path),
+                str(data["n"]),
+                percent(data["median_error_ratio"]),
+                percent(data["p90_error_ratio"]),
+            ]
+        ]
+    return [
+        line
+        for key, part in data.items()
+        if isinstance(part, dict)
+        for line in held_out_rows(name, part, (*path, key))
+    ]
+
+
+def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
+    """The page, from what validate returned and the held-out figures of the data files."""
+    head = ("metric", "n", "sources", "headline", "median", "p90", "bias", "inside 90 % interval", "high/low")
+    lines = [INTRO.format(answered=found["answered"], rows=found["rows"])]
+    for group, names in GROUPS.items():
+        lines += [f"## {group}", "", *table(head, metric_rows(found["metrics"], names))]
+    left_out = [line for name, part in data.items() for line in held_out_rows(name, part)]
+    unanswered = [[why, str(count)] for why, count in reasons(found["skipped"])]
+    lines += [VERDICTS.format(**found["fits"]), "## By engine and framework", ""]
+    lines += table(("engine", "metric", "n", "median", "bias"), engine_rows(found["by"]["engine"], BY_ENGINE))
+    lines += ["## Left out", "", *table(("what", "left out", "n", "median", "p90"), left_out)]
+    lines += [
+        "## Others, on the same or like rows",
+        "",
+        *table(("what", "who", "median", "p90"), RIVALS),
+        SOURCES,
+    ]
+    lines += ["## Not answered", "", *table(("reason", "rows"), unanswered)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def reasons(skipped: list[dict[str, str]], most: int = 15) -> list[tuple[str, int]]:
+    """Why rows weren't answered, models and files aside, most frequent first."""
+    counts: Counter[str] = Counter()
+    for one in skipped:
+        why = one["why"].split(": ")[-1]
+        for start in ("architecture of", "method", "weight format", "task"):
+            if why.startswith(start):
+                why = f"{start} ... not known" if start == "architecture of" else f"{start} we don't model"
+        counts[why.split("[")[0].strip()] += 1
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+
+
+def interval_factors() -> dict[str, Any]:
+    """Factors on a memory prediction that hold 90 % of residuals, every source with the same voice."""
+    groups: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    for one in predicted(FILES[:1] + FILES[2:3], widest=math.inf):
+        if one.case.kind == "memory" or one.metric == "peak_mem_gib":
+            groups[one.metric, kind_of(one.case)].append(one)
+            mixed = HYBRID if kind_of(one.case).endswith(HYBRID) else ""
+            groups[one.metric, f"all{mixed}"].append(one)
+    factors: dict[str, dict[str, list[float]]] = {}
+    for (metric, kind), rows in sorted(groups.items()):
+        if kind.startswith("all") or len(rows) >= ENOUGH:
+            factors.setdefault(metric, {})[kind] = factors_of(rows)
+    return factors
+
+
+def factors_of(rows: list[Prediction]) -> list[float]:
+    """The narrowest factors that hold ``COVERED`` of measured over predicted; a source weighs as the root of its rows."""
+    counts = Counter(one.case.source for one in rows)
+    pairs = sorted((math.log(one.measured / one.predicted), counts[one.case.source] ** -0.5) for one in rows)
+    wanted = COVERED * sum(weight for _, weight in pairs)
+    best, width = (pairs[0][0], pairs[-1][0]), math.inf
+    for first in range(len(pairs)):
+        held = 0.0
+        for last in range(first, len(pairs)):
+            held += pairs[last][1]
+            if held >= wanted:
+                if pairs[last][0] - pairs[first][0] < width:
+                    best, width = (pairs[first][0], pairs[last][0]), pairs[last][0] - pairs[first][0]
+                break
+    low, high = math.exp(best[0]), math.exp(best[1])
+    return [float(f"{min(low, 1 - LEAST_WIDTH):.3g}"), float(f"{max(high, 1 + LEAST_WIDTH):.3g}")]
+
+
+def held_out() -> dict[str, dict[str, Any]]:
+    """Held-out figures of the data files."""
+    data = ROOT / "src/cabida"
+    serving = json.loads((data / "timing/data/serving.json").read_text(encoding="utf-8")).get("held_out", {})
+    training = json.loads((data / "timing/data/training.json").read_text(encoding="utf-8"))["held_out"]
+    short = {key.replace("_", " "): part for key, part in training.items() if key != "in_sample"}
+    return {"serving": serving, "training tokens/s": short}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--intervals", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print validate's figures as well")
+    wanted = parser.parse_args()
+    if wanted.intervals:
+        text = json.dumps({"what": INTERVALS_ARE, "factors": interval_factors()}, indent=1)
+        INTERVALS.write_text(text + "\n", encoding="utf-8")
+        memory_spread.cache_clear()
+    found = validate([path.relative_to(ROOT) if Path.cwd() == ROOT else path for path in FILES])
+    text = page(found, held_out())
+    if wanted.check:
+        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
+        told = "is up to date" if same else "is stale: run python calibration/accuracy.py"
+        print(f"docs/accuracy.md {told}")
+        return 0 if same else 1
+    PAGE.write_text(text, encoding="utf-8")
+    if wanted.json:
+        print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

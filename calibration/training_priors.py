@@ -1,0 +1,174 @@
+"""What is believed of training speed before looking at the cases, and what the cases don't tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SEEN = "2026-11-30"
+NEWEST = 2026.5  # year of the newest container in the cases
+FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext", "torchtune", "unknown")
+
+
+def entry(
+    value: float, source: str, grade: str = "measured", low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
+    made: dict[str, Any] = {"value": value, "source": source, "grade": grade}
+    return made | ({"low": low, "high": high} if low is not None else {})
+
+
+def prior(value: float, source: str, sd: float) -> dict[str, Any]:
+    """A coefficient to fit: its prior and the standard deviation of its logarithm."""
+    return entry(value, source) | {"sd": sd}
+
+
+def template() -> dict[str, Any]:
+    """The file before fitting: priors, and what isn't fitted."""
+    launch = {"hf": 1.6e-3, "litgpt": 1.0e-3, "torchtune": 6e-4, "unknown": 8e-4}
+    families = {
+        name: {
+            "slowness_ratio": prior(1.0, "the framework against the others", 0.2),
+            "attention_ratio": prior(
+                0.45, "FlashAttention-2 forward 328 of 989 TFLOPS on H100, 179 of 312 on A100", 0.35
+            ),
+            "tensor_exposed_ratio": prior(0.5, "tensor-parallel reductions partly hidden", 0.5),
+            "launch_s_per_layer": prior(launch.get(name, 2.5e-4), "host time per layer and pass", 0.5),
+        }
+        for name in FAMILIES
+    }
+    for row in families["unknown"].values():
+        row |= {"sd": 0.01, "grade": "assumed"}
+    return {
+        "what": "Coefficients of training speed; low and high are 90 % intervals. Written by calibration/training.py.",
+        "seen": SEEN,
+        "newest": NEWEST,
+        "coefficients": {
+            "training_matmul_ratio": prior(
+                0.88, "share of the card's best matrix-multiply rate that training reaches", 0.1
+            ),
+            "moe_matmul_ratio": prior(0.65, "the same for grouped products of experts", 0.2),
+            "half_tokens": prior(300.0, "micro-batch tokens at which products run at half speed", 0.7),
+            "half_width_count": prior(200.0, "slice width at which products run at half speed", 0.7),
+            "logits_copies_count": prior(6.0, "copies of the logits moved by head and loss", 0.4),
+            "routed_copies_count": prior(20.0, "copies of a token's vector per expert moved by routing", 0.7),
+            "state_copies_count": prior(
+                60.0, "copies of a token's vector moved by the scan of a recurrent layer", 0.7
+            ),
+            "dequantise_ratio": prior(
+                0.3, "share of memory bandwidth reached when unpacking 4-bit weights", 0.5
+            ),
+            "expert_exposed_ratio": prior(0.5, "share of the all-to-all that doesn't hide", 0.5),
+            "data_exposed_ratio": prior(0.3, "share of the data-parallel exchange that doesn't hide", 0.5),
+            "fixed_s": prior(0.02, "data loading, logging and synchronisation per step", 0.5),
+            "yearly_ratio": prior(1.03, "slowness of a release per year of age, dense models", 0.03),
+            "moe_yearly_ratio": prior(
+                1.25, "slowness of a release per year of age, mixtures of experts", 0.1
+            ),
+            "context_exposed_ratio": entry(
+                0.3, "few rows; taken as the data-parallel share", "assumed", 0.1, 0.6
+            ),
+            "host_exposed_ratio": entry(0.3, "host and device overlap imperfectly", "assumed", 0.1, 0.5),
+            "offload_bytes_per_param": entry(
+                32.0, "gradients out, weights back over the bus, Adam in host memory", "assumed", 20.0, 45.0
+            ),
+            "host_bytes_per_s": entry(
+                25e9,
+                "host memory per accelerator; PCIe 4 x16 alone is 25 to 28 GB/s measured",
+                "assumed",
+                12e9,
+                60e9,
+            ),
+            "wall_ratio": entry(
+                1.4,
+                "GPU-hours of model cards (Llama 2 and 3.1) over steady-state tables",
+                "derived",
+                1.2,
+                1.7,
+            ),
+        },
+        "card_matmul_ratio": {
+            "ampere": entry(
+                0.87, "stas00/ml-engineering, best measured matrix multiply, A100", "measured", 0.81, 0.87
+            ),
+            "hopper": entry(
+                0.80, "stas00/ml-engineering, best measured matrix multiply, H100", "measured", 0.78, 0.84
+            ),
+            "blackwell": entry(
+                0.76,
+                "stas00/ml-engineering, best measured matrix multiply, B200, B300, GB200",
+                "measured",
+                0.73,
+                0.79,
+            ),
+            "ada": entry(0.80, "as Hopper; no public measurement seen", "assumed", 0.65, 0.9),
+            "cdna3": entry(0.56, "stas00/ml-engineering, MI300X 0.51, MI325X 0.60", "measured", 0.51, 0.6),
+            "cdna4": entry(0.68, "stas00/ml-engineering, MI355X", "measured", 0.6, 0.7),
+            "volta": entry(
+                0.75, "Megatron 2020 rows reach 0.58 of peak with recomputation", "derived", 0.6, 0.85
+            ),
+            "unknown": entry(0.75, "middle of the measured cards", "assumed", 0.5, 0.9),
+        },
+        "formats": {
+            "bf16": {
+                "format_ratio": entry(1.0, "by definition", "derived"),
+                "copies_count": prior(60.0, "copies of a token's vector moved in each layer and pass", 0.4),
+            },
+            "fp8": {
+                "format_ratio": prior(0.9, "8-bit products against their own peak", 0.15),
+                "copies_count": prior(62.0, "the same with casts to 8 bit", 0.4),
+            },
+            "mxfp8": {
+                "format_ratio": prior(0.85, "8-bit products with block scales", 0.15),
+                "copies_count": prior(64.0, "the same with casts to block-scaled 8 bit", 0.4),
+            },
+            "nvfp4": {
+                "format_ratio": prior(0.65, "4-bit products against their own peak", 0.2),
+                "copies_count": prior(64.0, "the same with casts to 4 bit", 0.4),
+            },
+        },
+        "families": families,
+        "frameworks": [
+            ["megatron-deepspeed", "megatron-deepspeed"],
+            ["bridge", "megatron"],
+            ["nemo", "megatron"],
+            ["megatron", "megatron"],
+            ["foundry", "fsdp"],
+            ["composer", "fsdp"],
+            ["torchtitan", "fsdp"],
+            ["fsdp", "fsdp"],
+            ["metaseq", "fsdp"],
+            ["torchtune", "torchtune"],
+            ["unsloth", "torchtune"],
+            ["litgpt", "litgpt"],
+            ["lightning", "litgpt"],
+            ["qwen", "hf"],
+            ["accelerate", "hf"],
+            ["deepspeed", "hf"],
+            ["transformers", "hf"],
+            ["trl", "hf"],
+            ["axolotl", "hf"],
+            ["llama-factory", "hf"],
+            ["llamafactory", "hf"],
+            ["peft", "hf"],
+            ["maxtext", "maxtext"],
+            ["jax", "maxtext"],
+            ["ngc", "megatron"],
+            ["nvidia", "megatron"],
+        ],
+        "optimizers": {
+            name: entry(value, why, "derived", value * 0.8, value * 1.2)
+            for name, value, why in (
+                (
+                    "adamw",
+                    30.0,
+                    "gradient, master weights and two moments read, all but the gradient written, 32 bit",
+                ),
+                ("adamw-8bit", 18.0, "moments in 8 bit"),
+                ("adamw-paged-8bit", 20.0, "moments in 8 bit, pages fetched at times"),
+                ("adafactor", 16.0, "no full second moment"),
+                ("sgd", 14.0, "one moment"),
+                ("muon", 40.0, "one moment and five products of Newton-Schulz"),
+            )
+        },
+        "spread": {},
+        "held_out": {},
+    }

@@ -39,6 +39,9 @@ from cabida.quantity import Quantity
 
 TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
 DEFAULT_CONTEXT_TOKENS = 4096
+PROMPT_TOKENS_MOST = (
+    4096  # Transformers: longer prompts show no larger peak (Qwen3 speed tables, 6k to 30k tokens)
+)
 LLAMA_MICRO_BATCH_TOKENS = 512  # llama.cpp works through a batch in micro-batches (-ub)
 
 
@@ -142,7 +145,7 @@ def asked(d: Deployment) -> Asked:
     if row.engine == "vllm" and row.since < (0, 8) and not s.max_num_batched_tokens:
         batched = max(max_len, 2048) if max_len <= 32768 else 2048
     elif row.engine == "transformers" and not s.max_num_batched_tokens:
-        batched = max_len * sequences
+        batched = min(max_len, PROMPT_TOKENS_MOST) * sequences
     elif row.engine == "llama.cpp":
         batched = min(batched, LLAMA_MICRO_BATCH_TOKENS)
     elif row.engine == "sglang" and not s.max_num_batched_tokens:

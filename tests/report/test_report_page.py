@@ -143,3 +143,13 @@ def test_names_of_files_stay_in_the_folder(tmp_path):
     paths = report.write(replace(decision(), name="../../etc/pass wd"), tmp_path)
     assert {path.parent for path in paths} == {tmp_path}
     assert {path.suffix for path in paths} == {".html", ".md", ".json"}
+
+
+def test_hundreds_of_options_are_cut_in_the_page_and_kept_in_the_record():
+    one = decision().options[1]
+    many = tuple(replace(one, rank=rank, id=str(rank)) for rank in range(1, 301))
+    page = report.render(replace(decision(), options=many), "html")
+    assert "and 260 more" in page
+    assert page.count('class="rank"') == 40
+    assert "and 260 more" in report.render(replace(decision(), options=many), "md")
+    assert report.render(replace(decision(), options=many), "json").count('"rank"') == 300

@@ -123,9 +123,9 @@ def latency(decision: Decision) -> Chart | None:
             line(x, top - 8, x, bottom, "limit"),
             words(x + (6 if side == "start" else -6), bottom - 10, told, "bad", side),
         ]
-        share = int(name.rpartition("_p")[2]) / 100 if "_p" in name else None
-        if share is not None:
-            marks += [dot(*at(limit_s * 1000, share), 5, "target", told)]
+        if "_p" in name:
+            x, y = at(limit_s * 1000, int(name.rpartition("_p")[2]) / 100)
+            marks.append(dot(x, y, 5, "target", told))
     title = tr("report.chart.latency", metric=say.label(metric))
     caption = tr("report.chart.latency_caption")
     header = (tr("report.option"), *(f"p{round(share * 100)}" for share in SHARES))

@@ -11,6 +11,7 @@ from cabida.report import words as say
 from cabida.report.why import first, fits, metrics_line, why
 from cabida.text import tr
 
+MOST_OPTIONS = 40  # rows of the table; the JSON has them all
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -84,9 +85,11 @@ def _options(decision: Decision) -> list[str]:
             md(" · ".join(metrics_line(one, decision))),
             md(fits(one)) or "–",
         ]
-        for one in decision.options
+        for one in decision.options[:MOST_OPTIONS]
     ]
-    return _table(header, rows) if rows else []
+    more = len(decision.options) - len(rows)
+    told = ["", tr("report.more_options", count=text.number(more, 7))] if more else []
+    return [*_table(header, rows), *told] if rows else []
 
 
 def _rejected(decision: Decision) -> list[str]:

@@ -10,7 +10,7 @@ from cabida.plan import Decision
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
-from cabida.report.markdown import footer, measurement, safe_url
+from cabida.report.markdown import MOST_OPTIONS, footer, measurement, safe_url
 from cabida.report.why import chance, first, fits, why
 from cabida.text import tr
 
@@ -43,12 +43,17 @@ def _template() -> Template:
     return environment.get_template("page.html.j2")
 
 
+MOST_COLUMNS = 8  # options whose every figure is shown
+
+
 def page(decision: Decision) -> str:
     """The whole record as HTML text in the decision's language."""
     drawn = {chart.key: chart for chart in charts(decision)}
     with say.speaking(decision.language):
         return _template().render(
             decision=decision,
+            options=decision.options[:MOST_OPTIONS],
+            columns=decision.options[:MOST_COLUMNS],
             best=first(decision),
             why=why(decision),
             tiles=tiles(decision),
@@ -86,13 +91,13 @@ def split(told: str) -> tuple[str, str]:
 
 def all_metrics(decision: Decision) -> list[tuple[str, list[str]]]:
     """Every metric of every option: label, then one figure for each option."""
-    names = list(dict.fromkeys(name for option in decision.options for name in option.metrics))
+    names = list(dict.fromkeys(name for option in decision.options[:MOST_COLUMNS] for name in option.metrics))
     return [
         (
             say.label(name),
             [
                 say.figure(name, one.metrics[name], decision.currency) if name in one.metrics else "–"
-                for one in decision.options
+                for one in decision.options[:MOST_COLUMNS]
             ],
         )
         for name in names

@@ -187,7 +187,7 @@ def reasons(skipped: list[dict[str, str]], most: int = 15) -> list[tuple[str, in
 
 
 def interval_factors() -> dict[str, Any]:
-    """Factors on a memory prediction that hold 90 % of residuals, every source with the same voice."""
+    """Factors on a memory prediction that hold 90 % of residuals, by metric and kind of case."""
     groups: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
     for one in predicted(FILES[:1] + FILES[2:3], widest=math.inf):
         if one.case.kind == "memory" or one.metric == "peak_mem_gib":
@@ -202,20 +202,13 @@ def interval_factors() -> dict[str, Any]:
 
 
 def factors_of(rows: list[Prediction]) -> list[float]:
-    """The narrowest factors that hold ``COVERED`` of measured over predicted; a source weighs as the root of its rows."""
-    counts = Counter(one.case.source for one in rows)
-    pairs = sorted((math.log(one.measured / one.predicted), counts[one.case.source] ** -0.5) for one in rows)
-    wanted = COVERED * sum(weight for _, weight in pairs)
-    best, width = (pairs[0][0], pairs[-1][0]), math.inf
-    for first in range(len(pairs)):
-        held = 0.0
-        for last in range(first, len(pairs)):
-            held += pairs[last][1]
-            if held >= wanted:
-                if pairs[last][0] - pairs[first][0] < width:
-                    best, width = (pairs[first][0], pairs[last][0]), pairs[last][0] - pairs[first][0]
-                break
-    low, high = math.exp(best[0]), math.exp(best[1])
+    """The narrowest factors that hold ``COVERED`` of measured over predicted."""
+    ratios = sorted(one.measured / one.predicted for one in rows)
+    held = math.ceil(COVERED * len(ratios))
+    low, high = min(
+        ((ratios[first], ratios[first + held - 1]) for first in range(len(ratios) - held + 1)),
+        key=lambda pair: pair[1] / pair[0],
+    )
     return [float(f"{min(low, 1 - LEAST_WIDTH):.3g}"), float(f"{max(high, 1 + LEAST_WIDTH):.3g}")]
 
 

@@ -178,4 +178,5 @@ def load_of(row: dict[str, Any]) -> Load:
         output_spread_ratio=spread,
         prompts_count=given.get("prompts") or (None if offline else int(PROMPTS_PER_CLIENT * clients)),
         static_batch=row["mode"] == "static-batch",
+        harness="inferencex" if "InferenceX" in words else "",
     )

@@ -185,11 +185,17 @@ def speed(
 
 
 def _asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, ServingMemory, Load]:
+    """The deployment, its memory and its load; a context nobody asked for is cut to what fits."""
     from cabida import memory
 
     load, rest = _load(flags)
     d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
     m = memory.serving(d)
+    if m.verdict == "no" and d.settings.max_model_len is None and m.largest_context_tokens >= 1:
+        longest = int(min(m.largest_context_tokens, d.model.context_tokens or m.largest_context_tokens))
+        if longest >= load.input_tokens + load.output_tokens:
+            d = replace(d, settings=replace(d.settings, max_model_len=longest))
+            m = memory.serving(d)
     if m.verdict == "no":
         raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
     return d, m, load
@@ -304,6 +310,7 @@ def _named(d: Deployment) -> dict[str, Any]:
         "kv_cache": d.kv_cache.id,
         "engine": d.engine,
         "engine_version": d.engine_version,
+        "max_model_len": d.settings.max_model_len,
     }
 
 

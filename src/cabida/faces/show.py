@@ -22,14 +22,19 @@ from cabida.report.why import chance, first, fits, metrics_line
 from cabida.text import tr
 
 MOST_OPTIONS = 5
+SHORT = 26  # a first column no wider than this never wraps
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Table:
     """A plain table; columns whose index is in ``right`` are aligned right."""
+    cells = [list(row) for row in rows]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for at, name in enumerate(header):
-        made.add_column(Text(name), justify="right" if at in right else "left", overflow="fold")
-    for row in rows:
+        short = at == 0 and all(len(row[0]) <= SHORT for row in cells)
+        made.add_column(
+            Text(name), justify="right" if at in right else "left", overflow="fold", no_wrap=short
+        )
+    for row in cells:
         made.add_row(*(clean(cell) for cell in row))
     return made
 
@@ -133,6 +138,11 @@ def setup_line(answer: dict[str, Any]) -> str:
     """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
     parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
+    context = (
+        tr("faces.context_of", tokens=text.number(answer["max_model_len"], 7))
+        if answer.get("max_model_len")
+        else ""
+    )
     cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
     method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
     pieces = [
@@ -142,6 +152,7 @@ def setup_line(answer: dict[str, Any]) -> str:
         cache,
         method,
         engine,
+        context,
     ]
     return " · ".join(piece for piece in pieces if piece)
 

@@ -14,6 +14,10 @@ from cabida.plan import TrainingRun
 from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
 
+WITHOUT_SEQUENCE_PARALLEL = (
+    "megatron-deepspeed",
+)  # its layer inputs are whole on every tensor-parallel rank
+
 
 @formula
 def kept_elements(
@@ -182,6 +186,7 @@ def activations_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -
     """Activations on the fullest accelerator."""
     layer = layer_bytes(r, micro_batch, seq, lens)
     flight = lens.setting("layers_in_flight_count", layers_in_flight(r, micro_batch))
+    whole = any(word in r.framework.lower() for word in WITHOUT_SEQUENCE_PARALLEL)
     if r.recompute != "full":
         kept = (
             lens.constant(known.SELECTIVE_RATIO)
@@ -196,7 +201,7 @@ def activations_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -
         lens.setting("seq_tokens", seq),
         lens.field(r.model, "hidden_dim_count"),
         lens.constant(known.ACTIVATION_BITS),
-        lens.setting("split_count", r.tp * r.cp),
+        lens.setting("split_count", r.cp * (1 if whole else r.tp)),
     )
 
 

@@ -203,12 +203,11 @@ def _kept(lens: Lens, held: Number, each: Number, over: int, *, off: bool = Fals
 
 
 def _gradient(r: TrainingRun) -> Constant:
-    wide = not r.master_weights and r.precision == "fp32"
-    return (
-        FULL_GRADIENT
-        if wide or any(word in r.framework.lower() for word in FP32_GRADIENT_FRAMEWORKS)
-        else HALF_GRADIENT
-    )
+    named = r.framework.lower()
+    if r.precision == "fp32" and not r.master_weights:
+        return FULL_GRADIENT
+    accumulates = "deepspeed" not in named and any(word in named for word in FP32_GRADIENT_FRAMEWORKS)
+    return FULL_GRADIENT if accumulates else HALF_GRADIENT
 
 
 def _gathered(r: TrainingRun, whole: Params, each: Number, over: int, lens: Lens) -> Number:

@@ -7,7 +7,8 @@ import pytest
 from cabida.errors import InvalidInput
 from cabida.text import use_language
 from cabida.truth import read_cases, validate
-from cabida.truth.names import multiplying_type, recompute_of, sharding_of
+from cabida.truth.disaggregated_case import decode_worker
+from cabida.truth.names import Unanswerable, multiplying_type, recompute_of, sharding_of
 from cabida.truth.serving_case import engine_of, load_of, split_of
 from cabida.truth.training_case import training_run
 
@@ -231,3 +232,17 @@ def test_drawn_lengths_are_the_harness_habit():
     load = load_of({"mode": "agg", "load": given})
     assert load.input_tokens == pytest.approx(900)
     assert load.prompts_count == 40
+
+
+def test_disaggregated_rows_are_answered_by_their_decode_workers():
+    row = next(
+        row
+        for row in rows_of("serving")
+        if row["mode"] == "disagg" and "decode workers 4 (tp8,adp1,ep8" in row["note"]
+    )
+    worker, load = decode_worker(row)
+    assert worker.parallel.tp == 8
+    assert load.concurrency == pytest.approx(row["load"]["concurrency"] / 4)
+    assert load.shared_prefix_tokens == pytest.approx(load.input_tokens - 1)
+    with pytest.raises(Unanswerable, match="workers not counted"):
+        decode_worker(row | {"note": "disaggregated: prefill workers  (tp8), decode workers  (tp8)"})

@@ -27,7 +27,9 @@ POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the
 
 
 def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
-    """Predicted figures by metric, in GiB or tokens, and the verdict (``None`` when the row has none to compare).
+    """Predicted figures by metric, in GiB or tokens, and the verdict (``None`` when the row says too little for one).
+
+    Without a stated context length a refusal would be about a default that the log may not have used.
 
     Raises:
         Unanswerable: something needed isn't stated or known.
@@ -47,7 +49,8 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     kept = {
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
-    return {name: value for name, value in kept.items() if value > 0}, m.verdict
+    asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
+    return {name: value for name, value in kept.items() if value > 0}, m.verdict if asked else None
 
 
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:

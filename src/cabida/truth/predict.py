@@ -97,9 +97,11 @@ def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | N
         plain, verdict = memory_figures(case.row)
         return {metric: _spread(metric, value, case) for metric, value in plain.items()}, verdict
     if case.kind == "serving":
+        from cabida.truth.disaggregated_case import disaggregated_figures
         from cabida.truth.serving_case import serving_figures
 
-        return serving_figures(case.row), None
+        disaggregated = case.row.get("mode") == "disagg"
+        return (disaggregated_figures if disaggregated else serving_figures)(case.row), None
     if case.kind == "training":
         from cabida.truth.training_case import training_figures
 

@@ -31,7 +31,7 @@ def serving_figures(row: dict[str, Any]) -> Figures:
     """Predicted figures of a serving case with their 90 % intervals, under the case's metric names.
 
     Raises:
-        Unanswerable: disaggregated, without hardware, or lacking lengths, load, engine or format.
+        Unanswerable: without hardware, or lacking lengths, load, engine or format.
     """
     d, load = served(row)
     m = memory.serving(d)
@@ -49,8 +49,8 @@ def serving_figures(row: dict[str, Any]) -> Figures:
 @reading
 def served(row: dict[str, Any]) -> tuple[Deployment, Load]:
     """What a serving case ran, and under which load."""
-    if row["mode"] in ("disagg", "api"):
-        why = {"disagg": "disaggregated serving", "api": "hosted model, hardware not stated"}[row["mode"]]
+    if row["mode"] == "api":
+        why = "hosted model, hardware not stated"
         raise Unanswerable(why)
     load = load_of(row)
     return deployment_of(row, load), load

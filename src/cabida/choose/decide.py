@@ -200,7 +200,8 @@ def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], 
         roots = _cost_tree(one, means)
         if one.candidate.deployment is not None:
             roots |= memory.serving_tree(one.candidate.deployment)
-            roots |= timing.step_tree(one.candidate.deployment)
+            if one.load is not None and isinstance(one.room, memory.ServingMemory):
+                roots |= timing.step_tree(one.candidate.deployment, one.room, one.load)
         if one.candidate.run is not None:
             roots |= memory.training_tree(one.candidate.run)
             roots |= timing.training_tree(one.candidate.run)

@@ -76,6 +76,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
                 tenure,
                 one.room,
                 speed,
+                load,
                 found.requests_per_s,
                 wanted,
             ),
@@ -170,7 +171,7 @@ def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> I
         return
     wanted = {one.model.id: one for one in served}
     allowed = {name.lower() for name in brief.consider.providers}
-    for offer in facts.api_offers(means.terms.as_of):
+    for offer in facts.current_api_offers(means.terms.as_of):
         one = wanted.get(offer.model)
         if one is None or (allowed and offer.provider.lower() not in allowed):
             continue

@@ -8,7 +8,7 @@ from cabida.brief import Acceptance
 from cabida.memory import ServingMemory, TrainingMemory
 from cabida.money.tenure import Tenure
 from cabida.money.terms import Cost, TrainingUse, Usage
-from cabida.plan import Candidate
+from cabida.plan import Candidate, Load
 from cabida.timing import ServingSpeed, TrainingSpeed
 
 STATUS_ORDER = ("satisfies", "misses", "ruled_out")
@@ -26,6 +26,7 @@ class Worked:
     tenure: Tenure | None = None
     room: ServingMemory | TrainingMemory | None = None
     speed: ServingSpeed | TrainingSpeed | None = None
+    load: Load | None = None  # of one replica at the peak
     capacity_requests_per_s: float = 0.0
     wanted_requests_per_s: float = 0.0
     status: str = "satisfies"

@@ -154,8 +154,11 @@ def run(
     chosen = np.empty(slots, np.int64)
 
     while head < sent or stacked > 0 or alive > 0 or part >= 0:
-        if alive == 0 and part < 0 and stacked == 0 and arrival_s[head] > now:
-            now = arrival_s[head]
+        if alive == 0 and part < 0:
+            held = 0.0  # nothing runs: whatever rounding left is gone
+            promised = 0.0
+            if stacked == 0 and arrival_s[head] > now:
+                now = arrival_s[head]
         # 1. what this step prefills
         left = budget_tokens - (alive if mixed else 0)
         prefill = 0.0
@@ -174,7 +177,7 @@ def run(
                 goal = input_tokens[request] + done[request]
                 own = goal - min(prefix_tokens, goal)
                 room = pool - held - (alive + finished + 1) * waste - alive
-                if own > pool or own + output_tokens[request] - done[request] > pool:
+                if own + output_tokens[request] - done[request] + waste > pool:
                     first[request] = -1.0  # can never be served
                     totals[REJECTED] += 1
                     if fresh:
@@ -222,7 +225,7 @@ def run(
         while decoding > 0 and held + decoding + alive * waste > pool and alive + (part >= 0) > 1:
             if part >= 0:
                 victim = part
-                held -= part_done - min(prefix_tokens, part_done)
+                held -= part_done - (min(prefix_tokens, part_done) if prefix_ready else 0.0)
                 own = part_goal - min(prefix_tokens, part_goal)
                 promised -= own + reserve_ratio * (output_tokens[victim] - done[victim])
                 part = -1

@@ -119,7 +119,7 @@ def serve(
     from cabida.timing import queue
 
     arrivals = np.array(arrival_s, dtype=np.float64)
-    inputs = np.maximum(np.asarray(input_tokens, dtype=np.float64), 1.0)
+    inputs = np.maximum(np.asarray(input_tokens, dtype=np.float64), prefix_tokens + 1.0)  # all begin with the prefix
     outputs = np.maximum(np.asarray(output_tokens, dtype=np.float64), 1.0)
     scheduled, first, last, gaps, totals = queue.run(
         np.array(model.constants), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,

@@ -1,10 +1,14 @@
 """Named reports of what fitted and what did not, and what we say should change."""
 
+from dataclasses import replace
+
 import pytest
 from memory_world import (
     BF16,
+    FP8,
     GIB,
     H100,
+    HYBRID_27B,
     INT4,
     LLAMA_8B,
     LLAMA_70B,
@@ -122,3 +126,16 @@ def test_qlora_of_an_8b_fits_a_consumer_card():
     assert m.verdict == "fits"
     assert m.weights_bytes / GIB < 7
     assert memory.training(run(LLAMA_8B, accelerator=RTX4090, weights=BF16)).verdict == "no"
+
+
+def test_fewer_blocks_of_recurrent_state_than_sequences_refuse():
+    """Qwen3.8-27B-FP8 on an L40S: 184 blocks < max_num_seqs 256; without the setting we take as many as there are."""
+    l40s = card(44.99, "L40S", form="PCIe")
+    asked = deployment(HYBRID_27B, l40s, weights=FP8, version="0.25", max_model_len=32768, max_num_seqs=256)
+    m = memory.serving(asked)
+    assert 120 < m.state_slots_count < 256
+    assert m.verdict == "no"
+    assert "max_num_seqs" in m.cure
+    free = memory.serving(replace(asked, settings=replace(asked.settings, max_num_seqs=None)))
+    assert free.max_num_seqs == free.state_slots_count
+    assert free.verdict != "no"

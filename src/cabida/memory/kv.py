@@ -198,6 +198,7 @@ class Shape:
     state_bytes: Number  # layers whose state does not grow
     window_tokens: float  # the widest window; 0 when there is none
     block_tokens: float
+    slot_bytes: float = 0.0  # one block of a group of recurrent layers; 0 when states are not kept in blocks
 
 
 def of_group(

@@ -108,6 +108,9 @@ def shape_of(
         if not _grows(group, row):
             window = max(window, group.window_tokens + window_extra_tokens)
     block, state = _state(model, row, bits, tp, stages, page, lens)
+    recurrent = sum(-(-group.layers_count // stages) for group in model.attention if group.kind == "linear")
+    paged = recurrent and row.engine == "vllm" and row.layer_pages
+    slots_taken = -(-recurrent // page) * row.state_blocks_count if paged else 0
     whole = _sum(growing, lens) if growing else none
     if context_ranks > 1:
         whole = lens.of(spread_bytes_per_token)(whole, lens.setting("context_ranks", context_ranks))
@@ -117,6 +120,7 @@ def shape_of(
         state,
         window,
         block,
+        float(state) / slots_taken if slots_taken else 0.0,
     )
 
 

@@ -40,7 +40,8 @@ class ServingMemory:
     recurrent_state_bytes: float
     block_tokens: float
     max_model_len: int
-    max_num_seqs: int
+    max_num_seqs: int  # as set; else the engine's default, or as many as its blocks of recurrent state allow
+    state_slots_count: int  # sequences whose recurrent state the pool has blocks for
     max_num_batched_tokens: int
     accelerators_count: int
     weights_total_bytes: float  # all accelerators of the replica
@@ -94,6 +95,8 @@ def serving(d: Deployment) -> ServingMemory:
     f = figures(d, a, PLAIN)
     shape = f.shape
     headroom = f.pool - f.required
+    slots = int(max(0.0, f.pool) // shape.slot_bytes) if shape.slot_bytes else a.sequences
+    sequences = a.sequences if d.settings.max_num_seqs else max(1, min(a.sequences, slots))
     visible = budgets.visible(d.accelerator, PLAIN)
     outside = _outside(f, a, visible)
     count, is_pool = d.parallel.accelerators_count, a.row.budget != "asked"
@@ -114,7 +117,7 @@ def serving(d: Deployment) -> ServingMemory:
         kv_pool_bytes=f.pool,
         kv_pool_tokens=printed_tokens(shape, f.pool, f.required, a, PLAIN),
         largest_context_tokens=f.largest_context,
-        verdict=_verdict(headroom, f.budget, outside),
+        verdict=_verdict(headroom, f.budget, outside) if slots >= sequences else "no",
         headroom_bytes=headroom,
         needed_bytes=f.budget - headroom,
         required_kv_bytes=f.required,
@@ -123,7 +126,8 @@ def serving(d: Deployment) -> ServingMemory:
         recurrent_state_bytes=shape.state_bytes,
         block_tokens=shape.block_tokens,
         max_model_len=a.max_len,
-        max_num_seqs=a.sequences,
+        max_num_seqs=sequences,
+        state_slots_count=slots,
         max_num_batched_tokens=a.batched,
         accelerators_count=count,
         weights_total_bytes=weights_total,

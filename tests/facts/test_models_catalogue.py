@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cabida.errors import EndpointFailed, InvalidInput
@@ -265,6 +265,9 @@ def test_a_config_or_its_directory_can_be_named(tmp_path):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80))
+@example("~nobody-of-that-name/x")
+@example("\0")
+@example("a" * 5000)
 def test_any_text_is_found_or_refused(text):
     try:
         width, code = model(text, online=False).hidden_dim_count, ""

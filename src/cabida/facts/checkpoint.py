@@ -63,7 +63,7 @@ def read(path: str | Path) -> Checkpoint:
     Raises:
         InvalidInput: CB-F012 with the byte where a header is truncated, too long or inconsistent, or the file missing.
     """
-    files = _files(Path(path).expanduser())
+    files = _files(Path(path))
     components: dict[str, int] = {}
     elements: dict[str, int] = {}
     dtypes: dict[str, int] = {}

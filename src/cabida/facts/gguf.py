@@ -118,7 +118,7 @@ def read(path: str | Path) -> GgufFile:
     """
     from cabida.facts.gguf_model import model_of
 
-    first = Path(path).expanduser()
+    first = Path(path)
     version, metadata, tensors = _header(first)
     for part in _further_parts(first, metadata):
         tensors += _header(part)[2]

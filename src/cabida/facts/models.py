@@ -169,14 +169,14 @@ def _without_what(source: dict[str, str]) -> dict[str, str]:
 
 def _from_path(ref: str) -> Model | None:
     """The model a path describes; ``None`` when ``ref`` is no path."""
-    path = Path(ref).expanduser()
     looks = (
         ref.endswith((".json", ".gguf")) or ref.startswith((".", "/", "~")) or re.match(r"^[A-Za-z]:\\", ref)
     )
     try:
+        path = Path(ref).expanduser()
         exists = path.exists()
-    except OSError:
-        exists = False
+    except (OSError, RuntimeError, ValueError):  # no such user, a name too long, a null byte
+        path, exists = Path(ref), False
     if not exists:
         if looks:
             raise InvalidInput(problem("CB-F015", file=ref, reason="no such file"))

@@ -8,9 +8,19 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from cabida.facts.fields import Fields
+from cabida.facts.matrices import Matrix, matrices
 from cabida.facts.model import AttentionLayers, MlpLayers
 
 PATTERNS_MOST = 100_000
+_BODY_BITS = {"nvfp4": 4.5, "mxfp4": 4.25, "fp8-mxfp4": 4.25}
+_ALGORITHM_BITS = (
+    ("NVFP4", 4.5),
+    ("MXFP8", 8.25),
+    ("FP8", 8.0),
+    ("W4A16", 4.125),
+    ("INT4", 4.125),
+    ("INT8", 8.0),
+)
 
 
 def native_format(f: Fields) -> str:
@@ -33,6 +43,8 @@ def _format(settings: dict[str, Any], f: Fields) -> str:
     method = str(settings.get("quant_method") or settings.get("quant_algo") or "").lower()
     algorithm = str(settings.get("quant_algo") or "").upper()
     packing = str(settings.get("format") or "").lower()
+    if "NVFP4" in str(settings.get("moe_quant_algo")):
+        return "nvfp4"
     if f.text("expert_dtype") == "fp4":
         return "fp8-mxfp4"
     if "NVFP4" in algorithm or "nvfp4" in packing or method == "nvfp4" or algorithm == "MIXED_PRECISION":
@@ -80,13 +92,54 @@ def _compressed(settings: dict[str, Any]) -> str:
 
 
 def unquantised_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: list[MlpLayers | None]) -> float:
-    """Weights of the layers' matrices that the config keeps in 16 bit, embeddings, head, routers and norms apart."""
+    """How many weights of the layers' matrices the config keeps in 16 bit, embeddings, routers and norms apart.
+
+    Where a config mixes widths (experts in 4 bit, attention in 8), the 8-bit ones count for the part of a 16-bit
+    weight that makes up for their extra bits; a head in 4 bit counts against them.
+    """
     settings = settings_of(f)
     if not settings:
         return 0.0
-    left = ignores(settings, f)
+    body = _BODY_BITS.get(native_format(f), 0.0)
     hidden = f.count("hidden_size", least=1)
-    return float(sum(count for name, count in matrices(mixers, mlps, hidden) if left(name)))
+    bits = _bits_of(settings, f, body)
+    beside = f.model_type == "gemma4"
+    extra = 0.0
+    for matrix in matrices(mixers, mlps, hidden, beside=beside):
+        extra += matrix.params_count * (bits(matrix) - body)
+    listed = settings.get("quantized_layers")
+    if isinstance(listed, dict) and "lm_head" in listed:
+        extra -= hidden * f.count("vocab_size", least=1) * (16 - body)
+    return max(0.0, extra / (16 - body))
+
+
+def _bits_of(settings: dict[str, Any], f: Fields, body: float) -> Callable[[Matrix], float]:
+    """The width of each matrix: by the list of a mixed checkpoint, else by what the config leaves alone."""
+    around = (
+        8.0 if settings.get("weight_block_size") else 16.0
+    )  # what a mixed fp8 checkpoint keeps the rest in
+    listed = settings.get("quantized_layers")
+    if isinstance(listed, dict) and listed:
+        widths = {
+            _tail(str(name)): _width_of(entry, around) for name, entry in list(listed.items())[:PATTERNS_MOST]
+        }
+        return lambda matrix: next((widths[name] for name in _upwards(matrix) if name in widths), around)
+    if f.text("expert_dtype") == "fp4":
+        return lambda matrix: body if any(".experts." in name for name in matrix.names) else 8.0
+    left = ignores(settings, f)
+    return lambda matrix: 16.0 if any(left(name) for name in matrix.names) else body
+
+
+def _upwards(matrix: Matrix) -> Iterator[str]:
+    """The matrix's names, then those of the modules it is in."""
+    for name in matrix.names:
+        parts = name.split(".")
+        yield from (".".join(parts[:size]) for size in range(len(parts), 1, -1))
+
+
+def _width_of(entry: Any, around: float) -> float:
+    algorithm = str(entry.get("quant_algo") if isinstance(entry, dict) else entry).upper()
+    return next((bits for word, bits in _ALGORITHM_BITS if word in algorithm), around)
 
 
 def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
@@ -122,45 +175,6 @@ def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
     return left
 
 
-def matrices(
-    mixers: list[list[AttentionLayers]], mlps: list[MlpLayers | None], hidden: int
-) -> Iterator[tuple[str, float]]:
-    """Every matrix of every layer: its name from the layer number on, and how many weights it has."""
-    from cabida.facts.mixers import attention_params
-
-    for layer in range(max(len(mixers), len(mlps))):
-        for one in mixers[layer] if layer < len(mixers) else ():
-            yield from _attention_matrices(f"{layer}", one, attention_params(one, hidden), hidden)
-        mlp = mlps[layer] if layer < len(mlps) else None
-        if mlp is None:
-            continue
-        each = float(hidden * mlp.intermediate_dim_count)
-        names = ("gate_proj", "up_proj", "down_proj") if mlp.matrices_count == 3 else ("up_proj", "down_proj")
-        if not mlp.experts_count:
-            yield from ((f"{layer}.mlp.{name}", each) for name in names)
-            continue
-        yield from ((f"{layer}.mlp.experts.0.{name}", each * mlp.experts_count) for name in names)
-        if mlp.shared_intermediate_dim_count:
-            shared = float(hidden * mlp.shared_intermediate_dim_count)
-            yield from ((f"{layer}.mlp.shared_experts.{name}", shared) for name in names)
-
-
-def _attention_matrices(
-    layer: str, one: AttentionLayers, total: float, hidden: int
-) -> Iterator[tuple[str, float]]:
-    if one.kind == "linear":
-        yield f"{layer}.linear_attn.in_proj", total - hidden * one.heads_count * max(1, one.v_head_dim_count)
-        yield f"{layer}.linear_attn.out_proj", float(hidden * one.heads_count * max(1, one.v_head_dim_count))
-        return
-    out = float(hidden * one.heads_count * one.v_head_dim_count)
-    keys = float(hidden * one.kv_heads_count * one.head_dim_count)
-    values = float(hidden * one.kv_heads_count * one.v_head_dim_count)
-    yield f"{layer}.self_attn.q_proj", max(0.0, total - out - keys - values)
-    yield f"{layer}.self_attn.k_proj", keys
-    yield f"{layer}.self_attn.v_proj", values
-    yield f"{layer}.self_attn.o_proj", out
-
-
 def _tail(entry: str) -> str:
     """The name from the layer number on, in one spelling for all families."""
     for marker in ("layers.", "blocks.", "h."):
@@ -168,7 +182,7 @@ def _tail(entry: str) -> str:
         if found and (not head or head.endswith(".")):
             entry = tail
             break
-    entry = entry.replace("block_sparse_moe", "mlp").replace(".mixer.", ".self_attn.")
+    entry = entry.replace("block_sparse_moe", "mlp")
     return (
         entry.replace("shared_expert.", "shared_experts.")
         .replace(".attn", ".self_attn")

@@ -46,14 +46,14 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip
-FIRMNESS = {"first_steps_count": 4.0, "request_s": 10.0, "harness_steps_count": 0.1}  # times the looseness; the two are told apart by sources
+FIRMNESS = {"first_steps_count": 4.0, "request_s": 10.0, "harness_steps_count": 0.1}  # times the looseness
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35
 FITTED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
 
 
 class Table:
-    """Rows as arrays: constants of their step models as a linear map of the coefficients, flows, and what was measured."""
+    """Rows as arrays: constants as a linear map of the coefficients, flows, and what was measured."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
@@ -183,7 +183,8 @@ def members(row: Row) -> set[tuple[str, str]]:
     card, weights = row.deployment.accelerator, row.deployment.weights
     memory = memory_family(card)
     return {
-        ("memory", memory), ("vendor", card.vendor.lower()), ("engine", f"{row.engine} {memory}"), ("segment", card.segment),
+        ("memory", memory), ("vendor", card.vendor.lower()), ("engine", f"{row.engine} {memory}"),
+        ("segment", card.segment),
         ("format", f"{weights.family} {memory}"),
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from cabida.timing.capacity import Capacity, capacity, first_missed, metric_s, sustained
 from cabida.timing.collectives import collective_s
 from cabida.timing.fluid import bounds, fluid
+from cabida.timing.serving_trees import simulated_leaves, step_tree
 from cabida.timing.simulate import simulate, simulate_trace
 from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed
 from cabida.timing.steps import StepModel, step_model, step_s
@@ -25,8 +26,10 @@ __all__ = [
     "metric_s",
     "simulate",
     "simulate_trace",
+    "simulated_leaves",
     "step_model",
     "step_s",
+    "step_tree",
     "sustained",
     "training",
     "training_tree",

@@ -91,7 +91,7 @@ def collective_s(
         wire_bytes, rate = _all_to_all(payload_bytes, share, accelerators, link, accelerator, node)
     else:
         wire_bytes, rate = payload_bytes, link.other_bytes_per_s
-    return link.latency_s + link.ramp_s_per_sqrt_byte * payload_bytes**0.5 + wire_bytes / rate
+    return float(link.latency_s + link.ramp_s_per_sqrt_byte * payload_bytes**0.5 + wire_bytes / rate)
 
 
 def _all_to_all(

@@ -8,6 +8,28 @@ Williams, Waterman, Patterson 2009 (roofline); the smooth corner fits public ser
 from __future__ import annotations
 
 from cabida.quantity import formula
+from cabida.units import BITS_PER_BYTE
+
+
+@formula
+def dense_weights_bytes(
+    body_params_count: float,
+    kept_params_count: float,
+    head_params_count: float,
+    body_bits: float,
+    kept_bits: float,
+    head_bits: float,
+    shards_count: float,
+) -> float:
+    """Weights every step reads on one accelerator: attention, dense layers and output head; no embedding table."""
+    dense_bits = body_params_count * body_bits + kept_params_count * kept_bits + head_params_count * head_bits
+    return dense_bits / BITS_PER_BYTE / shards_count
+
+
+@formula
+def routed_weights_bytes(experts_params_count: float, body_bits: float, shards_count: float) -> float:
+    """Weights of all routed experts on one accelerator."""
+    return experts_params_count * body_bits / BITS_PER_BYTE / shards_count
 
 
 @formula
@@ -96,4 +118,4 @@ def engine_step_s(
     state_s = sequences_count * (state_s_per_sequence + sequence_s)
     attended_s = attended_tokens * attended_s_per_token
     attention_s = (context_s + state_s + attended_s) / stages_count
-    return launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token
+    return launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token  # type: ignore[no-any-return]

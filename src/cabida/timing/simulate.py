@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEWEST_REQUESTS = 200
-MOST_REQUESTS = 4000
+MOST_REQUESTS = 10_000
 WARM_UP_RATIO = 0.1
+EVERYTHING = 10**9  # clients when all requests are queued at once
 
 
 def simulate(
@@ -119,7 +120,9 @@ def serve(
     from cabida.timing import queue
 
     arrivals = np.array(arrival_s, dtype=np.float64)
-    inputs = np.maximum(np.asarray(input_tokens, dtype=np.float64), prefix_tokens + 1.0)  # all begin with the prefix
+    inputs = np.maximum(
+        np.asarray(input_tokens, dtype=np.float64), prefix_tokens + 1.0
+    )  # all begin with the prefix
     outputs = np.maximum(np.asarray(output_tokens, dtype=np.float64), 1.0)
     scheduled, first, last, gaps, totals = queue.run(
         np.array(model.constants), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,
@@ -137,12 +140,12 @@ def _clients(model: StepModel, load: Load) -> int:
     if load.requests_per_s is not None:
         return 0
     clients = load.concurrency or 1.0
-    return 10**9 if clients == math.inf else max(1, round(clients / model.ranks_count))
+    return EVERYTHING if clients == math.inf else max(1, round(clients / model.ranks_count))
 
 
 def _think(model: StepModel, load: Load, clients: int) -> float:
     """What a client of a closed loop waits, outside the scheduler, from one answer to its next prompt's turn."""
-    if not clients or clients >= 10**9:
+    if not clients or clients >= EVERYTHING:
         return 0.0
     state = closed(model.constants, flow_of(model, load), float(clients))
     return model.request_s + model.delay_steps(load.harness) * float(state.tpot_s)
@@ -155,7 +158,7 @@ def _enough(model: StepModel, load: Load, clients: int) -> int:
         state, _ = opened(model.constants, flow, load.requests_per_s / model.ranks_count)
         flying = float(state.batch)
     else:
-        flying = min(float(clients), 4 * float(most_batch(flow)))
+        flying = float(clients) if clients < EVERYTHING else float(most_batch(flow))
     return int(min(max(FEWEST_REQUESTS * 2, 8 * flying), MOST_REQUESTS))
 
 
@@ -200,6 +203,7 @@ def _summary(
         if key not in ("gaps", "totals")
     }
     totals = sum(part["totals"] for part in parts)
+    clients = min(clients, model.sequences_most_count)
     order = np.argsort(joined["arrival_s"], kind="stable")
     served = joined["served"][order]
     keep = np.flatnonzero(served)

@@ -10,11 +10,13 @@ from cabida.plan import Deployment, Parallel
 from cabida.timing.coefficients import Coefficients, coefficients, engine_key
 from cabida.timing.collectives import link_between
 from cabida.timing.roofline import (
+    dense_weights_bytes,
     engine_step_s,
     experts_missed_ratio,
     launch_s,
     multiply_s_per_token,
     read_s,
+    routed_weights_bytes,
     weight_flop_per_token,
     wire_s_per_token,
 )
@@ -139,17 +141,25 @@ def multiplies_as(d: Deployment) -> str:
 
 def weight_bytes_read(d: Deployment) -> tuple[float, float]:
     """Bytes of weights every step reads, and of routed experts, on one rank with all its pipeline stages."""
+    body, kept, head, experts = weight_counts(d)
+    fmt = d.weights
+    dense = dense_weights_bytes.raw(
+        body, kept, head, fmt.body_bits, fmt.other_bits, fmt.head_bits, d.parallel.tp
+    )
+    return float(dense), float(routed_weights_bytes.raw(experts, fmt.body_bits, experts_shards(d)))
+
+
+def weight_counts(d: Deployment) -> tuple[float, float, float, float]:
+    """Weights that a step passes through: quantised, kept in 16 bit, output head, and routed experts."""
     counts = memory.params(d.model)
-    tp, fmt = d.parallel.tp, d.weights
     body = counts.attention_count + counts.mlp_count
     kept = min(d.model.unquantised_params_count, body)
     head = counts.head_count or counts.embedding_count
-    dense_bits = (body - kept) * fmt.body_bits + head * fmt.head_bits
-    dense_bits += (kept + counts.router_count + counts.norm_count) * fmt.other_bits
-    return dense_bits / 8 / tp, counts.experts_count * fmt.body_bits / 8 / _experts_split(d)
+    return body - kept, kept + counts.router_count + counts.norm_count, head, counts.experts_count
 
 
-def _experts_split(d: Deployment) -> int:
+def experts_shards(d: Deployment) -> int:
+    """How many accelerators share the routed experts."""
     return d.parallel.tp * (d.parallel.dp if shares_experts(d) else 1)
 
 

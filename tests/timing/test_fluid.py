@@ -1,0 +1,79 @@
+"""The steady state without a simulation: Little's law, limits, and agreement with the simulation."""
+
+from dataclasses import replace
+
+import pytest
+from serving_fixtures import CARD, deployment
+
+from cabida import memory, timing
+from cabida.plan import Load
+from cabida.timing.fluid import at_batch, bounds_of, closed, flow_of, fluid_of, most_batch
+from cabida.timing.simulate import simulate_model
+
+SHAPES = [(1000, 200), (200, 800), (3000, 100)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("clients", [1, 8, 48])
+def test_closed_loop_obeys_littles_law(shape, clients):
+    flow = flow_of(CARD, Load(*shape, concurrency=clients))
+    state = closed(CARD.constants, flow, float(clients))
+    cycle = state.ttft_s + flow.output_tokens * state.tpot_s
+    assert state.requests_per_s * cycle == pytest.approx(clients, rel=0.02)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("clients", [1, 8, 48])
+def test_closed_loop_agrees_with_the_simulation(shape, clients):
+    load = Load(*shape, concurrency=clients, input_spread_ratio=0.5, output_spread_ratio=0.5)
+    quick, slow = fluid_of(CARD, load, {}), simulate_model(CARD, load, {}, requests_count=800)
+    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.15)
+    assert quick.output_tokens_per_s == pytest.approx(slow.output_tokens_per_s, rel=0.15)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_open_arrivals_agree_with_the_simulation_below_saturation(shape):
+    most = bounds_of(CARD, Load(*shape)).requests_per_s_max
+    load = Load(*shape, requests_per_s=0.5 * most, input_spread_ratio=0.5, output_spread_ratio=0.5)
+    quick, slow = fluid_of(CARD, load, {}), simulate_model(CARD, load, {}, requests_count=1500)
+    assert not quick.saturated
+    assert quick.batch_mean == pytest.approx(slow.batch_mean, rel=0.2)
+    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.15)
+    assert quick.ttft_s.mean == pytest.approx(slow.ttft_s.mean, rel=0.4)
+
+
+def test_more_than_it_can_carry_is_saturated():
+    most = bounds_of(CARD, Load(1000, 200)).requests_per_s_max
+    assert fluid_of(CARD, Load(1000, 200, requests_per_s=1.05 * most), {}).saturated
+    assert not fluid_of(CARD, Load(1000, 200, requests_per_s=0.9 * most), {}).saturated
+
+
+def test_a_small_cache_limits_the_batch():
+    flow = flow_of(replace(CARD, kv_tokens=11_000.0), Load(1000, 200))
+    assert most_batch(flow) == pytest.approx(10.0)
+
+
+def test_bounds_bound():
+    load = Load(1000, 200)
+    best = bounds_of(CARD, load)
+    for clients in (1, 16, 128):
+        speed = fluid_of(CARD, replace(load, concurrency=clients), {})
+        assert speed.ttft_s.mean >= best.ttft_s
+        assert speed.tpot_s.mean >= best.tpot_s
+        assert speed.requests_per_s <= 1.001 * best.requests_per_s_max
+
+
+def test_a_shared_prefix_saves_its_prefill():
+    plain = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200)), 16.0)
+    shared = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200, shared_prefix_tokens=1500)), 16.0)
+    assert shared.ttft_s < plain.ttft_s
+    assert shared.requests_per_s > plain.requests_per_s
+
+
+def test_data_parallel_ranks_share_the_load():
+    d = deployment("Qwen/Qwen3-4B", "l40s")
+    two = replace(d, parallel=replace(d.parallel, dp=2))
+    one_speed = timing.fluid(d, memory.serving(d), Load(500, 200, concurrency=8))
+    two_speed = timing.fluid(two, memory.serving(two), Load(500, 200, concurrency=16))
+    assert two_speed.output_tokens_per_s == pytest.approx(2 * one_speed.output_tokens_per_s, rel=1e-6)
+    assert two_speed.tpot_s.mean == pytest.approx(one_speed.tpot_s.mean, rel=1e-6)

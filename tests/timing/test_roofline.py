@@ -1,0 +1,114 @@
+"""The cost of a step: units, monotony, limits, and figures others have measured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serving_fixtures import CARD, deployment
+
+from cabida import memory, timing
+from cabida.equation import check_dimensions
+from cabida.plan import Load
+from cabida.quantity import FORMULAS
+from cabida.timing.coefficients import engine_key, serving_facts
+from cabida.timing.roofline import engine_step_s
+from cabida.timing.steps import step_model, step_s, weight_bytes_read
+
+MINE = ("roofline", "serving_trees")
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, f in FORMULAS.items() if f.raw.__module__.removeprefix("cabida.timing.") in MINE]
+)
+def test_units_work_out(name):
+    check_dimensions(FORMULAS[name].equation)
+
+
+@given(
+    prefill=st.floats(0, 8192),
+    count=st.floats(0, 256),
+    context=st.floats(0, 400_000),
+    more=st.floats(0.1, 100),
+)
+def test_more_work_never_takes_less_time(prefill, count, context, more):
+    base = step_s(CARD, prefill, 0.0, count, context)
+    assert step_s(CARD, prefill + more, 0.0, count, context) >= base
+    assert step_s(CARD, prefill, more, count, context) >= base
+    assert step_s(CARD, prefill, 0.0, count + more, context) >= base
+    assert step_s(CARD, prefill, 0.0, count, context + more) >= base
+
+
+def test_a_step_lies_between_the_larger_term_and_their_sum():
+    read, multiplied = CARD.dense_read_s, 4096 * CARD.dense_s_per_token
+    took = step_s(replace(CARD, launch_s=0.0, attended_s_per_token=0.0), 4096)
+    assert max(read, multiplied) <= took <= read + multiplied
+
+
+def test_experts_touched_follow_the_coverage_formula_and_end_at_all():
+    model = replace(CARD, routed_read_s=0.02, missed_ratio=1 - 8 / 256, dense_read_s=0.0, launch_s=0.0)
+    one = step_s(replace(model, dense_s_per_token=0.0, sequence_s=0.0), 0, 0, 1, 0)
+    assert one == pytest.approx(0.02 * 8 / 256)
+    many = step_s(replace(model, dense_s_per_token=0.0, sequence_s=0.0), 0, 0, 2000, 0)
+    assert many == pytest.approx(0.02, rel=1e-6)
+
+
+def test_the_same_text_runs_on_arrays():
+    batch = np.array([1.0, 8.0, 64.0])
+    together = engine_step_s.raw(0.0, 0.0, batch, 1000 * batch, 1000 * batch, *CARD.constants)
+    alone = [step_s(CARD, 0, 0, b, 1000 * b) for b in batch]
+    assert together == pytest.approx(alone)
+
+
+def test_weights_read_are_those_of_the_checkpoint_less_the_embedding_table():
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    dense, routed = weight_bytes_read(d)
+    assert dense == pytest.approx(2 * (8.03e9 - 128_256 * 4096), rel=0.01)
+    assert routed == 0.0
+
+
+def test_splitting_over_more_cards_helps_less_than_in_proportion():
+    times = []
+    for tp in (1, 2, 4, 8):
+        d = deployment("meta-llama/Llama-3.1-70B", "h200-sxm-141", tp, "fp8")
+        times.append(step_s(step_model(d, memory.serving(d)), 0, 0, 1, 1000))
+    assert times[0] > times[1] > times[2] > times[3]
+    assert times[3] > times[0] / 8
+
+
+def test_cards_without_a_link_pay_for_exchange():
+    linked = deployment("meta-llama/Llama-3.1-70B", "h100-sxm-80", 4, "fp8")
+    bare = deployment("meta-llama/Llama-3.1-70B", "l40s", 4, "fp8")
+    exchange = [step_model(d, memory.serving(d)).wire_s_per_token for d in (linked, bare)]
+    assert exchange[1] > 4 * exchange[0]
+
+
+def test_eight_billion_in_16_bit_on_one_h100_decodes_as_others_measure():
+    """Kernel tables of aiconfigurator 0.12 say 6.2, 8.7 and 15.0 ms at 1, 16 and 64 clients."""
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    m = memory.serving(d)
+    for clients, others_ms in ((1, 6.19), (16, 8.65), (64, 14.97)):
+        ours = timing.fluid(d, m, Load(1024, 256, concurrency=clients)).tpot_s.mean * 1e3
+        assert ours == pytest.approx(others_ms, rel=0.2)
+
+
+def test_unknown_engines_are_served_by_all_engines_together_with_a_wider_interval():
+    assert engine_key("somebody's server") == "generic"
+    assert engine_key("TRTLLM") == "tensorrt-llm"
+    known, unknown = (serving_facts()["spread"][name]["seen"]["tpot_s"] for name in ("vllm", "generic"))
+    assert unknown[1] / unknown[0] > known[1] / known[0]
+
+
+def test_a_tree_leads_from_the_step_to_the_data_sheet():
+    d = deployment("meta-llama/Llama-3.1-70B", "h100-sxm-80", 4, "fp8")
+    m = memory.serving(d)
+    load = Load(1000, 200, concurrency=16)
+    tree = timing.step_tree(d, m, load)
+    batch = timing.fluid(d, m, load).batch_mean
+    expected = step_s(step_model(d, m), 0, 0, batch, batch * 1100)
+    assert float(tree["decode_step_s"]) == pytest.approx(expected, rel=1e-9)
+    sources = {leaf.name: leaf.source for leaf in tree["decode_step_s"].leaves()}
+    assert sources["memory_bytes_per_s"] == d.accelerator.source_of("memory_bytes_per_s")
+    leaves = timing.simulated_leaves(timing.simulate(d, m, load, requests_count=100), seed=0)
+    assert leaves["ttft_p95_s"].grade == "simulated"

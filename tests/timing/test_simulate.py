@@ -1,0 +1,124 @@
+"""Percentiles under load: reproducible, sane at the limits, and as measured in public request traces."""
+
+import csv
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from serving_fixtures import CARD, deployment
+
+from cabida import facts, memory, timing
+from cabida.plan import Deployment, Load, Parallel, Settings
+from cabida.timing.simulate import simulate_model
+
+TRACES = Path(__file__).parents[2] / "cases" / "traces"
+BUSY = Load(1000, 200, requests_per_s=10, input_spread_ratio=0.5, output_spread_ratio=0.5)
+
+
+def test_same_seed_same_answer_other_seed_another():
+    assert simulate_model(CARD, BUSY, {}, seed=3) == simulate_model(CARD, BUSY, {}, seed=3)
+    assert simulate_model(CARD, BUSY, {}, seed=3) != simulate_model(CARD, BUSY, {}, seed=4)
+
+
+def test_without_numba_the_same_code_gives_the_same_answer():
+    from cabida.timing import queue
+
+    arguments = (
+        np.array(CARD.constants), np.arange(40) / 8.0, np.full(40, 700.0), np.full(40, 60.0), 0.0, 1e12,
+        2048.0, 16, 20_000.0, 16.0, 0.0, True, False, 0, 0.0,
+    )  # fmt: skip
+    compiled = queue.run(*arguments)
+    helpers = {name: getattr(queue, name) for name in ("_step", "_time", "_steps_within", "_note_gap")}
+    if not hasattr(queue.run, "py_func"):
+        pytest.skip("numba is not here: there is only one way to run")
+    try:
+        for name, compiled_helper in helpers.items():
+            setattr(queue, name, compiled_helper.py_func)
+        plain = queue.run.py_func(*arguments)
+    finally:
+        for name, compiled_helper in helpers.items():
+            setattr(queue, name, compiled_helper)
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+def test_quantiles_rise_and_bursts_hurt():
+    calm = simulate_model(CARD, BUSY, {}, requests_count=2000)
+    bursty = simulate_model(CARD, replace(BUSY, burst_ratio=8.0), {}, requests_count=2000)
+    for shape in (calm.ttft_s, calm.tpot_s, calm.itl_s, calm.e2e_s):
+        assert list(shape.quantiles) == sorted(shape.quantiles)
+        assert shape.p50 <= shape.p95 <= shape.p99
+    assert bursty.ttft_s.p95 > 1.5 * calm.ttft_s.p95
+
+
+def test_rate_of_an_open_queue_is_the_arrival_rate_until_it_saturates():
+    below = simulate_model(CARD, BUSY, {}, requests_count=3000)
+    assert not below.saturated
+    assert below.requests_per_s == pytest.approx(10, rel=0.05)
+    above = simulate_model(CARD, replace(BUSY, requests_per_s=60), {}, requests_count=3000)
+    assert above.saturated
+    assert above.requests_per_s < 40
+    assert math.isfinite(above.ttft_s.p99)
+
+
+def test_everything_queued_at_once_runs_at_full_batch():
+    offline = simulate_model(CARD, Load(500, 300, concurrency=math.inf), {}, requests_count=1500)
+    many = simulate_model(CARD, Load(500, 300, concurrency=256), {}, requests_count=1500)
+    assert offline.output_tokens_per_s == pytest.approx(many.output_tokens_per_s, rel=0.1)
+    assert not offline.saturated
+
+
+def test_a_cache_too_small_for_one_request_serves_nothing():
+    none = simulate_model(
+        replace(CARD, kv_tokens=500.0), Load(1000, 200, requests_per_s=1), {}, requests_count=20
+    )
+    assert none.saturated
+    assert none.requests_per_s == 0.0
+
+
+def test_intervals_come_with_the_deployment():
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    speed = timing.simulate(d, memory.serving(d), BUSY, requests_count=200)
+    for low, high in speed.spread.values():
+        assert low < 1 < high
+        assert high / low <= 4
+
+
+def traced(name):
+    """A public run: its deployment, the cache it reported, and its requests."""
+    setup = json.loads((TRACES / f"{name}.json").read_text())
+    with (TRACES / f"{name}.csv").open() as lines:
+        table = np.array([[float(cell) for cell in row] for row in list(csv.reader(lines))[1:]])
+    card, bf16, given = facts.accelerator(setup["gpu"]), facts.weight_format("bf16"), setup["args"]
+    d = Deployment(
+        facts.model(setup["model"]), card, Parallel(tp=setup["tp"], dp=setup["dp"], ep=setup.get("ep", 1)),
+        bf16, bf16, setup["engine"], setup["engine_version"],
+        Settings(
+            max_num_seqs=given["max_num_seqs"], max_num_batched_tokens=given["max_num_batched_tokens"],
+            max_model_len=given["max_model_len"],
+        ),
+        facts.node_for(card),
+    )  # fmt: skip
+    return d, table
+
+
+@pytest.mark.parametrize(
+    ("name", "ttft_within"),
+    [
+        ("vllm-0.19.0-rtx4090-llama-3.1-8b-tp1", 0.15),
+        ("vllm-0.19.0-rtxpro6000-server-qwen3-30b-a3b-instruct-2507-dp2-ep2", 0.6),
+    ],
+)
+def test_public_traces_request_by_request(name, ttft_within):
+    """casys-kaist/LLMServingSim, vLLM 0.19: without a profile of the card, from its data sheet."""
+    d, table = traced(name)
+    speed = timing.simulate_trace(d, memory.serving(d), table[:, 0], table[:, 1], table[:, 2])
+    ttft, e2e = table[:, 4] - table[:, 0], table[:, 5] - table[:, 0]
+    tpot = (table[:, 5] - table[:, 4]) / (table[:, 2] - 1)
+    for share, place in ((0.5, 4), (0.95, 7), (0.99, 8)):
+        assert speed.tpot_s.quantiles[place] == pytest.approx(np.quantile(tpot, share), rel=0.15)
+        assert speed.e2e_s.quantiles[place] == pytest.approx(np.quantile(e2e, share), rel=0.15)
+        assert speed.ttft_s.quantiles[place] == pytest.approx(np.quantile(ttft, share), rel=ttft_within)

@@ -29,7 +29,7 @@ def serving_cure(m: ServingMemory) -> str:
     if m.verdict == "fits":
         return ""
     if m.headroom_bytes >= 0 and m.state_slots_count < m.max_num_seqs:
-        return tr("memory.cure.slots", slots=number(m.state_slots_count), asked=number(m.max_num_seqs, 4))
+        return tr("memory.cure.slots", slots=number(m.state_slots_count, 4), asked=number(m.max_num_seqs, 4))
     if m.verdict == "tight":
         return tr(
             "memory.cure.tight", headroom=size(m.headroom_bytes), context=number(m.largest_context_tokens, 6)

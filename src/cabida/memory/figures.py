@@ -30,7 +30,7 @@ from cabida.memory.kv import (
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.pages import shape_of
 from cabida.memory.params import Experts
-from cabida.memory.weights import Split, plain_weights_bytes, weights_on_accelerator
+from cabida.memory.weights import Split, as_published, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 
 DEFAULT_CONTEXT_TOKENS = 4096
@@ -97,8 +97,8 @@ def _experts(d: Deployment, row: EngineRules) -> Experts:
     """Experts are shared by all accelerators of a stage, data-parallel ones included: whole, or sliced without EP."""
     share = d.parallel.tp * d.parallel.dp
     owners = min(d.parallel.ep, share)
-    pad = row.expert_pad_count if d.weights.id.startswith("mxfp4") else 1
-    return Experts(owners, max(1, share // owners), pad)
+    held = remembered(d.model, ("published", d.weights.id), lambda: as_published(d.model, d.weights).id)
+    return Experts(owners, max(1, share // owners), row.expert_pad_count if "mxfp4" in held else 1)
 
 
 def _window_extra(a: Asked) -> float:

@@ -162,11 +162,15 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
 
 
 def as_published(model: Model, held: WeightFormat) -> WeightFormat:
-    """The model's own format when ``held`` is of its family: who asks for "fp8" gets the published fp8 checkpoint."""
+    """The model's own format when ``held`` is of its kind: who asks for "fp8" gets the published fp8 checkpoint.
+
+    A checkpoint that mixes 8-bit and 4-bit matrices (``fp8-mxfp4``) counts as fp8.
+    """
     if held.id == model.native_format or held.family in ("bf16", "gguf"):
         return held
     native = find_format(model.native_format)
-    return native if native is not None and native.family == held.family else held
+    alike = native is not None and (native.family == held.family or native.id.startswith(f"{held.id}-"))
+    return native if native is not None and alike else held
 
 
 def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:

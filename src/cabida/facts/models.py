@@ -17,7 +17,7 @@ from cabida.facts.architectures import from_config
 from cabida.facts.fields import CONFIG_BYTES_MOST, read_json
 from cabida.facts.formats import find_format
 from cabida.facts.model import Model
-from cabida.facts.names import base_key, cleaned, format_of, name_key
+from cabida.facts.names import base_key, cleaned, compact_key, format_of, name_key
 from cabida.quantity import Source
 from cabida.text import problem
 
@@ -108,7 +108,7 @@ def find_model(ref: str) -> Model | None:
     if id is not None:
         return models()[id]
     base, format_id = format_of(name)
-    id = exact.get(name_key(base)) or loose.get(base_key(base))
+    id = exact.get(name_key(base)) or loose.get(base_key(base)) or loose.get(compact_key(base))
     if id is None:
         return None
     return _derived(models()[id], name, format_id if format_id and find_format(format_id) else "")
@@ -133,11 +133,12 @@ def _keys() -> tuple[dict[str, str], dict[str, str]]:
     for name, id in sorted(names, key=lambda pair: len(pair[0])):
         if not format_of(name)[1]:
             loose.setdefault(base_key(name), id)
+            loose.setdefault(compact_key(name), id)
     return exact, loose
 
 
 def _derived(known: Model, name: str, format_id: str) -> Model:
-    if name_key(name) == name_key(known.id) and not format_id:
+    if not format_id and ("/" not in name or name_key(name) == name_key(known.id)):
         return known
     shape = Source(f"shapes of {known.id}", known.source.url, known.source.seen, "derived")
     own = dict.fromkeys(("attention", "mlp"), shape)

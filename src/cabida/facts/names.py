@@ -17,7 +17,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (r"-bnb-8bit", "bnb-int8"),
     (r"-gptq-int8", "gptq-int8"),
     (r"-gptq(?:-int4)?(?:-g128|-128g)?", "gptq-int4"),
-    (r"-(?:autoround|auto-round)(?:-int4)?(?:-gptq|-awq)?", "gptq-int4"),
+    (r"-(?:int4-)?(?:autoround|auto-round)(?:-int4)?(?:-gptq|-awq)?", "gptq-int4"),
     (r"-awq(?:-int4|-4bit|-g128)?", "awq-int4"),
     (r"-aqlm.*", "aqlm-2bit"),
     (r"-quantized\.w8a8|-w8a8(?:-int8)?", "int8-w8a8"),
@@ -55,6 +55,11 @@ def base_key(name: str) -> str:
     key = _HEAD.sub("", name_key(name))
     stripped = _VARIANT.sub("", key)
     return stripped or key
+
+
+def compact_key(name: str) -> str:
+    """The base name without any dash, as model runners write it (``gemma3:27b``, ``phi4``)."""
+    return base_key(name).replace("-", "")
 
 
 def format_of(name: str) -> tuple[str, str]:

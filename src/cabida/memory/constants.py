@@ -150,7 +150,7 @@ SELECTIVE_RATIO = _fitted(
 )
 LOGIT_BYTES_PER_ELEMENT = _fitted(
     "logit_bytes_per_element",
-    16.0,
+    13.0,
     7.0,
     20.0,
     "logits in 16 bit and fp32, a shifted copy, their softmax and gradient",

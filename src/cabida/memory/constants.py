@@ -1,7 +1,7 @@
 """Constants of this room, each with its source and the spread seen: overheads that no formula of a model gives.
 
-Fitted ones come from ``calibration/memory.py``, which reproduces them from the public start-up logs of
-``cases/memory.jsonl``; the text of the source says from how many.
+Fitted ones come from ``cases/memory.jsonl``: those of start-ups are worked out again by ``calibration/memory.py``,
+those of training follow from differences within one table (one more sequence, one more token, one format less).
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 30.0, _SAMPLER.for
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
 HIDDEN_COPIES_COUNT = _fitted(
     "hidden_copies_count",
-    6.0,
     4.0,
-    10.0,
+    3.0,
+    8.0,
     "copies of the hidden state alive at the peak of one layer's forward pass",
 )
 WIDTH_COPIES_COUNT = _fitted(

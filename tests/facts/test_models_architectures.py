@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cabida.errors import InvalidInput
 from cabida.facts.architectures import from_config
 from cabida.facts.families import FAMILIES
-from cabida.facts.models import models
+from cabida.facts.models import model, models
 from cabida.quantity import Source
 
 SOURCE = Source("a test", seen="2026-11-30", grade="measured")
@@ -303,6 +303,14 @@ def test_what_a_checkpoint_leaves_in_16_bit(ignored, left):
     assert read(quantization_config=settings_).unquantised_params_count == pytest.approx(left * attention)
 
 
+@pytest.mark.parametrize(
+    "expression", ["(a+)+$", "(.*)*x", ".*.*.*.*.*x", "(", r"(a)\\1", "x" * 300, "(?i)x"]
+)
+def test_expressions_that_could_hang_are_refused(expression):
+    with pytest.raises(InvalidInput, match="CB-F016"):
+        read(quantization_config={"quant_method": "fp8", "ignore": ["re:" + expression]})
+
+
 def test_gpt_oss_leaves_attention_alone_and_kimi_k2_5_all_but_the_experts():
     oss = models()["openai/gpt-oss-120b"]
     attention = sum(
@@ -343,7 +351,7 @@ def test_unknown_architecture_with_every_standard_key_is_read_and_says_it_assume
     assert model.source_of("vocab_count").grade == "measured"
 
 
-@pytest.mark.parametrize("value", [-1, 0, 1.5, math.nan, math.inf, "many", True, 10**12, [], {}])
+@pytest.mark.parametrize("value", [-1, 0, 1.5, math.nan, math.inf, "many", True, 10**12, 10**400, [], {}])
 def test_impossible_numbers_are_refused_by_key(value):
     with pytest.raises(InvalidInput) as caught:
         read(num_attention_heads=value)
@@ -388,6 +396,15 @@ def test_no_config_ends_in_a_traceback(config, changes, data):
 def test_no_family_meets_small_numbers_with_a_traceback(model_type, numbers):
     model, codes = attempted({**LLAMA, "model_type": model_type, **numbers})
     assert (model is None) == bool(codes)
+
+
+def test_a_wrong_value_is_located_in_its_file(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA, "num_attention_heads": -4}, indent=1))
+    with pytest.raises(InvalidInput) as caught:
+        model(str(path))
+    (told,) = caught.value.problems
+    assert str(told).startswith(f"{path}:8: num_attention_heads is -4")
 
 
 def test_reading_json_is_bounded(tmp_path):

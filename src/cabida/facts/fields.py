@@ -110,7 +110,7 @@ class Fields:
         if isinstance(value, list) and value and _numbers(value) and len(set(value)) == 1:
             value = value[0]
         number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-        if not math.isfinite(number) or number != int(number) or not least <= number <= most:
+        if not least <= number <= most or number != int(number):
             raise self.wrong(value, name, f"{least}..{most}")
         return int(number)
 
@@ -209,6 +209,7 @@ class Fields:
             problem(
                 "CB-F016",
                 file=self.file,
+                line=line_of(self.file, name),
                 key=name,
                 value=shown[:60] + "…" * (len(shown) > 60),
                 allowed=allowed,
@@ -221,6 +222,19 @@ class Fields:
         inner = self.inner.get("model_type")
         name = inner if isinstance(inner, str) else self.outer.get("model_type")
         return name.removesuffix("_text") if isinstance(name, str) else ""
+
+
+def line_of(file: str, name: str) -> int:
+    """The line of ``file`` on which the key ``name`` (in any spelling) stands; 0 when it can't be told."""
+    path = Path(file) if file else None
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > CONFIG_BYTES_MOST:
+            return 0
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except (OSError, ValueError):
+        return 0
+    keys = [f'"{key}"' for key in spellings(name.rsplit(".", 1)[-1])]
+    return next((number for number, line in enumerate(lines, 1) if any(key in line for key in keys)), 0)
 
 
 def _numbers(values: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from cabida.facts.matrices import Matrix, matrices
 from cabida.facts.model import AttentionLayers, MlpLayers
 
 PATTERNS_MOST = 100_000
+WILDCARDS_MOST = 4
 _BODY_BITS = {"nvfp4": 4.5, "mxfp4": 4.25, "fp8-mxfp4": 4.25}
 _ALGORITHM_BITS = (
     ("NVFP4", 4.5),
@@ -66,8 +67,10 @@ def _format(settings: dict[str, Any], f: Fields) -> str:
 
 def _integer(method: str, settings: dict[str, Any]) -> str:
     bits = settings.get("bits") or settings.get("w_bit") or 4
+    if bits == 4 and settings.get("group_size") == 32:
+        return "awq-int4-g32"
     family = "awq" if method.startswith("awq") else "gptq"
-    return f"{family}-int8" if bits == 8 else f"{family}-int{bits}" if bits in (2, 3) else f"{family}-int4"
+    return "gptq-int8" if bits == 8 else f"gptq-int{bits}" if bits in (2, 3) else f"{family}-int4"
 
 
 def _bitsandbytes(settings: dict[str, Any]) -> str:
@@ -196,9 +199,11 @@ def _open(shell: str) -> str:
 
 
 def _compiled(expression: str, f: Fields) -> re.Pattern[str]:
-    if len(expression) > 1000:
-        raise f.wrong(expression, "quantization_config.ignore", "re: …1000")
+    """An expression simple enough to be tried safely: no repeated groups, few wildcards, no back references."""
+    wild = expression.count("*") + expression.count("+") + expression.count("{")
+    if len(expression) > 200 or wild > WILDCARDS_MOST or re.search(r"\)[*+{?]|\\[1-9]|\(\?", expression):
+        raise f.wrong(expression, "quantization_config.ignore", f"re: 200, {WILDCARDS_MOST} *")
     try:
         return re.compile(expression)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise f.wrong(expression, "quantization_config.ignore", "re:") from error

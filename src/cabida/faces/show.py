@@ -114,8 +114,7 @@ def _fell(d: Decision, every: bool) -> list[RenderableType]:
     told.add_column(justify="right", no_wrap=True)
     told.add_column()
     for one in d.rejections:
-        example = f" ({one.example})" if every and one.example else ""
-        told.add_row(text.number(one.count, 7), clean(one.sentence + example))
+        told.add_row(text.number(one.count, 7), clean(say.rejection(one, example=every)))
     return [clean(f"  …   {title}"), Padding(told, (0, 0, 0, 6)), Text()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from cabida import text
-from cabida.plan import Decision, Option
+from cabida.plan import Decision, Flip, Option
 from cabida.report import words as say
 from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
 from cabida.text import has_text, tr
@@ -190,13 +190,17 @@ def frontier(decision: Decision) -> Chart | None:
         one for one in decision.options if metric in one.metrics and math.isfinite(one.metrics[metric].value)
     ]
     lower_is_better = metric == "minutes_to_target"
-    right = max(one.cost_per_month_money for one in options) * 1.12 or 1.0
-    ceiling = max(one.metrics[metric].value for one in options) * 1.15 or 1.0
+    costs = [one.cost_per_month_money for one in options]
+    right = max(costs) * 1.08 or 1.0
+    start = min(costs) * 0.92 if min(costs) > 0.5 * max(costs) else 0.0
+    speeds = [one.metrics[metric].value for one in options]
+    ceiling = max(speeds) * 1.08 or 1.0
+    floor = min(speeds) * 0.92 if min(speeds) > 0.5 * max(speeds) else 0.0
     left_x, top, bottom = 64.0, 26.0, 262.0
 
     def at(option: Option) -> tuple[float, float]:
-        x = left_x + option.cost_per_month_money / right * (WIDTH - left_x - 10)
-        return x, bottom - option.metrics[metric].value / ceiling * (bottom - top)
+        x = left_x + (option.cost_per_month_money - start) / (right - start) * (WIDTH - left_x - 10)
+        return x, bottom - (option.metrics[metric].value - floor) / (ceiling - floor) * (bottom - top)
 
     marks = [
         words(
@@ -206,15 +210,17 @@ def frontier(decision: Decision) -> Chart | None:
             "small",
         )
     ]
-    for value in ticks(0, ceiling, 4):
-        y = bottom - value / ceiling * (bottom - top)
+    for value in ticks(floor, ceiling, 4):
+        y = bottom - (value - floor) / (ceiling - floor) * (bottom - top)
         marks += [
             line(left_x, y, WIDTH - 10, y, "grid"),
             words(left_x - 6, y + 5, text.number(value), "small", "end"),
         ]
-    for value in ticks(0, right, 4):
-        x = left_x + value / right * (WIDTH - left_x - 10)
-        marks.append(words(x, bottom + 19, text.number(value), "small", "middle"))
+    for value in ticks(start, right, 4):
+        x = left_x + (value - start) / (right - start) * (WIDTH - left_x - 10)
+        marks.append(
+            words(x, bottom + 19, text.number(value), "small", "end" if x > WIDTH - 30 else "middle")
+        )
     marks.append(
         words(WIDTH - 10, bottom + 38, f"{decision.currency}/{say.period(decision)}", "small", "end")
     )
@@ -222,16 +228,22 @@ def frontier(decision: Decision) -> Chart | None:
     stairs: list[tuple[float, float]] = []
     for option in sorted(options, key=lambda one: one.cost_per_month_money):
         speed = option.metrics[metric].value
-        if option.status in ("chosen", "satisfies") and (best is None or (speed < best) == lower_is_better):
+        if option.status in ("chosen", "satisfies") and (
+            best is None or (speed < best if lower_is_better else speed > best)
+        ):
             stairs += [(at(option)[0], stairs[-1][1])] if stairs else []
             stairs.append(at(option))
             best = speed
     marks.append(path(stairs, "stairs") if len(stairs) > 1 else "")
-    for option in options:
+    taken: list[tuple[float, float]] = [at(one) for one in options]
+    for option in reversed(options):
         x, y = at(option)
         tip = f"{option.title}: {say.cost(option, decision)}, {say.figure(metric, option.metrics[metric])}"
         marks += [dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip)]
-        marks.append(words(x + 13, y + 5, str(option.rank), "strong"))
+        place = free_place(x, y, taken)
+        if place:
+            taken.append(place)
+            marks.append(words(place[0], place[1] + 5, str(option.rank), "strong", "middle"))
     states = [
         one for one in ("chosen", "satisfies", "misses", "ruled_out") if any(o.status == one for o in options)
     ]
@@ -252,9 +264,24 @@ def frontier(decision: Decision) -> Chart | None:
     )
 
 
+def free_place(x: float, y: float, taken: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Where a label of a point can stand without touching what stands already; ``None`` when nowhere."""
+    for dx, dy in ((17, 0), (-17, 0), (0, -17), (0, 17), (14, -14), (-14, -14), (14, 14), (-14, 14)):
+        if all(abs(x + dx - a) > 13 or abs(y + dy - b) > 12 for a, b in taken):
+            return x + dx, y + dy
+    return None
+
+
 def flip_name(name: str) -> str:
     """The input a flip is about, in words."""
     return tr(f"report.flip.{name}") if has_text(f"report.flip.{name}") else name.replace("_", " ")
+
+
+def flip_value(flip: Flip, value: float) -> str:
+    """A value of a flip's input with its unit; a share without one is a percentage."""
+    if not flip.unit and flip.name == "acceptance":
+        return text.percent(value, 3)
+    return f"{text.number(value)} {flip.unit}".strip()
 
 
 def tornado(decision: Decision) -> Chart | None:
@@ -272,8 +299,7 @@ def tornado(decision: Decision) -> Chart | None:
     centre, half = (left_x + right_x) / 2, (right_x - left_x) / 2
     y, rows, marks = 26.0, [], [words(centre, 14, tr("report.chart.today"), "small", "middle")]
     for flip, far in sorted(zip(flips, reaches, strict=True), key=lambda pair: abs(pair[1])):
-        unit = f" {flip.unit}" if flip.unit else ""
-        now = f"{text.number(flip.now)}{unit}"
+        now = flip_value(flip, flip.now)
         marks.append(words(0, y + 16, clip(flip_name(flip.name), 21)))
         if flip.at is None or not math.isfinite(far):
             marks += [
@@ -282,7 +308,7 @@ def tornado(decision: Decision) -> Chart | None:
             ]
             rows.append((flip_name(flip.name), now, "–", "–", flip.sentence))
         else:
-            reached, then = centre + far / widest * half, f"{text.number(flip.at)}{unit}"
+            reached, then = centre + far / widest * half, flip_value(flip, flip.at)
             marks.append(rect(min(centre, reached), y + 4, abs(reached - centre), 16, "flip", flip.sentence))
             outward = "start" if far > 0 else "end"
             fits = abs(reached - centre) < half * 0.6

@@ -12,6 +12,7 @@ from cabida.report.why import first, fits, metrics_line, why
 from cabida.text import tr
 
 MOST_OPTIONS = 40  # rows of the table; the JSON has them all
+MOST_DEPTH = 2  # levels of a tree; the page and cabida explain show all
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -95,9 +96,7 @@ def _options(decision: Decision) -> list[str]:
 def _rejected(decision: Decision) -> list[str]:
     fell = [one for one in decision.options if one.status in ("misses", "ruled_out") and one.reasons]
     return [f"- **{one.rank}** {md(one.title)}: {md(' '.join(one.reasons))}" for one in fell] + [
-        f"- {text.number(one.count, 7)}: {md(one.sentence)}"
-        + (f" ({md(one.example)})" if one.example else "")
-        for one in decision.rejections
+        f"- {text.number(one.count, 7)}: {md(say.rejection(one))}" for one in decision.rejections
     ]
 
 
@@ -110,14 +109,13 @@ def _measure(decision: Decision) -> list[str]:
 
 
 def measurement(what: str, decides: str, duration_s: float, cost_money: float, decision: Decision) -> str:
-    """``One hour of your traffic: settles 1 against 2; 40 min, about 30 EUR``."""
-    price = say.price(cost_money, decision.currency)
+    """``One hour of your traffic. It settles 1 against 2. 40 min, about 30 EUR.``"""
     return tr(
         "report.measurement",
         what=what.rstrip("."),
-        decides=decides,
+        decides=(decides[:1].upper() + decides[1:]).rstrip("."),
         duration=text.duration(duration_s),
-        price=price,
+        price=say.price(cost_money, decision.currency),
     )
 
 
@@ -159,6 +157,6 @@ def safe_url(url: str) -> str:
 
 def _numbers(decision: Decision) -> list[str]:
     blocks: list[str] = []
-    for top in tree.trees(decision):
+    for top in tree.trees(decision, depth=MOST_DEPTH):
         blocks += [*_fenced("text", "\n".join(tree.lines(top))), ""]
-    return blocks[:-1]
+    return [*blocks, tr("report.ask_more")] if blocks else []

@@ -56,7 +56,7 @@ def nodes_under(decision: Decision, name: str) -> list[dict[str, Any]]:
         at = waiting.pop(0)
         if at in by_id and at not in found:
             found[at] = by_id[at]
-            waiting += by_id[at].get("inputs") or []
+            waiting += [id for _, id in inputs_of(by_id[at])]
     return list(found.values())
 
 
@@ -67,22 +67,25 @@ def branch(
     by_id = {node["id"]: node for node in nodes}
     shown: dict[Any, str] = {}
 
-    def grow(at: Any, place: str, left: int) -> Branch | None:
+    def grow(at: Any, place: str, left: int, called: str = "") -> Branch | None:
         node = by_id.get(at)
         if node is None:
             return None
         again = shown.get(at, "")
-        inputs = list(node.get("inputs") or [])
+        inputs, name = inputs_of(node), str(node["name"])
         below: tuple[Branch, ...] = ()
         if not again:
             shown[at] = place
             if left > 0:
-                grown = (grow(one, f"{place}.{index}", left - 1) for index, one in enumerate(inputs, 1))
+                grown = (
+                    grow(id, f"{place}.{index}", left - 1, param)
+                    for index, (param, id) in enumerate(inputs, 1)
+                )
                 below = tuple(one for one in grown if one is not None)
         source = _source(node)
         return Branch(
             place=place,
-            name=str(node["name"]),
+            name=name if called in ("", name) else f"{called} ← {name}",
             value=value_of(node, currency),
             equation=str(node.get("equation") or ""),
             grade=str(node.get("grade") or ""),
@@ -95,6 +98,12 @@ def branch(
     return grow(root, "1", depth)
 
 
+def inputs_of(node: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What a node is made of: the name each input has in the equation ("" = its own), and its id."""
+    found = node.get("inputs") or []
+    return [(str(one["param"]), one["id"]) if isinstance(one, Mapping) else ("", one) for one in found]
+
+
 def _source(node: Mapping[str, Any]) -> dict[str, str]:
     source = node.get("source")
     if isinstance(source, Mapping):
@@ -104,7 +113,10 @@ def _source(node: Mapping[str, Any]) -> dict[str, str]:
 
 def value_of(node: Mapping[str, Any], currency: str = "") -> str:
     """A node's value with its unit, and its interval when it has one."""
-    value, unit = float(node["value"]), str(node.get("unit") or "")
+    unit = str(node.get("unit") or "")
+    if isinstance(node["value"], list):
+        return tr("report.values", count=len(node["value"]), unit=unit).strip()
+    value = float(node["value"])
     low, high = (float(node[key]) if node.get(key) is not None else value for key in ("low", "high"))
     factor = 1.0
     if unit == "B":
@@ -140,11 +152,12 @@ def _lines(one: Branch, depth: int) -> Iterator[str]:
         yield from _lines(child, depth + 1)
 
 
-def trees(decision: Decision) -> list[Branch]:
-    """One tree for each explained figure of the first option."""
+def trees(decision: Decision, *, depth: int = 40) -> list[Branch]:
+    """One tree for each explained figure of the first option, the figures that are part of another left out."""
     option = first(decision)
-    roots = option.trees.values() if option else ()
-    grown = (branch(decision.trees, root, decision.currency) for root in roots)
+    roots = set(option.trees.values()) if option else set()
+    inside = {id for node in decision.trees for _, id in inputs_of(node)}
+    grown = (branch(decision.trees, root, decision.currency, depth=depth) for root in sorted(roots - inside))
     return [one for one in grown if one is not None]
 
 
@@ -152,7 +165,7 @@ def grades(decision: Decision) -> dict[str, int]:
     """How many leaves of each grade the numbers rest on."""
     counted: dict[str, int] = {}
     for node in decision.trees:
-        if not node.get("inputs"):
+        if not inputs_of(node):
             grade = str(node.get("grade") or "derived")
             counted[grade] = counted.get(grade, 0) + 1
     order = ("measured", "vendor", "quoted", "derived", "simulated", "assumed")

@@ -60,7 +60,8 @@ def why(decision: Decision) -> list[str]:
             )
     said += [_cheaper(decision, option), chance(option)]
     if option.best_probability > 0 and option.expected_regret_money > 0:
-        regret = f"{say.price(option.expected_regret_money, decision.currency)}/{say.period(decision)}"
+        amount = option.expected_regret_money * say.unit_scale(decision)[0]
+        regret = f"{text.number(amount, 2)} {decision.currency} {say.per_output(decision)}"
         said.append(tr("report.regret", money=regret))
     return [sentence[0].upper() + sentence[1:] for sentence in said if sentence]
 

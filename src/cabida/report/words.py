@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cabida import text
-from cabida.plan import Decision, Estimate, Option
+from cabida.plan import Decision, Estimate, Option, Rejection
 from cabida.text import has_text, tr
 
 # what a metric's name ends in (after its statistic) -> how it is shown
@@ -164,16 +164,18 @@ def unit_scale(decision: Decision) -> tuple[float, str]:
     amounts = [abs(one.unit_cost.value) for one in decision.options if one.unit_cost.value]
     smallest = min(amounts, default=1.0)
     if smallest < 1e-5:
-        return 1e6, tr("report.per_million")
-    return (1e3, tr("report.per_thousand")) if smallest < 5e-4 else (1.0, "")
+        return 1e6, tr("report.million")
+    return (1e3, tr("report.thousand")) if smallest < 1e-3 else (1.0, "")
 
 
 def per_output(decision: Decision) -> str:
     """``per accepted answer``, in the denominator of the brief and the scale of the amounts."""
-    key = f"report.per.{decision.denominator}"
-    named = tr(key) if has_text(key) else tr("report.per.other", name=decision.denominator.replace("_", " "))
     many = unit_scale(decision)[1]
-    return f"{named} ({many})" if many else named
+    kind = "per_many" if many else "per"
+    key = f"report.{kind}.{decision.denominator}"
+    if has_text(key):
+        return tr(key, many=many)
+    return tr(f"report.{kind}.other", name=decision.denominator.replace("_", " "), many=many)
 
 
 def unit_cost(option: Option, decision: Decision) -> str:
@@ -184,6 +186,15 @@ def unit_cost(option: Option, decision: Decision) -> str:
 def cost(option: Option, decision: Decision) -> str:
     """``14,900 EUR/month`` or ``1,200 EUR/run``."""
     return f"{price(option.cost_per_month_money, decision.currency)}/{period(decision)}"
+
+
+def rejection(one: Rejection, *, example: bool = True) -> str:
+    """Why a group fell, without the count that its sentence may begin with; its example when that isn't in it."""
+    rest = one.sentence.removeprefix(f"{text.number(one.count, 7)} ").removeprefix(f"{one.count} ")
+    rest = rest[:1].upper() + rest[1:]
+    if example and one.example and one.example not in one.sentence:
+        rest += f" ({one.example})"
+    return rest
 
 
 def cost_line(key: str) -> str:

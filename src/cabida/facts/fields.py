@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
+from cabida.facts.families import FAMILIES
 from cabida.text import problem
 
 CONFIG_BYTES_MOST = 10 * 2**20
@@ -190,8 +191,6 @@ class Fields:
 
     def lacks(self, names: Iterable[str]) -> InvalidInput:
         """The complaint that keys are missing (CB-F011)."""
-        from cabida.facts.families import FAMILIES
-
         return InvalidInput(
             problem(
                 "CB-F011",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cabida.facts.families import Family
 from cabida.facts.fields import Fields
 from cabida.facts.mixers import attention_params
@@ -68,11 +66,6 @@ def mlp_params(one: MlpLayers, hidden: int) -> float:
     experts = max(1, one.experts_count) * one.intermediate_dim_count
     router = one.experts_count * hidden
     return float(one.matrices_count * hidden * (experts + one.shared_intermediate_dim_count) + router)
-
-
-def merged_mlp(one: MlpLayers, layers: int) -> MlpLayers:
-    """The same layer, that many times."""
-    return replace(one, layers_count=layers)
 
 
 def _positions(f: Fields, family: Family) -> float:

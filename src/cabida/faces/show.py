@@ -275,4 +275,5 @@ def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
 
 def tree(top: Branch) -> RenderableType:
     """The tree under a number."""
-    return Group(*(clean(line) for line in lines(top)))
+    indented = ((line.lstrip(), len(line) - len(line.lstrip())) for line in lines(top))
+    return Group(*(Padding(clean(line), (0, 0, 0, indent)) for line, indent in indented))

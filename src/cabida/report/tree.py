@@ -29,14 +29,28 @@ class Branch:
 
 
 def names(decision: Decision) -> dict[str, int]:
-    """Everything that can be explained: figures of the first option by name, others as ``ID.name``."""
+    """Everything that can be asked about: figures of the first option by name, others as ``RANK.name``.
+
+    The names of JSON fields work too (``cost_per_month_money``, ``cost_per_accepted_answer_money``), and so does
+    the name of any node.
+    """
     chosen = first(decision)
     found = dict(chosen.trees) if chosen else {}
     for option in decision.options:
-        found |= {f"{option.id}.{name}": node for name, node in option.trees.items()}
+        if chosen is None or option.id != chosen.id:
+            found |= {f"{option.rank}.{name}": node for name, node in option.trees.items()}
+    fields = {"cost_per_month_money": "cost_per_month", f"cost_per_{decision.denominator}_money": "unit_cost"}
+    found |= {field: found[name] for field, name in fields.items() if name in found and field not in found}
     for node in decision.trees:
         found.setdefault(str(node["name"]), node["id"])
     return found
+
+
+def asked_first(decision: Decision) -> list[str]:
+    """The names worth listing: figures of the options, without every node inside them."""
+    inner = {str(node["name"]) for node in decision.trees}
+    figures = {name for option in decision.options for name in option.trees}
+    return [name for name in names(decision) if name not in inner or name in figures]
 
 
 def nodes_under(decision: Decision, name: str) -> list[dict[str, Any]]:

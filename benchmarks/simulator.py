@@ -23,7 +23,8 @@ MODEL = StepModel(
     launch_s=2e-3, sequence_s=1e-5, dense_read_s=2e-3, dense_s_per_token=8e-6, routed_read_s=2e-2,
     routed_s_per_token=1.5e-5, missed_ratio=1 - 8 / 128, expert_ranks_count=1.0, context_s_per_token=3e-8,
     window_s_per_token=2e-8, state_s_per_sequence=1e-5, attended_s_per_token=1e-9, wire_s_per_token=2e-6,
-    stages_count=1.0, request_s=1e-2, first_steps_count=1.0, harness_steps_count=0.0, window_tokens=1024.0,
+    stages_count=1.0,
+    prompt_launch_s=1e-2, request_s=1e-2, first_steps_count=1.0, harness_steps_count=0.0, window_tokens=1024.0,
     ranks_count=1, budget_tokens=2048.0, sequences_most_count=256, kv_tokens=28_000.0, block_tokens=16.0,
     reserve_ratio=0.0, mixed=True,
 )  # fmt: skip

@@ -31,8 +31,9 @@ NAMES = [field.name for field in fields(Coefficients)]
 IS_RATIO = np.array([name.endswith("_ratio") for name in NAMES])
 CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics and single-kernel measurements
     bandwidth_ratio=0.8, context_bandwidth_ratio=0.75, routed_bandwidth_ratio=0.7, compute_ratio=0.55,
-    routed_compute_ratio=0.25, attended_compute_ratio=0.35, link_ratio=0.5, step_s=8e-4, layer_s=2.5e-5,
-    moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2, first_steps_count=1.0, harness_steps_count=6.0,
+    routed_compute_ratio=0.25, attended_compute_ratio=0.35, link_ratio=0.5, step_s=8e-4, layer_s=2.5e-5, prompt_layer_s=5e-4,
+    moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2,
+    first_steps_count=1.0, harness_steps_count=6.0,
 )  # fmt: skip
 LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
 ENGINE_LOOSENESS = 1.5  # the same for an engine's coefficient off that of all engines together
@@ -41,7 +42,7 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
     ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
     ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 2.0),
-    ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
+    ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0), ("vendor", "amd", "prompt_layer_s", 1.0),
     ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 1.0),
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
@@ -73,6 +74,7 @@ class Table:
             of(lambda _r, m: m.budget_tokens), of(lambda _r, m: m.sequences_most_count),
             of(lambda r, m: max(m.kv_tokens, 2 * (r.load.input_tokens + r.load.output_tokens))),
             of(lambda _r, m: m.window_tokens), 0.0 * ranks, 0.0 * ranks,
+            of(lambda _r, m: 1.0 if m.mixed else 0.0),
             of(lambda r, _m: _rounds(r.load)),
         )  # fmt: skip
         clients = of(lambda r, _m: r.load.concurrency or 1.0)
@@ -99,8 +101,8 @@ class Table:
         logs = np.broadcast_to(x, (len(self.rows), len(NAMES))) if factors is None else x + factors
         phi = np.exp(np.where(IS_RATIO, -logs, logs))
         constants = self.base + np.einsum("ncj,nj->nc", self.maps, phi)
-        flow = replace(self.flow, request_s=constants[:, 14], first_steps_count=constants[:, 15])
-        state = closed(tuple(constants[:, :14].T), flow, self.clients)
+        flow = replace(self.flow, request_s=constants[:, 15], first_steps_count=constants[:, 16])
+        state = closed(tuple(constants[:, :15].T), flow, self.clients)
         return state.tpot_s, state.ttft_s, state.requests_per_s * self.ranks * self.flow.output_tokens
 
 
@@ -114,7 +116,9 @@ def _weights(rows: list[Row]) -> np.ndarray:
     sizes = {key: keys.count(key) for key in set(keys)}
     weights = np.array([sizes[key] ** -0.35 for key in keys])
     doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
-    doubtful *= np.array([0.3 if row.engine == "sglang" and row.source.endswith(" gap") else 1.0 for row in rows])
+    doubtful *= np.array(
+        [0.3 if row.engine == "sglang" and row.source.endswith(" gap") else 1.0 for row in rows]
+    )
     return weights / weights.mean() * doubtful
 
 

@@ -12,7 +12,8 @@ IDLE = StepModel(
     launch_s=0.0, sequence_s=0.0, dense_read_s=0.0, dense_s_per_token=0.0, routed_read_s=0.0,
     routed_s_per_token=0.0, missed_ratio=1.0, expert_ranks_count=1.0, context_s_per_token=0.0,
     window_s_per_token=0.0, state_s_per_sequence=0.0, attended_s_per_token=0.0, wire_s_per_token=0.0,
-    stages_count=1.0, request_s=0.0, first_steps_count=0.0, harness_steps_count=0.0, window_tokens=1e12,
+    stages_count=1.0,
+    prompt_launch_s=0.0, request_s=0.0, first_steps_count=0.0, harness_steps_count=0.0, window_tokens=1e12,
     ranks_count=1, budget_tokens=1e9, sequences_most_count=10**6, kv_tokens=1e12, block_tokens=1.0,
     reserve_ratio=0.0, mixed=True,
 )  # fmt: skip

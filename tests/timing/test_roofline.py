@@ -56,7 +56,7 @@ def test_experts_touched_follow_the_coverage_formula_and_end_at_all():
 
 def test_the_same_text_runs_on_arrays():
     batch = np.array([1.0, 8.0, 64.0])
-    together = engine_step_s.raw(0.0, 0.0, batch, 1000 * batch, 1000 * batch, *CARD.constants)
+    together = engine_step_s.raw(0.0, 0.0, 0.0, batch, 1000 * batch, 1000 * batch, *CARD.constants)
     alone = [step_s(CARD, 0, 0, b, 1000 * b) for b in batch]
     assert together == pytest.approx(alone)
 

@@ -38,12 +38,15 @@ class Coefficients:
     link_ratio: float  # link rate inside a step, over the rate of large collectives
     step_s: float  # every step
     layer_s: float  # every layer of a step
+    prompt_layer_s: float  # every layer of a step with a prompt, launched outside recorded graphs
     moe_layer_s: float  # every routed layer of a step, on top
     sequence_s: float  # every decoding sequence of a step
     exchange_s: float  # every collective of a step
     request_s: float  # every request, outside the steps: HTTP, tokenizer, first scheduling
     first_steps_count: float  # steps' worth of time before a first token is out: queues between processes
-    harness_steps_count: float  # the same on top, as the InferenceX harness sees it: streamed pieces, a busy client
+    harness_steps_count: (
+        float  # the same on top, as the InferenceX harness sees it: streamed pieces, a busy client
+    )
 
 
 @cache

@@ -34,9 +34,8 @@ class Flow:
     window_tokens: Any
     request_s: Any
     first_steps_count: Any
-    rounds_count: Any = float(
-        "inf"
-    )  # requests each client of a closed loop sends; the first ones all come at once
+    mixed_ratio: Any  # 1 = prompts and decoding share a step, 0 = prompts go alone
+    rounds_count: Any = float("inf")  # requests of each client of a closed loop; the first come all at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,12 @@ def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any) -> Steady:
     chunk = most(chunk, share)
     ratio = share / chunk
     window = batch * least(context, flow.window_tokens)
-    quiet = engine_step_s.raw(0.0 * chunk, 0.0 * chunk, batch, batch * context, window, *c)
-    depth = flow.prefix_tokens + 0.5 * flow.input_tokens
-    busy = engine_step_s.raw(chunk, chunk * depth, batch, batch * context, window, *c)
-    tpot = (1 - ratio) * quiet + ratio * busy
+    none, one = 0.0 * chunk, 1.0 + 0.0 * chunk
+    quiet = engine_step_s.raw(none, none, none, batch, batch * context, window, *c)
+    pairs = chunk * (flow.prefix_tokens + 0.5 * flow.input_tokens)
+    along = batch * flow.mixed_ratio  # what decodes in the same step as a prompt
+    busy = engine_step_s.raw(chunk, pairs, one, along, along * context, window * flow.mixed_ratio, *c)
+    tpot = (1 - ratio * flow.mixed_ratio) * quiet + ratio * busy
     chunks = most(flow.input_tokens / room, 1.0)
     ttft = flow.request_s + (0.5 + flow.first_steps_count) * tpot + chunks * busy
     return Steady(tpot, busy, ttft, share / (flow.input_tokens * tpot), batch, ratio)
@@ -98,7 +99,7 @@ def _full_prompt_s(c: tuple[Any, ...], flow: Flow) -> Any:
     chunk = most(flow.budget_tokens, flow.input_tokens)
     nothing = 0.0 * chunk
     depth = flow.prefix_tokens + 0.5 * flow.input_tokens
-    return engine_step_s.raw(chunk, chunk * depth, nothing, nothing, nothing, *c)
+    return engine_step_s.raw(chunk, chunk * depth, 1.0 + nothing, nothing, nothing, nothing, *c)
 
 
 def opened(c: tuple[Any, ...], flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
@@ -130,6 +131,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         model.window_tokens,
         model.request_s,
         model.delay_steps(load.harness),
+        1.0 if model.mixed else 0.0,
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
     )
 
@@ -151,8 +153,8 @@ def bounds_of(model: StepModel, load: Load) -> Bounds:
     flow = flow_of(model, load)
     alone = at_batch(model.constants, flow, 1.0)
     full = at_batch(model.constants, flow, most_batch(flow))
-    quiet = engine_step_s.raw(0, 0, 1, flow.input_tokens, min(flow.input_tokens, flow.window_tokens),
-                              *model.constants)  # fmt: skip
+    window = min(flow.input_tokens, flow.window_tokens)
+    quiet = engine_step_s.raw(0, 0, 0, 1, flow.input_tokens, window, *model.constants)
     rate = full.requests_per_s * model.ranks_count
     return Bounds(
         float(alone.ttft_s - 0.5 * alone.tpot_s), float(quiet), float(rate * load.output_tokens), float(rate)

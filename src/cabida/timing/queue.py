@@ -44,6 +44,7 @@ def _time(c: Any, prefill: float, pairs: float, count: float, context: float, wi
     return _step(  # type: ignore[no-any-return]
         prefill,
         pairs,
+        1.0 if prefill > 0 else 0.0,
         count,
         context,
         read,
@@ -61,6 +62,7 @@ def _time(c: Any, prefill: float, pairs: float, count: float, context: float, wi
         c[11],
         c[12],
         c[13],
+        c[14],
     )
 
 
@@ -152,6 +154,7 @@ def run(
     waste = 0.5 * (block_tokens - 1.0)
     prefix_ready = prefix_tokens <= 0
     chosen = np.empty(slots, np.int64)
+    stalled_s = 0.0  # time prompts took since decoding last moved
 
     while head < sent or stacked > 0 or alive > 0 or part >= 0:
         if alive == 0 and part < 0:
@@ -275,12 +278,17 @@ def run(
         totals[KV_TOKEN_S] += took_s * (held + prefix_tokens + 0.5 * decoding * span)
         totals[PREFILLED] += prefill
         # 4. tokens come out
+        if decoding == 0 and alive > 0:
+            stalled_s += took_s
         if decoding > 0:
             step += span
             context += span * decoding
             held += span * decoding
             totals[GENERATED] += span * decoding
-            _note_gap(gaps, took_s / span, float(span * decoding))
+            each_s = took_s / span
+            _note_gap(gaps, each_s + stalled_s, float(decoding))
+            _note_gap(gaps, each_s, float((span - 1) * decoding))
+            stalled_s = 0.0
             kept = 0
             for place in range(alive):
                 request = running[place]

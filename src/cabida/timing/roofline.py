@@ -86,6 +86,7 @@ def launch_s(
 def engine_step_s(
     prefill_tokens: float,
     attended_tokens: float,
+    prompts_ratio: float,
     sequences_count: float,
     context_tokens: float,
     window_tokens: float,
@@ -103,12 +104,14 @@ def engine_step_s(
     attended_s_per_token: float,
     wire_s_per_token: float,
     stages_count: float,
+    prompt_launch_s: float,
 ) -> float:
     """One engine step: prefill and decode tokens through all layers.
 
     ``attended_tokens`` counts pairs of a prefill token and a token it attends to; ``context_tokens`` the
     context of all decoding sequences together; ``window_tokens`` the same, cut at the sliding window.
-    Under pipeline parallelism a step is one micro-batch on its way through all stages.
+    ``prompts_ratio`` is 1 when the step carries a prompt: its kernels are then launched one by one, outside
+    recorded graphs, which a short prompt does not hide. Under pipeline parallelism a step is one micro-batch on its way through all stages.
     """
     tokens = (prefill_tokens + sequences_count) / stages_count
     dense_s = (dense_read_s**2 + (tokens * dense_s_per_token) ** 2) ** 0.5
@@ -118,4 +121,5 @@ def engine_step_s(
     state_s = sequences_count * (state_s_per_sequence + sequence_s)
     attended_s = attended_tokens * attended_s_per_token
     attention_s = (context_s + state_s + attended_s) / stages_count
-    return launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token  # type: ignore[no-any-return]
+    device_s = launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token
+    return (device_s**2 + (prompts_ratio * prompt_launch_s) ** 2) ** 0.5  # type: ignore[no-any-return]

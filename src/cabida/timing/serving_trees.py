@@ -139,6 +139,7 @@ def _step(
     loads = {
         "prefill_tokens": prompt_tokens,
         "attended_tokens": 0.5 * prompt_tokens**2,
+        "prompts_ratio": 1.0 if prompt_tokens > 0 else 0.0,
         "sequences_count": batch,
         "context_tokens": batch * context,
         "window_tokens": batch * window,

@@ -62,6 +62,7 @@ class StepModel:
     attended_s_per_token: float
     wire_s_per_token: float
     stages_count: float
+    prompt_launch_s: float
     request_s: float
     first_steps_count: float
     harness_steps_count: float
@@ -96,6 +97,7 @@ class StepModel:
             self.attended_s_per_token,
             self.wire_s_per_token,
             self.stages_count,
+            self.prompt_launch_s,
         )
 
 
@@ -117,11 +119,9 @@ def step_s(
     """
     attended = prefill_tokens * (prefill_context_tokens + 0.5 * prefill_tokens)
     window = min(decode_context_tokens, decode_count * model.window_tokens)
-    return float(
-        engine_step_s.raw(
-            prefill_tokens, attended, decode_count, decode_context_tokens, window, *model.constants
-        )
-    )
+    prompts = 1.0 if prefill_tokens > 0 else 0.0
+    loads = (prefill_tokens, attended, prompts, decode_count, decode_context_tokens, window)
+    return float(engine_step_s.raw(*loads, *model.constants))
 
 
 def tensor_rate(accelerator: Accelerator, compute: str) -> float:
@@ -297,6 +297,7 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         attended_s_per_token=pairs,
         wire_s_per_token=wire,
         stages_count=float(d.parallel.pp),
+        prompt_launch_s=d.model.layers_count * c.prompt_layer_s,
         request_s=c.request_s,
         first_steps_count=c.first_steps_count,
         harness_steps_count=c.harness_steps_count,

@@ -162,15 +162,26 @@ def _gather(run: TrainingRun, lens: Lens, replicas: int) -> Number:
 
 
 def _reduce(run: TrainingRun, lens: Lens, replicas: int) -> Number:
-    """Gradients of everything but routed experts, then those of the experts each group holds."""
+    """Gradients of everything but routed experts among the replicas, then those of experts among their copies.
+
+    Copies of an expert lie a whole expert group apart, so that all groups of a machine share its network.
+    """
     counted = memory.params(run.model)
-    experts_split = run.pp * max(run.tp, run.ep)
-    whole = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
-    if counted.experts_count:
-        whole += counted.experts_count / min(experts_split, run.accelerators_count)
-    payload = lens.of(step.weight_payload_bytes)(
-        lens.field(run.model, "params_count", whole),
+    dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
+    shared = _ring(run, lens, _gradients(run, lens, dense), replicas, run.tp, 2.0 * run.model.layers_count)
+    group = max(run.tp, run.ep)
+    copies = run.accelerators_count // (group * run.pp)
+    if not counted.experts_count or copies < 2:
+        return shared
+    payload = _gradients(run, lens, counted.experts_count / (group * run.pp))
+    experts = _ring(run, lens, payload, copies, group, 2.0 * run.model.layers_count)
+    return lens.of(step.sum_s)(shared, experts)
+
+
+def _gradients(run: TrainingRun, lens: Lens, params: float) -> Number:
+    """Bytes of gradients and updated weights that one accelerator exchanges for ``params`` weights."""
+    return lens.of(step.weight_payload_bytes)(
+        lens.field(run.model, "params_count", params),
         lens.setting("split_count", 1),
         lens.setting("bytes_per_param", GRADIENT_BYTES),
     )
-    return _ring(run, lens, payload, replicas, run.tp, 2.0 * run.model.layers_count)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from cabida.memory import TrainingMemory
 
 
+MACHINE_COUNT = 8.0  # accelerators that hardly wait for each other: one usual machine
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingSpeed:
     """Speed of a training run. ``spread`` maps a metric to the factors of its 90 % interval."""
@@ -86,7 +89,13 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
     chunks = lens.setting("virtual_stages_count", run.virtual_stages_count)
     piped = lens.of(step.pipelined_s)(gathered, layers, count, stages, chunks)
     once = _once_a_step(run, lens, data, exchange)
-    whole = _sum([piped, *once.values()], lens)
+    straggling = lens.of(step.straggling_s)(
+        piped,
+        lens.setting("accelerators_count", run.accelerators_count),
+        lens.setting("machine_accelerators_count", MACHINE_COUNT),
+        lens.constant(constant(data["coefficients"], "straggler_ratio")),
+    )
+    whole = _sum([piped, straggling, *once.values()], lens)
     each = float_of(count)
     parts = {name: float_of(part) * each for name, part in device.items()}
     parts["launch"] = (float_of(computing) - float_of(busy)) * each
@@ -94,6 +103,7 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
     parts["data_parallel"] = (float_of(gathered) - float_of(micro)) * each + float_of(once["reduce"])
     parts["pipeline_bubble"] = float_of(piped) - float_of(gathered) * each
     parts |= {name: float_of(part) for name, part in once.items() if name != "reduce"}
+    parts["stragglers"] = float_of(straggling)
     return Worked(whole, lens.setting("step_tokens", step_tokens(run)), peak, work, parts, each)
 
 

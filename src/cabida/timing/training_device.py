@@ -96,7 +96,14 @@ def device_parts(
             lens.constant(constant(fitted, "half_width_count")),
         ),
         "attention": lens.of(step.attention_s)(
-            mixing, tokens, split, peak16, card, lens.constant(constant(family, "attention_ratio"))
+            mixing,
+            tokens,
+            split,
+            peak16,
+            card,
+            lens.constant(constant(family, "attention_ratio")),
+            lens.setting("attended_tokens", run.seq_tokens / 2),
+            lens.constant(constant(fitted, "half_attended_tokens")),
         ),
         "elementwise": lens.of(step.traffic_s)(
             tokens,

@@ -37,10 +37,13 @@ def attention_s(
     peak_flop_per_s: float,
     card_matmul_ratio: float,
     attention_ratio: float,
+    attended_tokens: float,
+    half_attended_tokens: float,
 ) -> Any:
-    """Attention of one micro-batch, which multiplies in 16 bit whatever the weights do."""
+    """Attention of one micro-batch, in 16 bit whatever the weights do; slower where a token attends to few."""
     reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * attention_ratio, 1)
-    return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s
+    slowing_ratio = 1 + half_attended_tokens / attended_tokens
+    return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s * slowing_ratio
 
 
 @formula
@@ -160,6 +163,15 @@ def pipelined_s(
 def bubble_ratio(micro_batches_count: float, stages_count: float, virtual_stages_count: float) -> Any:
     """Share of a step in which a pipeline stage waits: (p - 1) / (m v + p - 1)."""
     return (stages_count - 1) / (micro_batches_count * virtual_stages_count + stages_count - 1)
+
+
+@formula
+def straggling_s(
+    step_s: float, accelerators_count: float, machine_accelerators_count: float, straggler_ratio: float
+) -> Any:
+    """Waiting for the slowest machine: a share of the step for every doubling beyond one machine."""
+    doublings_ratio = log(most(accelerators_count / machine_accelerators_count, 1)) / log(2)
+    return step_s * straggler_ratio * doublings_ratio
 
 
 @formula

@@ -23,6 +23,10 @@ from cabida.truth.training_case import METHODS
 
 GIB = 2.0**30
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
+DRAFTS = ("dflash", "dspark", "draft model", "eagle")
+UNSAID = ("draft_tokens", "speculative", "mtp_tokens", "layer_partition", "kv_transfer")
+MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
+KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
 POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
 
 
@@ -43,14 +47,26 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     count = d.parallel.accelerators_count
     figures = _common(row, m, count)
     pooled = any(word in row["engine"].lower() for word in POOLED)
-    if pooled:
+    beside = _beside(row)
+    if pooled and not beside:
         figures |= _pool(row, d, m)
+    if beside:
+        figures = {name: value for name, value in figures.items() if name.startswith("weights")}
     inferred = bool(row.get("inferred_architecture"))
     kept = {
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
     asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
-    return {name: value for name, value in kept.items() if value > 0}, m.verdict if asked else None
+    return {
+        name: value for name, value in kept.items() if value > 0
+    }, m.verdict if asked and not beside else None
+
+
+def _beside(row: dict[str, Any]) -> bool:
+    """Whether something shares the accelerator that a deployment doesn't say: a draft model, an uneven split."""
+    words = f"{row['model']} {row.get('note', '')}".lower()
+    flags = row.get("args", {})
+    return any(word in words for word in DRAFTS) or any(flag in flags for flag in UNSAID)
 
 
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
@@ -90,6 +106,8 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     dp = args.get("dp") or 1
     if not tp:
         tp = max(1, count // (pp * dp))
+        if tp > MACHINE_COUNT and not row.get("pp"):
+            tp, pp = MACHINE_COUNT, tp // MACHINE_COUNT
     return Deployment(
         model=model_of(row),
         accelerator=accelerator,
@@ -179,7 +197,7 @@ def _training(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
 def training_run_of(row: dict[str, Any]) -> TrainingRun:
     """The training run a finetune or train row describes."""
     setup = row.get("training", {})
-    method = {**METHODS, "full": "full"}.get(setup.get("method", ""))
+    method = {**METHODS, "full": "full", "adapter": None}.get(setup.get("method", ""))
     if method is None:
         why = f"method {setup.get('method', 'not stated')}"
         raise Unanswerable(why)
@@ -187,7 +205,10 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         why = "sequence length not stated"
         raise Unanswerable(why)
     precision = str(setup.get("precision") or row.get("weights") or "")
-    mixed = "fp32 master" in precision or "mixed" in precision
+    sharding = str(setup.get("sharding") or "").lower()
+    mixed = (
+        "fp32 master" in precision or "mixed" in precision or any(word in sharding for word in KEEPS_MASTER)
+    )
     batch = int(setup.get("micro_batch") or 1)
     accelerator = card_of(row)
     return TrainingRun(
@@ -198,7 +219,7 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         precision="fp32" if precision.startswith("32") else "bf16",
         weights=format_of(row) if method == "qlora" else facts.weight_format("bf16"),
         optimizer=optimizer_of(str(setup.get("optimizer") or "")),
-        sharding=sharding_of(str(setup.get("sharding") or ""), row["gpus"]),
+        sharding=sharding_of(sharding, row["gpus"]),
         seq_tokens=int(setup["seq_len"]),
         micro_batch_count=batch,
         global_batch_count=batch * row["gpus"],
@@ -206,7 +227,7 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         pp=row.get("pp") or 1,
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
-        recompute=recompute_of(setup.get("grad_checkpointing")),
+        recompute=recompute_of(setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))),
         master_weights=mixed,
         lora_rank=int(setup.get("lora_rank") or 8),
         lora_targets="attention" if setup.get("lora_targets") in ("q,v", "qkv", "attention") else "all",

@@ -72,7 +72,7 @@ def test_a_shared_node_is_shown_once():
     shared.append({"id": 3, "name": "c", "value": 3, "inputs": []})
     shown = list(tree.lines(tree.branch(shared, 1)))
     assert len([line for line in shown if "c = 3" in line]) == 1
-    assert any("see 1.1" in line for line in shown)
+    assert any("b = 2   (worked out above)" in line for line in shown)
 
 
 def test_depth_cuts_the_tree():

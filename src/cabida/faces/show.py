@@ -71,7 +71,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         if best is not None and best.command:
             blocks += [
                 clean(tr("report.section.command"), "bold"),
-                Padding(clean(best.command), (0, 0, 0, 2)),
+                Padding(clean(best.command), (0, 0, 0, 2), expand=False),
                 Text(),
             ]
         if paths:
@@ -102,7 +102,7 @@ def _option(one: Option, d: Decision) -> RenderableType:
         below = [*one.reasons, *below]
     else:
         below.append(" · ".join(said for said in (fits(one), chance(one)) if said))
-    return Group(top, *(Padding(clean(said), (0, 0, 0, 6)) for said in below if said), Text())
+    return Group(top, *(Padding(clean(said), (0, 0, 0, 6), expand=False) for said in below if said), Text())
 
 
 def _fell(d: Decision, every: bool) -> list[RenderableType]:
@@ -115,14 +115,14 @@ def _fell(d: Decision, every: bool) -> list[RenderableType]:
     told.add_column()
     for one in d.rejections:
         told.add_row(text.number(one.count, 7), clean(say.rejection(one, example=every)))
-    return [clean(f"  …   {title}"), Padding(told, (0, 0, 0, 6)), Text()]
+    return [clean(f"  …   {title}"), Padding(told, (0, 0, 0, 6), expand=False), Text()]
 
 
 def _titled(key: str, sentences: Sequence[str]) -> list[RenderableType]:
     if not sentences:
         return []
     title = clean(tr(f"report.section.{key}"), "bold")
-    return [title, *(Padding(clean(one), (0, 0, 0, 2)) for one in sentences), Text()]
+    return [title, *(Padding(clean(one), (0, 0, 0, 2), expand=False) for one in sentences), Text()]
 
 
 def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
@@ -276,4 +276,4 @@ def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
 def tree(top: Branch) -> RenderableType:
     """The tree under a number."""
     indented = ((line.lstrip(), len(line) - len(line.lstrip())) for line in lines(top))
-    return Group(*(Padding(clean(line), (0, 0, 0, indent)) for line, indent in indented))
+    return Group(*(Padding(clean(line), (0, 0, 0, indent), expand=False) for line, indent in indented))

@@ -50,7 +50,9 @@ def comparison(answer: dict[str, Any]) -> RenderableType:
         blocks += [Text(), clean(card["name"], "bold")]
         for key in ("for", "not_for"):
             if card[key]:
-                blocks.append(Padding(clean(f"{tr(f'faces.compare.{key}')}: {card[key]}"), (0, 0, 0, 2)))
+                blocks.append(
+                    Padding(clean(f"{tr(f'faces.compare.{key}')}: {card[key]}"), (0, 0, 0, 2), expand=False)
+                )
     named = {card["id"]: card["name"] for card in cards}
     leaders = [
         (
@@ -106,7 +108,7 @@ def missing(items: list[Any]) -> RenderableType:
     for one in items:
         taken = tr("faces.taken", default=one.default) if one.default else ""
         blocks.append(clean(" ".join(part for part in (one.path, taken) if part), "bold"))
-        blocks.append(Padding(clean(f"{one.why} {one.how_to_find_out}".strip()), (0, 0, 0, 2)))
+        blocks.append(Padding(clean(f"{one.why} {one.how_to_find_out}".strip()), (0, 0, 0, 2), expand=False))
     return Group(*blocks)
 
 

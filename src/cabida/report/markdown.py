@@ -141,13 +141,18 @@ def _fenced(kind: str, content: str) -> list[str]:
 
 def _sources(decision: Decision) -> list[str]:
     lines = []
-    for one in decision.sources:
+    for one in dated(decision):
         link = safe_url(one.get("url", ""))
         what = f"[{md(one.get('what', ''))}](<{link}>)" if link else md(one.get("what", ""))
         lines.append(
             f"- {what}, {md(one.get('seen') or tr('report.undated'))} [{md(say.grade(one.get('grade', '')))}]"
         )
     return lines
+
+
+def dated(decision: Decision) -> list[dict[str, str]]:
+    """The sources one could go and look at: those with a date or an address."""
+    return [one for one in decision.sources if one.get("seen") or one.get("url")]
 
 
 def safe_url(url: str) -> str:

@@ -10,7 +10,7 @@ from cabida.plan import Decision
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
-from cabida.report.markdown import MOST_OPTIONS, footer, measurement, safe_url
+from cabida.report.markdown import MOST_OPTIONS, dated, footer, measurement, safe_url
 from cabida.report.why import chance, first, fits, why
 from cabida.text import tr
 
@@ -58,6 +58,7 @@ def page(decision: Decision) -> str:
             why=why(decision),
             tiles=tiles(decision),
             charts=drawn,
+            sources=dated(decision),
             metrics=all_metrics(decision),
             trees=tree.trees(decision),
             grades=tree.grades(decision),

@@ -15,16 +15,15 @@ from cabida.text import closest, problem, tr
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A node where it is shown: its place (``2.1``), what it says, and what is below it."""
+    """A node where it is shown: what it says, and what is below it."""
 
-    place: str
     name: str
     value: str
     equation: str
     grade: str
     source: str
     url: str
-    again: str  # place where a shared node was shown before; "" the first time
+    again: bool  # a shared node that was worked out above
     below: tuple[Branch, ...]
 
 
@@ -79,17 +78,17 @@ def branch(
 ) -> Branch | None:
     """Nodes as one nested tree from ``root`` (an id), at most ``depth`` levels deep."""
     by_id = {node["id"]: node for node in nodes}
-    shown: dict[Any, str] = {}
+    shown: set[Any] = set()
 
-    def grow(at: Any, place: str, left: int, called: str = "") -> Branch | None:
+    def grow(at: Any, left: int, called: str = "") -> Branch | None:
         node = by_id.get(at)
         if node is None:
             return None
-        again = shown.get(at, "")
+        again = at in shown
         inputs, name = inputs_of(node), str(node["name"])
         below: tuple[Branch, ...] = ()
         if not again:
-            shown[at] = place
+            shown.add(at)
             if left > 0:
                 grown = (
                     grow(id, f"{place}.{index}", left - 1, param)
@@ -98,18 +97,17 @@ def branch(
                 below = tuple(one for one in grown if one is not None)
         source = _source(node)
         return Branch(
-            place=place,
             name=name if called in ("", name) else f"{called} ← {name}",
             value=value_of(node, currency),
             equation=str(node.get("equation") or ""),
             grade=str(node.get("grade") or ""),
             source=" · ".join(one for one in (source.get("what", ""), source.get("seen", "")) if one),
             url=source.get("url", ""),
-            again=again if inputs else "",
+            again=again and bool(inputs),
             below=below,
         )
 
-    return grow(root, "1", depth)
+    return grow(root, depth)
 
 
 def inputs_of(node: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -155,7 +153,7 @@ def _lines(one: Branch, depth: int) -> Iterator[str]:
     indent = "  " * depth
     told = f"{indent}{one.name} = {one.value}"
     if one.again:
-        yield f"{told}   ({tr('report.see', place=one.again)})"
+        yield f"{told}   ({tr('report.see')})"
         return
     if one.equation:
         told += f"   = {one.equation}"

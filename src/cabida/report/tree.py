@@ -90,10 +90,7 @@ def branch(
         if not again:
             shown.add(at)
             if left > 0:
-                grown = (
-                    grow(id, f"{place}.{index}", left - 1, param)
-                    for index, (param, id) in enumerate(inputs, 1)
-                )
+                grown = (grow(id, left - 1, param) for param, id in inputs)
                 below = tuple(one for one in grown if one is not None)
         source = _source(node)
         return Branch(

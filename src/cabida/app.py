@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from cabida.plan import Decision, Deployment, Load, Setup
 from cabida.plan.setup import deployment, runs, training_run
 from cabida.report.catalogue import fact, facts_list, models, prices
 from cabida.report.metrics import GIB, LATENCIES, finite, memory_metrics, scaled, speed_metrics, sure
-from cabida.text import problem
+from cabida.text import problem, use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
+    from cabida.choose import Outcome
     from cabida.facts.model import Accelerator, Model
     from cabida.memory import ServingMemory
     from cabida.timing import ServingSpeed
@@ -60,6 +62,60 @@ def load_decision(path: Path | str) -> Decision:
     from cabida.report.store import load
 
     return load(path)
+
+
+def recommend(
+    brief: Path | str,
+    *,
+    assume: bool = False,
+    as_of: str | None = None,
+    language: str = "",
+    seed: int = 0,
+    out: Path | str | None = None,
+    progress: Progress | None = None,
+    all: bool = False,
+) -> Decision:
+    """The main job: a ranked, explained, dated decision, with its records in ``out`` when a folder is given.
+
+    Args:
+        brief: the YAML file.
+        assume: go on with graded defaults where the brief leaves something open.
+        as_of: ISO date; facts and prices seen later don't exist. Today when left out.
+        language: of the sentences; the one in use when left out.
+        seed: of every draw and simulation.
+        out: folder for the record as HTML, Markdown and JSON.
+        progress: told what is being done.
+        all: keep every option worked out.
+
+    Raises:
+        InvalidInput: the brief has faults, is of a class not served yet, or lacks what the decision waits for.
+    """
+    from cabida import brief as briefs
+    from cabida.choose import decide
+    from cabida.report import write
+
+    if language:
+        use_language(language)
+    day = as_of or date.today().isoformat()
+    read = briefs.read_brief(brief, as_of=day)
+    if (refusal := briefs.not_yet(read)) is not None:
+        raise InvalidInput([refusal])
+    outcome = decide(briefs.complete(read, assume=assume, as_of=day), day, seed, progress, show_all=all)
+    decision = with_commands(outcome)
+    if out is not None:
+        write(decision, out)
+    return decision
+
+
+def with_commands(outcome: Outcome) -> Decision:
+    """The decision with the exact command that starts each option."""
+    from cabida import launch
+
+    things = [one.candidate.deployment or one.candidate.run for one in outcome.worked]
+    commands = [launch.command(thing) if thing else "" for thing in things]
+    decision = outcome.decision
+    options = [replace(option, command=text) for option, text in zip(decision.options, commands, strict=True)]
+    return replace(decision, options=tuple(options))
 
 
 def fit(
@@ -329,6 +385,7 @@ __all__ = [
     "load_decision",
     "models",
     "prices",
+    "recommend",
     "record",
     "speed",
     "validate",

@@ -14,9 +14,9 @@ from cabida.choose.splits import describe
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory
+from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment
 from cabida.text import number, tr
-from cabida.timing import ServingSpeed
 from cabida.timing.capacity import Capacity, capacity_of
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
@@ -32,8 +32,29 @@ class Runnable:
     room: ServingMemory
     steps: StepModel
     acceptance_ratio: float
-    capacity_requests_per_s: float = 0.0
+    most_requests_per_s: float = 0.0
     least_unit_money: float = float("inf")
+
+
+def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
+    """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
+    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
+    each = one.deployment.parallel.accelerators_count
+    spare = spare_count(means.brief)
+    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
+    cheapest: dict[bool, Tenure] = {}
+    for tenure in means.tenures(one.deployment.accelerator, each):
+        cheapest.setdefault(tenure.capacity in ("buy", "have"), tenure)
+    candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
+    return min(
+        money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
+        for tenure in cheapest.values()
+    )
+
+
+def spare_count(brief: Brief) -> int:
+    """Replicas held beyond the need, by the availability the brief asks for."""
+    return 1 if brief.limits.availability == "n+1" else 0
 
 
 def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
@@ -45,7 +66,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
         tally.reject("too_slow", 1, name, 0.0, limit=found.limited_by)
         return
     shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
-    spare = 1 if means.brief.limits.availability == "n+1" else 0
+    spare = spare_count(means.brief)
     each = one.deployment.parallel.accelerators_count
     count = each * (shift.replicas_count + spare)
     most = means.brief.consider.accelerators_max_count
@@ -82,7 +103,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
             ),
             means,
         )
-    yield from _held_too_few(one, ask, means, found, speed, count)
+    yield from _held_too_few(one, ask, means, found, count)
 
 
 def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
@@ -93,9 +114,7 @@ def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], s
     return Capacity(speed.requests_per_s, speed, "saturation")
 
 
-def _held_too_few(
-    one: Runnable, ask: Ask, means: Means, found: Capacity, speed: ServingSpeed | None, count: int
-) -> Iterator[Worked]:
+def _held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:
     """Keeping what one has is always an option, also when it carries only part of the peak."""
     held = means.held_counts.get(one.deployment.accelerator.id, 0)
     each = one.deployment.parallel.accelerators_count
@@ -121,16 +140,36 @@ def _held_too_few(
         needed=number(count),
     )
     yield Worked(
-        candidate, money.serving_cost(candidate, usage, means.terms, tenure), usage, one.served.acceptance,
-        one.acceptance_ratio, tenure, one.room, found.speed, found.requests_per_s,
-        ask.wanted_requests_per_s(one.acceptance_ratio), "misses", (sentence,),
-    )  # fmt: skip
+        candidate,
+        money.serving_cost(candidate, usage, means.terms, tenure),
+        usage,
+        one.served.acceptance,
+        one.acceptance_ratio,
+        tenure,
+        one.room,
+        found.speed,
+        replace(ask.shape, requests_per_s=found.requests_per_s),
+        found.requests_per_s,
+        ask.wanted_requests_per_s(one.acceptance_ratio),
+        "misses",
+        (sentence,),
+    )
 
 
 def _judged(worked: Worked, means: Means) -> Worked:
-    """Budget and power, which only the finished bill can answer."""
+    """Risk, budget and power: what a way of holding or the finished bill breaks."""
+    if worked.tenure is not None and (risky := risks(worked.tenure, means.brief)):
+        return replace(worked, status="ruled_out", reasons=risky)
     reasons = over_limits(worked, means)
     return replace(worked, status="misses", reasons=reasons) if reasons else worked
+
+
+def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
+    """Why a way of holding is too risky for a service whose brief says that risk must be low."""
+    if brief.limits.risk != "low" or brief.workload != "realtime-inference":
+        return ()
+    found = [name for name in ("spot", "marketplace") if name in tenure.flags]
+    return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
 
 
 def over_limits(worked: Worked, means: Means) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import ceil
 
 from cabida import memory
 from cabida.brief import Brief
@@ -12,18 +11,17 @@ from cabida.checks import runnable
 from cabida.choose.ask import Ask, ask_of
 from cabida.choose.enumerate_serving import Served, accelerators_in_reach, served_models, serving_deployments
 from cabida.choose.means import Means
-from cabida.choose.priced import Runnable, priced, priced_apis
+from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
 from cabida.choose.splits import describe
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.plan import Deployment
 from cabida.text import duration, size
-from cabida.timing.estimate import estimated_capacities
+from cabida.timing.estimate import capacities_at_best
 from cabida.timing.fluid import bounds_of
 from cabida.timing.steps import StepModel, step_model
-from cabida.units import HOURS_PER_MONTH
 
-OPTIMISM = 1.5  # an estimate of capacity is taken to be at most this much too low
+SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
 FEWEST_SIMULATED = 8
 ACCELERATORS_SHOWN = 14
 Progress = Callable[[str, int, int], None]
@@ -53,7 +51,7 @@ def search_serving(
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     tell = progress or (lambda stage, done, total: None)
     fitting, count = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
-    ranked = _estimated(fitting, ask, means, tally)
+    ranked = _bounded(fitting, ask, means, tally)
     worked = list(_simulated(ranked, ask, means, seed, tally, tell, exhaustive=exhaustive))
     apis = list(priced_apis(brief, ask, means, served))
     return Search([*worked, *apis], tally, count + len(apis), ask)
@@ -100,47 +98,27 @@ def _missed_alone(steps: StepModel, ask: Ask) -> tuple[str, float, float] | None
         best = {"ttft": alone.ttft_s, "tpot": alone.tpot_s, "itl": alone.tpot_s}.get(
             metric, alone.ttft_s + ask.shape.output_tokens * alone.tpot_s
         )
-        if best > limit * OPTIMISM:
+        if best > limit * SLACK:
             return metric, best, limit
     return None
 
 
-def _estimated(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> list[Runnable]:
-    """With capacity and an optimistic unit cost each, cheapest first."""
-    rates = estimated_capacities([one.steps for one in fitting], ask.shape, ask.objectives)
+def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> list[Runnable]:
+    """With the most each could carry and the least an accepted output could cost, cheapest first."""
+    rates = capacities_at_best([one.steps for one in fitting], ask.shape, ask.objectives)
     ranked: list[Runnable] = []
     for one, rate in zip(fitting, rates, strict=True):
-        ways = max(
-            1, len(means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count))
-        )
-        if rate <= 0:
-            one = replace(one, capacity_requests_per_s=0.0)
-        least = _least_unit_money(one, max(float(rate), 1e-6) * OPTIMISM, ask, means)
-        if least == float("inf"):
-            tally.reject("no_offer", ways, one.deployment.name, 0.0)
-            continue
-        ranked.append(replace(one, capacity_requests_per_s=float(rate), least_unit_money=least))
+        name = one.deployment.name
+        ways = len(means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count))
+        if not ways:
+            tally.reject("no_offer", 1, name, 0.0)
+        elif rate <= 0:
+            tally.reject("too_slow", ways, name, 0.0, limit=", ".join(ask.objectives))
+        else:
+            most = float(rate) * SLACK
+            least = least_unit_money(one, most, ask, means)
+            ranked.append(replace(one, most_requests_per_s=most, least_unit_money=least))
     return sorted(ranked, key=lambda one: (one.least_unit_money, one.deployment.name))
-
-
-def _least_unit_money(one: Runnable, rate: float, ask: Ask, means: Means) -> float:
-    """No offer can make an accepted output of this deployment cheaper, were its capacity ``rate``."""
-    deployment = one.deployment
-    each = deployment.parallel.accelerators_count
-    wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
-    replicas = max(1, ceil(wanted / rate - 1e-9))
-    tenures = means.tenures(deployment.accelerator, each)
-    if not tenures:
-        return float("inf")
-    attempts = ask.attempts_ratio(one.acceptance_ratio)
-    busy_hours = ask.requests_per_month * attempts / rate / 3600 if rate else float("inf")
-    scaled = min(busy_hours / ask.margin_ratio, float(HOURS_PER_MONTH) * replicas)
-    hourly = min(
-        tenure.money_per_hour * each * (scaled if tenure.scalable else float(HOURS_PER_MONTH) * replicas)
-        for tenure in tenures
-    )
-    coverage = 1 - (1 - one.acceptance_ratio) ** ask.tries_count
-    return hourly / (ask.requests_per_month * coverage)
 
 
 def _simulated(

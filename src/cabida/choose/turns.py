@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
-from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns
+from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns, unit_cost
 from cabida.choose.options import format_of, model_of
 from cabida.choose.worked import Worked
 from cabida.money.serving import HELD
@@ -75,7 +75,11 @@ def flips(
     winner, first = able[0], worked[stakes.index(able[0])]
     found = [_price_flip(able, first, titles, currency), _speed_flip(able, first, titles)]
     if ask is not None:
-        found += _traffic_flips([winner, *(s for s in stakes if s.key != winner.key)], ask, titles)
+        now = float(unit_cost(winner))
+        barred = {s.key for s, one in zip(stakes, worked, strict=True) if one.status == "ruled_out"}
+        rivals = [s for s in stakes if s.key != winner.key and float(unit_cost(s)) >= now]
+        found += _traffic_flips([winner, *rivals], ask, titles, barred)
+        found += _barred_flips(winner, [s for s in stakes if s.key in barred], titles, currency)
         found.append(_acceptance_flip(able, titles))
     return tuple(flip for flip in found if flip is not None)
 
@@ -93,7 +97,23 @@ def _price_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str], 
     return Flip("price", f"{currency}/h", now, at, turn.key, tr(key, **values))
 
 
-def _traffic_flips(stakes: Sequence[Stake], ask: Ask, titles: dict[str, str]) -> list[Flip | None]:
+def _barred_flips(
+    winner: Stake, barred: Sequence[Stake], titles: dict[str, str], currency: str
+) -> list[Flip | None]:
+    """What the limits of the brief cost: the cheapest option they rule out, when it is cheaper than the winner."""
+    now = float(unit_cost(winner))
+    cheaper = [stake for stake in barred if float(unit_cost(stake)) < now]
+    if not cheaper:
+        return []
+    best = min(cheaper, key=lambda stake: float(unit_cost(stake)))
+    at = float(unit_cost(best))
+    values = {"option": titles[best.key], "at": money(at, currency), "saved": percent(1 - at / now)}
+    return [Flip("limits", currency, now, at, best.key, tr("choose.flip.limits.at", **values))]
+
+
+def _traffic_flips(
+    stakes: Sequence[Stake], ask: Ask, titles: dict[str, str], barred: set[str]
+) -> list[Flip | None]:
     below, above = traffic_turns(stakes)
     now = ask.peak_requests_per_s
     found: list[Flip | None] = []
@@ -101,6 +121,8 @@ def _traffic_flips(stakes: Sequence[Stake], ask: Ask, titles: dict[str, str]) ->
         if turn is not None:
             values = {"share": percent(turn.at), "rate": number(now * turn.at), "option": titles[turn.key]}
             sentence = tr(f"choose.flip.traffic.{side}", **values)
+            if turn.key in barred:
+                sentence = f"{sentence} {tr('choose.flip.if_allowed')}"
             found.append(Flip(f"utilisation_{side}", "req/s", now, now * turn.at, turn.key, sentence))
     if not found:
         found.append(Flip("utilisation", "req/s", now, None, "", tr("choose.flip.traffic.never")))

@@ -16,6 +16,7 @@ from cabida.truth.names import Malformed, Unanswerable, known_model
 WIDEST_RATIO = 4.0  # an interval wider than this says nothing
 
 HYBRID = ", mixed attention"
+UNKNOWN = (0.6, 1.6)  # factors for a metric nobody measured in such a case
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,5 +137,5 @@ def interval_factors(metric: str, kind: str) -> tuple[float, float]:
     """Factors of the 90 % interval of a memory metric: of its kind where enough rows speak, else of all."""
     table = memory_spread()["factors"].get(metric, {})
     everything = "all" + (HYBRID if kind.endswith(HYBRID) else "")
-    low, high = table.get(kind) or table.get(everything) or table.get("all") or (0.5, 2.0)
+    low, high = table.get(kind) or table.get(everything) or table.get("all") or UNKNOWN
     return float(low), float(high)

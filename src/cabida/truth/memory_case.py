@@ -19,7 +19,7 @@ from cabida.truth.names import (
     sharding_of,
     stated_format,
 )
-from cabida.truth.training_case import METHODS
+from cabida.truth.training_case import METHODS, counted_bytes
 
 GIB = 2.0**30
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
@@ -133,7 +133,9 @@ def _whole(args: dict[str, Any], *names: str) -> int | None:
 
 
 def _dated(row: dict[str, Any]) -> str:
-    """The month a log is from, where it prints no version."""
+    """The month a log is from, where it prints no version; only vLLM up to 0.8 prints its blocks."""
+    if "num_gpu_blocks" in row["measured"]:
+        return "0.7"
     found = re.search(r"20\d\d-\d\d", row["source"])
     return found.group(0) if found and row["engine"].startswith("vllm") else ""
 
@@ -187,8 +189,7 @@ def format_of(row: dict[str, Any]) -> WeightFormat:
 def _training(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     run = training_run_of(row)
     m = memory.training(run)
-    unit = f"{row.get('unit_as_printed', '')} {row.get('note', '')}".lower()
-    size = m.peak_bytes if "nvidia-smi" in unit else m.allocated_bytes
+    size = counted_bytes(row, m)
     count = run.accelerators_count
     return {"peak_gib_per_gpu": size / GIB, "peak_gib_total": size * count / GIB}, m.verdict
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cabida import facts, memory, timing
 from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node, WeightFormat
+from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.truth.names import (
@@ -243,8 +244,14 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
     if "(emb)" in row.get("note", ""):
         return found, None  # embeddings trained beside the adapters: memory doesn't model it
-    size = mem.allocated_bytes / GIB
+    size = counted_bytes(row, mem) / GIB
     if "total over the GPUs" in row.get("note", ""):
         size *= run.accelerators_count
     found["peak_mem_gib"] = (size, size, size)
     return found, mem.verdict
+
+
+def counted_bytes(row: dict[str, Any], m: TrainingMemory) -> float:
+    """What the source's instrument counts: PyTorch's allocated tensors where it says so, else all that is taken."""
+    words = f"{row.get('unit_as_printed', '')} {row.get('engine') or row.get('framework') or ''}".lower()
+    return m.allocated_bytes if "max_memory_allocated" in words or "litgpt" in words else m.peak_bytes

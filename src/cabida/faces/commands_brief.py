@@ -139,8 +139,9 @@ def recommend(
 
         click.echo(to_json(decision), nl=False)
     else:
+        from cabida import report
         from cabida.faces import show
 
-        paths = sorted(out.glob(f"{decision.name}.*")) if out else []
+        paths = report.paths(decision, out) if out else []
         console().print(show.decision(decision, every=every, paths=paths))
     return 0 if decision.verdict == "satisfied" else 4

@@ -28,13 +28,16 @@ def render(decision: Decision, form: str) -> str:
     raise InvalidInput([problem("CB-R011", form=form)])
 
 
-def write(decision: Decision, folder: Path | str, forms: tuple[str, ...] = FORMS) -> list[Path]:
-    """Write ``NAME.html``, ``NAME.md`` and ``NAME.json`` into ``folder``; gives their paths."""
-    from cabida.report.store import write_text
-
+def paths(decision: Decision, folder: Path | str) -> list[Path]:
+    """Where ``write`` puts the forms of a decision: ``NAME.html``, ``NAME.md``, ``NAME.json``."""
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in decision.name).strip(
         ".-"
     )
-    return [
-        write_text(Path(folder) / f"{name or 'decision'}.{form}", render(decision, form)) for form in forms
-    ]
+    return [Path(folder) / f"{name[:100] or 'decision'}.{form}" for form in FORMS]
+
+
+def write(decision: Decision, folder: Path | str) -> list[Path]:
+    """Write every form of the record into ``folder``; gives their paths."""
+    from cabida.report.store import write_text
+
+    return [write_text(path, render(decision, path.suffix[1:])) for path in paths(decision, folder)]

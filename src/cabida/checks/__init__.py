@@ -1,14 +1,18 @@
 """What may go wrong: software that does not run, splits that are not lawful, classic mistakes, cards that don't fit."""
 
+from cabida.checks.parts import check_parts
 from cabida.checks.physical import Machine, housing_problems, supply_w
 from cabida.checks.pitfalls import pitfalls
 from cabida.checks.plan import judge_split, lawful, split_warnings
 from cabida.checks.software import engines_for, runnable, trainable
+from cabida.checks.stack import check_stack
 from cabida.checks.verdict import Verdict
 
 __all__ = [
     "Machine",
     "Verdict",
+    "check_parts",
+    "check_stack",
     "engines_for",
     "housing_problems",
     "judge_split",

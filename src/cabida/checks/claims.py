@@ -34,7 +34,7 @@ def sparse_claims(text: str) -> list[SparseClaim]:
         rates = [_tflops(value, prefix) for value, prefix in _RATE.findall(sentence)]
         types = [dtype for dtype in _TENSOR if re.search(rf"\b{dtype}\b", sentence, re.IGNORECASE)]
         claims = [
-            claim for rate in rates for card in _named(sentence) for claim in _doubled(card, rate, types)
+            claim for rate in rates for card in named_cards(sentence) for claim in _doubled(card, rate, types)
         ]
         found += claims[: len(rates)]
     return found
@@ -46,7 +46,8 @@ def _tflops(value: str, prefix: str) -> float:
     return float(text) * (1000.0 if prefix.upper() == "P" else 1.0)
 
 
-def _named(sentence: str) -> list[Accelerator]:
+def named_cards(sentence: str) -> list[Accelerator]:
+    """Accelerators that a piece of text names, by the longest name that matches."""
     plain = re.sub(r"[^a-z0-9]+", " ", sentence.lower())
     hits = [(words, card) for words, card in _words() if f" {words} " in f" {plain} "]
     longest = max((len(words) for words, _ in hits), default=0)
@@ -59,7 +60,7 @@ def _words() -> tuple[tuple[str, Accelerator], ...]:
     named: list[tuple[str, Accelerator]] = []
     for card in facts.accelerators().values():
         plain = re.sub(r"[^a-z0-9]+", " ", card.name.lower()).strip()
-        plain = re.sub(r"^(nvidia|amd|geforce|intel|instinct|radeon|quadro)\s+", "", plain)
+        plain = re.sub(r"^(nvidia|amd|geforce|intel|instinct|radeon|quadro|tesla)\s+", "", plain)
         first = plain.split()[0]
         short = [first] if any(char.isdigit() for char in first) else []
         named += [(words, card) for words in {plain, *short}]

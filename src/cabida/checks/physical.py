@@ -14,6 +14,7 @@ from cabida.text import number, tr
 CPU_W = 150.0  # a desktop processor under load, when the parts list does not say
 REST_W = 150.0  # board, memory, disks and fans: Intel's worked example of an ATX 3.0 supply (2022)
 ATX2_RATIO = 1.45 / 1.1  # the same PC on an older supply: 1,100 W instead of 750 W in that example
+ADAPTERS = {"12-pin": 2, "16-pin": 3}  # how many 8-pin plugs of 150 W an adapter joins
 
 
 @formula
@@ -105,11 +106,17 @@ def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     for card in cards:
         for count, plug in plugs_of(card):
             wanted[plug] = wanted.get(plug, 0) + count
-    have = {plug: sum(1 for name in machine.plugs if _plug(name) == plug) for plug in wanted}
+    have: dict[str, int] = {}
+    for name in machine.plugs:
+        have[_plug(name)] = have.get(_plug(name), 0) + 1
+    spare = have.get("8-pin", 0) - wanted.get("8-pin", 0)
+    for plug, each in ADAPTERS.items():
+        while spare >= each and have.get(plug, 0) < wanted.get(plug, 0):
+            spare, have[plug] = spare - each, have.get(plug, 0) + 1
     return [
-        _say("CB-K044", "blocking", plug=plug, needed=count, have=have[plug])
+        _say("CB-K044", "blocking", plug=plug, needed=count, have=have.get(plug, 0))
         for plug, count in wanted.items()
-        if have[plug] < count
+        if have.get(plug, 0) < count
     ]
 
 

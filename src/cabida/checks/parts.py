@@ -1,0 +1,88 @@
+"""A PC in words ("2x RTX 4090, 1600 W ATX 3.0, 8 slots, 360 mm, PCIe 5"): will it hold and feed its cards."""
+
+from __future__ import annotations
+
+import re
+
+from cabida.checks.claims import named_cards
+from cabida.checks.physical import REST_W, Machine, housing_problems, supply_w
+from cabida.errors import InvalidInput
+from cabida.facts.model import Accelerator
+from cabida.plan import Caution
+from cabida.text import number, problem, tr
+
+_PROCESSOR = re.compile(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", re.IGNORECASE)
+
+
+def read_parts(text: str) -> tuple[list[Accelerator], Machine]:
+    """The cards and the machine that a parts list tells, part by part (separated by commas, ``;`` or lines).
+
+    Raises:
+        InvalidInput: CB-K080, no card in it is known.
+    """
+    parts = [part.strip() for part in re.split(r"[,;+\n]", text) if part.strip()]
+    cards: list[Accelerator] = []
+    rest: list[str] = []
+    for part in parts:
+        found = named_cards(part)
+        if found:
+            cards += [found[0]] * _count(part)
+        else:
+            rest.append(part)
+    if not cards:
+        raise InvalidInput(problem("CB-K080", text=text.strip()[:60]))
+    return cards, _machine(rest)
+
+
+def check_parts(text: str) -> tuple[Caution, ...]:
+    """What keeps the cards from working in the PC (blocking), what slows them (warning), what it needs (info)."""
+    cards, machine = read_parts(text)
+    needed = supply_w([card.tdp_w or 0.0 for card in cards], machine.processor_w, atx3=machine.atx3)
+    heat = sum(card.tdp_w or 0.0 for card in cards) + machine.processor_w + REST_W
+    summary = tr("checks.CB-K081", cards=_listed(cards), supply=number(needed), heat=number(heat))
+    return (*housing_problems(cards, machine), Caution("CB-K081", summary, "info"))
+
+
+def _listed(cards: list[Accelerator]) -> str:
+    counts: dict[str, int] = {}
+    for card in cards:
+        counts[card.name] = counts.get(card.name, 0) + 1
+    return ", ".join(f"{count}x {name}" for name, count in counts.items())
+
+
+def _count(part: str) -> int:
+    found = re.search(r"(?:^|\s)(\d)\s*[x×]\s|[x×]\s*(\d)\b", part, re.IGNORECASE)
+    return int(found.group(1) or found.group(2)) if found else 1
+
+
+def _machine(parts: list[str]) -> Machine:
+    text = "\n".join(parts)
+    processor = next(
+        (
+            part
+            for part in parts
+            if re.search(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", part, re.I)
+        ),
+        "",
+    )
+    supply = next((part for part in parts if part != processor and re.search(r"\d\s*W\b", part)), "")
+    plugs = re.findall(r"(?:(\d)\s*[x×]\s*)?(\d+-pin(?: EPS)?|12VHPWR|12V-2x6)", text, re.IGNORECASE)
+    return Machine(
+        supply_w=_figure(supply, r"(\d[\d.,]*)\s*W\b"),
+        atx3="atx 2" not in text.lower(),
+        processor_w=_figure(processor, r"(\d[\d.,]*)\s*W\b") or Machine().processor_w,
+        slots_count=_whole(_figure(text, r"(\d+)\s*(?:slots?|ranuras?)")),
+        length_mm=_figure(text, r"(\d[\d.,]*)\s*mm\b"),
+        plugs=tuple(name for count, name in plugs for _ in range(int(count or 1))),
+        pcie_gen=_whole(_figure(text, r"PCIe?\s*(?:gen\s*)?(\d)")),
+        server_airflow=bool(re.search(r"server|rack|servidor", text, re.IGNORECASE)),
+    )
+
+
+def _figure(text: str, pattern: str) -> float | None:
+    found = re.search(pattern, text, re.IGNORECASE)
+    return float(re.sub(r"[.,](?=\d{3}\b)", "", found.group(1)).replace(",", ".")) if found else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

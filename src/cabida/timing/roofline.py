@@ -111,7 +111,8 @@ def engine_step_s(
     ``attended_tokens`` counts pairs of a prefill token and a token it attends to; ``context_tokens`` the
     context of all decoding sequences together; ``window_tokens`` the same, cut at the sliding window.
     ``prompts_ratio`` is 1 when the step carries a prompt: its kernels are then launched one by one, outside
-    recorded graphs, which a short prompt does not hide. Under pipeline parallelism a step is one micro-batch on its way through all stages.
+    recorded graphs, which a short prompt does not hide. Under pipeline parallelism a step is one micro-batch
+    on its way through all stages.
     """
     tokens = (prefill_tokens + sequences_count) / stages_count
     dense_s = (dense_read_s**2 + (tokens * dense_s_per_token) ** 2) ** 0.5

@@ -18,7 +18,7 @@ from cabida.report import words as say
 from cabida.report.markdown import footer, measurement
 from cabida.report.metrics import LATENCIES, RATES, STATISTICS
 from cabida.report.tree import Branch, lines
-from cabida.report.why import chance, first, fits, metrics_line
+from cabida.report.why import chance, first, fits, metrics_line, replicas
 from cabida.text import tr
 
 MOST_OPTIONS = 5
@@ -71,6 +71,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         if best is not None and best.command:
             blocks += [
                 clean(tr("report.section.command"), "bold"),
+                *([clean(replicas(best))] if replicas(best) else []),
                 Padding(clean(best.command), (0, 0, 0, 2), expand=False),
                 Text(),
             ]

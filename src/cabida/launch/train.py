@@ -1,7 +1,8 @@
 """Training launches: TRL for fine-tuning, Megatron-LM where the run is split inside a layer or pre-trains.
 
 Options as in huggingface.co/docs/trl (sft, ModelConfig, accelerate configs) and Megatron-LM
-megatron/training/arguments.py, seen 2026-11-30. The data set is a shell variable that must be set.
+megatron/training/arguments.py, seen 2026-11-30. What only the user knows (data set, learning rate, starting
+checkpoint, addresses) is a shell variable that must be set.
 """
 
 from __future__ import annotations
@@ -96,6 +97,9 @@ def _megatron(r: TrainingRun) -> str:
         ("--num-query-groups", attention.kv_heads_count if grouped else None),
         ("--kv-channels", attention.head_dim_count or None),
         ("--swiglu", mlp.matrices_count == 3),
+        ("--normalization", "RMSNorm" if mlp.matrices_count == 3 else None),
+        ("--position-embedding-type", "rope"),
+        ("--disable-bias-linear", not attention.biases),
         ("--untie-embeddings-and-output-weights", not model.tied_embeddings),
         ("--num-experts", mlp.experts_count or None),
         ("--moe-ffn-hidden-size", mlp.intermediate_dim_count if mlp.experts_count else None),
@@ -122,6 +126,9 @@ def _megatron(r: TrainingRun) -> str:
         ("--use-flash-attn", r.flash_attention),
         ("--cross-entropy-loss-fusion", r.fused_loss),
         ("--optimizer", "sgd" if r.optimizer == "sgd" else "muon" if r.optimizer == "muon" else "adam"),
+        ("--lr", "${LEARNING_RATE:?}"),
+        ("--load", "${CHECKPOINT:?}" if r.method != "pretrain" else None),
+        ("--finetune", r.method != "pretrain"),
         ("--data-path", DATASET),
         ("--tokenizer-type", "HuggingFaceTokenizer"),
         ("--tokenizer-model", model.id),

@@ -214,7 +214,7 @@ def frontier(decision: Decision) -> Chart | None:
         y = bottom - (value - floor) / (ceiling - floor) * (bottom - top)
         marks += [
             line(left_x, y, WIDTH - 10, y, "grid"),
-            words(left_x - 6, y + 5, text.number(value), "small", "end"),
+            words(left_x - 6, y + 5, say.axis_value(metric, value), "small", "end"),
         ]
     for value in ticks(start, right, 4):
         x = left_x + (value - start) / (right - start) * (WIDTH - left_x - 10)

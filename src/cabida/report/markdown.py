@@ -130,7 +130,10 @@ def _assumptions(decision: Decision) -> list[str]:
 
 def _command(decision: Decision) -> list[str]:
     option: Option | None = first(decision)
-    return _fenced("sh", option.command) if option and option.command else []
+    if option is None or not option.command:
+        return []
+    told = replicas(option)
+    return [*([told, ""] if told else []), *_fenced("sh", option.command)]
 
 
 def _fenced(kind: str, content: str) -> list[str]:

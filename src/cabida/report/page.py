@@ -11,7 +11,7 @@ from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
 from cabida.report.markdown import MOST_OPTIONS, dated, footer, measurement, safe_url
-from cabida.report.why import chance, first, fits, why
+from cabida.report.why import chance, first, fits, replicas, why
 from cabida.text import tr
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def _template() -> Template:
         "number": text.number,
         "duration": text.duration,
         "fits": fits,
+        "replicas": replicas,
         "chance": chance,
         "split": split,
         "measurement": measurement,

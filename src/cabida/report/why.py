@@ -29,6 +29,12 @@ def fits(option: Option) -> str:
     return tr("report.fits" if spare >= 0 else "report.short", size=text.size(abs(spare)))
 
 
+def replicas(option: Option) -> str:
+    """How many times the command is to be started; empty when once."""
+    count = option.replicas_count + option.spare_replicas_count
+    return tr("report.replicas", count=count) if count > 1 and option.command else ""
+
+
 def chance(option: Option) -> str:
     """``best with probability 0.71``."""
     if option.best_probability <= 0:

@@ -125,6 +125,12 @@ def figure(metric: str, estimate: Estimate, currency: str = "") -> str:
     return span(estimate, 1.0, kind)
 
 
+def axis_value(metric: str, value: float) -> str:
+    """A bare value on an axis, times in the unit a person would say."""
+    seconds = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}.get(kind_of(metric))
+    return text.duration(value * seconds) if seconds and value else text.number(value)
+
+
 def _time(estimate: Estimate, seconds: float) -> str:
     middle = abs(estimate.value) * seconds
     for below, size, unit in (

@@ -58,7 +58,10 @@ def template() -> dict[str, Any]:
             "half_attended_tokens": prior(
                 600.0, "attended tokens at which attention runs at half its best", 0.4
             ),
-            "straggler_ratio": prior(0.01, "share of a step lost for every doubling beyond one machine", 0.5),
+            "hop_s": prior(1e-6, "time per hop of a ring", 0.5),
+            "straggler_ratio": prior(
+                0.004, "share of a step lost for every doubling beyond one machine", 0.5
+            ),
             "logits_copies_count": prior(6.0, "copies of the logits moved by head and loss", 0.4),
             "routed_copies_count": prior(20.0, "copies of a token's vector per expert moved by routing", 0.7),
             "state_copies_count": prior(
@@ -70,7 +73,7 @@ def template() -> dict[str, Any]:
             "expert_exposed_ratio": prior(0.5, "share of the all-to-all that doesn't hide", 0.5),
             "data_exposed_ratio": prior(0.3, "share of the data-parallel exchange that doesn't hide", 0.5),
             "fixed_s": prior(0.02, "data loading, logging and synchronisation per step", 0.5),
-            "yearly_ratio": prior(1.03, "slowness of a release per year of age, dense models", 0.03),
+            "yearly_ratio": prior(1.06, "slowness of a release per year of age, dense models", 0.06),
             "moe_yearly_ratio": prior(
                 1.25, "slowness of a release per year of age, mixtures of experts", 0.3
             ),

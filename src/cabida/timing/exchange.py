@@ -41,7 +41,7 @@ def exchanges(
     """All communication of ``run``."""
     in_layers: dict[str, Number] = {}
     if run.tp > 1:
-        in_layers["tensor_parallel"] = _tensor(run, lens, family, tokens)
+        in_layers["tensor_parallel"] = _tensor(run, lens, data, family, tokens)
     if run.cp > 1:
         in_layers["context_parallel"] = _context(run, lens, data, tokens)
     if run.ep > 1 and run.model.is_moe:
@@ -52,8 +52,10 @@ def exchanges(
     if replicas < 2:
         return Exchange(in_layers, none, exposed, none)
     if run.sharding in GATHERED:
-        return Exchange(in_layers, _gather(run, lens, replicas), exposed, none)
-    reduce = none if trains_adapters(run) else lens.of(step.exposed_s)(_reduce(run, lens, replicas), exposed)
+        return Exchange(in_layers, _gather(run, lens, data, replicas), exposed, none)
+    reduce = (
+        none if trains_adapters(run) else lens.of(step.exposed_s)(_reduce(run, lens, data, replicas), exposed)
+    )
     return Exchange(in_layers, none, exposed, reduce)
 
 
@@ -73,10 +75,27 @@ def _leaf(lens: Lens, name: str, value: float, link: Link) -> Number:
     return lens.constant(Constant(name, value, value, value, link.source))
 
 
-def _ring(run: TrainingRun, lens: Lens, payload: Number, ranks: int, stride: int, messages: float) -> Number:
+def _hop(lens: Lens, data: dict[str, Any]) -> Number:
+    return lens.constant(constant(data["coefficients"], "hop_s"))
+
+
+def _ring(
+    run: TrainingRun,
+    lens: Lens,
+    data: dict[str, Any],
+    payload: Number,
+    ranks: int,
+    stride: int,
+    messages: float,
+) -> Number:
     rate, latency = _rate(run, ranks, stride, lens)
     return lens.of(step.ring_s)(
-        payload, lens.setting("ranks_count", ranks), rate, latency, lens.setting("messages_count", messages)
+        payload,
+        lens.setting("ranks_count", ranks),
+        rate,
+        latency,
+        _hop(lens, data),
+        lens.setting("messages_count", messages),
     )
 
 
@@ -93,11 +112,13 @@ def _payload(
     )
 
 
-def _tensor(run: TrainingRun, lens: Lens, family: dict[str, Any], tokens: Number) -> Number:
+def _tensor(
+    run: TrainingRun, lens: Lens, data: dict[str, Any], family: dict[str, Any], tokens: Number
+) -> Number:
     """Two all-reduces forward and two backward in each layer, two more when it is recomputed."""
     reductions = 4.0 + (2.0 if run.recompute == "full" else 0.0)
     payload = _payload(run, lens, tokens, run.model.layers_count, run.model.hidden_dim_count, 2 * reductions)
-    wire = _ring(run, lens, payload, run.tp, 1, reductions * run.model.layers_count / run.pp)
+    wire = _ring(run, lens, data, payload, run.tp, 1, reductions * run.model.layers_count / run.pp)
     return lens.of(step.exposed_s)(
         wire, lens.constant(constant(family, "tensor_exposed_ratio", "exposed_ratio"))
     )
@@ -109,7 +130,7 @@ def _context(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number)
         (g.kv_heads_count * (g.head_dim_count + g.v_head_dim_count) for g in run.model.attention), default=0
     )
     payload = _payload(run, lens, tokens, run.model.layers_count, width / run.tp, 3.0 * run.cp)
-    wire = _ring(run, lens, payload, run.cp, run.tp, 3.0 * run.model.layers_count / run.pp)
+    wire = _ring(run, lens, data, payload, run.cp, run.tp, 3.0 * run.model.layers_count / run.pp)
     return lens.of(step.exposed_s)(
         wire, lens.constant(constant(data["coefficients"], "context_exposed_ratio", "exposed_ratio"))
     )
@@ -130,6 +151,7 @@ def _expert(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number) 
         lens.setting("ranks_count", ranks),
         rate,
         latency,
+        _hop(lens, data),
         lens.setting("messages_count", 4.0 * layers / run.pp),
     )
     return lens.of(step.exposed_s)(
@@ -146,7 +168,7 @@ def routed_width(model: Model) -> float:
     return memory.params(model).experts_count / sizes if sizes else float(model.hidden_dim_count)
 
 
-def _gather(run: TrainingRun, lens: Lens, replicas: int) -> Number:
+def _gather(run: TrainingRun, lens: Lens, data: dict[str, Any], replicas: int) -> Number:
     """Weights gathered forward and backward, gradients scattered (not for frozen weights)."""
     times = 2.0 if trains_adapters(run) else 3.0
     ranks = replicas
@@ -158,23 +180,25 @@ def _gather(run: TrainingRun, lens: Lens, replicas: int) -> Number:
         lens.setting("split_count", run.tp * run.pp),
         lens.setting("bytes_per_param", held * times),
     )
-    return _ring(run, lens, payload, ranks, run.tp, times * run.model.layers_count)
+    return _ring(run, lens, data, payload, ranks, run.tp, times * run.model.layers_count)
 
 
-def _reduce(run: TrainingRun, lens: Lens, replicas: int) -> Number:
+def _reduce(run: TrainingRun, lens: Lens, data: dict[str, Any], replicas: int) -> Number:
     """Gradients of everything but routed experts among the replicas, then those of experts among their copies.
 
     Copies of an expert lie a whole expert group apart, so that all groups of a machine share its network.
     """
     counted = memory.params(run.model)
     dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
-    shared = _ring(run, lens, _gradients(run, lens, dense), replicas, run.tp, 2.0 * run.model.layers_count)
+    shared = _ring(
+        run, lens, data, _gradients(run, lens, dense), replicas, run.tp, 2.0 * run.model.layers_count
+    )
     group = max(run.tp, run.ep)
     copies = run.accelerators_count // (group * run.pp)
     if not counted.experts_count or copies < 2:
         return shared
     payload = _gradients(run, lens, counted.experts_count / (group * run.pp))
-    experts = _ring(run, lens, payload, copies, group, 2.0 * run.model.layers_count)
+    experts = _ring(run, lens, data, payload, copies, group, 2.0 * run.model.layers_count)
     return lens.of(step.sum_s)(shared, experts)
 
 

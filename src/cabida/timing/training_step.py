@@ -112,10 +112,16 @@ def sum_s(first_s: float, second_s: float) -> Any:
 
 @formula
 def ring_s(
-    payload_bytes: float, ranks_count: float, bus_bytes_per_s: float, latency_s: float, messages_count: float
+    payload_bytes: float,
+    ranks_count: float,
+    bus_bytes_per_s: float,
+    latency_s: float,
+    hop_s: float,
+    messages_count: float,
 ) -> Any:
-    """Gather or scatter of a payload round a ring: (n - 1) / n of it crosses each link. Thakur et al. 2005."""
-    return payload_bytes * (ranks_count - 1) / ranks_count / bus_bytes_per_s + latency_s * messages_count
+    """Gather or scatter round a ring: (n - 1) / n of the payload over each link, in n - 1 hops. Thakur et al. 2005."""
+    wire_s = payload_bytes * (ranks_count - 1) / ranks_count / bus_bytes_per_s
+    return wire_s + (latency_s + hop_s * (ranks_count - 1)) * messages_count
 
 
 @formula

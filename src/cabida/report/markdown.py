@@ -8,7 +8,7 @@ from cabida import text
 from cabida.plan import Decision, Option
 from cabida.report import tree
 from cabida.report import words as say
-from cabida.report.why import first, fits, metrics_line, why
+from cabida.report.why import first, fits, metrics_line, replicas, why
 from cabida.text import tr
 
 MOST_OPTIONS = 40  # rows of the table; the JSON has them all

@@ -18,6 +18,7 @@ from typing import Any
 
 from cabida.truth import validate
 from cabida.truth.predict import HYBRID, Prediction, kind_of, memory_spread
+from cabida.truth.trace_case import trace_figures
 from cabida.truth.validate import predicted
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +41,7 @@ GROUPS = {
     ),
     "Training": ("tokens_s_per_gpu", "step_time_s", "minutes_to_target"),
 }  # fmt: skip
+TRACE_HEAD = ("run", "metric", "measured, ms", "predicted, ms", "error")
 BY_ENGINE = (
     "weights_gib_per_gpu", "kv_cache_gib_per_gpu", "peak_gib_per_gpu", "tpot_ms", "ttft_ms", "output_tok_s",
     "decode_tok_s", "tokens_s_per_gpu", "step_time_s",
@@ -159,6 +161,7 @@ def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
     lines = [INTRO.format(answered=found["answered"], rows=found["rows"])]
     for group, names in GROUPS.items():
         lines += [f"## {group}", "", *table(head, metric_rows(found["metrics"], names))]
+    lines += ["## Request by request", "", *table(TRACE_HEAD, trace_rows())]
     left_out = [line for name, part in data.items() for line in held_out_rows(name, part)]
     unanswered = [[why, str(count)] for why, count in reasons(found["skipped"])]
     lines += [VERDICTS.format(**found["fits"]), "## By engine and framework", ""]
@@ -172,6 +175,16 @@ def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
     ]
     lines += ["## Not answered", "", *table(("reason", "rows"), unanswered)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def trace_rows() -> list[list[str]]:
+    """Percentiles of the public traces, replayed through the scheduler without a profile of the card."""
+    found = []
+    for setup in sorted((ROOT / "cases/traces").glob("*.json")):
+        for metric, (measured, guessed) in trace_figures(setup).items():
+            off = math.exp(abs(math.log(guessed / measured))) - 1
+            found.append([setup.stem, f"`{metric}`", f"{measured:.1f}", f"{guessed:.1f}", percent(off)])
+    return found
 
 
 def reasons(skipped: list[dict[str, str]], most: int = 15) -> list[tuple[str, int]]:

@@ -10,6 +10,7 @@ from cabida.truth import read_cases, validate
 from cabida.truth.disaggregated_case import decode_worker
 from cabida.truth.names import Unanswerable, multiplying_type, recompute_of, sharding_of
 from cabida.truth.serving_case import engine_of, load_of, split_of
+from cabida.truth.trace_case import trace_figures
 from cabida.truth.training_case import training_run
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -246,3 +247,11 @@ def test_disaggregated_rows_are_answered_by_their_decode_workers():
     assert load.shared_prefix_tokens == pytest.approx(load.input_tokens - 1)
     with pytest.raises(Unanswerable, match="workers not counted"):
         decode_worker(row | {"note": "disaggregated: prefill workers  (tp8), decode workers  (tp8)"})
+
+
+def test_public_trace_is_replayed_percentile_by_percentile():
+    setup = CASES / "traces" / "vllm-0.19.0-rtx4090-llama-3.1-8b-tp1.json"
+    found = trace_figures(setup)
+    assert {"ttft_ms_p50", "ttft_ms_p95", "tpot_ms_mean"} <= set(found)
+    for metric, (measured, predicted) in found.items():
+        assert predicted == pytest.approx(measured, rel=0.15), metric

@@ -41,7 +41,7 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
     ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
-    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 2.0),
+    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 0.7),
     ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
     ("vendor", "amd", "prompt_layer_s", 1.0),
     ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 1.0),

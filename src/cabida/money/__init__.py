@@ -4,6 +4,7 @@ from cabida.money.assumptions import Range
 from cabida.money.currency import Rate, in_cents
 from cabida.money.hybrid import Capacity, Hybrid, best_hybrid, cheapest_mix
 from cabida.money.offers import offers_for, plausible
+from cabida.money.paths import Route, replicas_by_hour, routes
 from cabida.money.service_api import api_cost, api_prices, api_tree
 from cabida.money.serving import attempted_requests, cost_tree, serving_cost
 from cabida.money.tenure import Tenure, price_flags, price_warnings, tenure_of
@@ -16,6 +17,7 @@ __all__ = [
     "Hybrid",
     "Range",
     "Rate",
+    "Route",
     "Tenure",
     "Terms",
     "TrainingUse",
@@ -32,6 +34,8 @@ __all__ = [
     "plausible",
     "price_flags",
     "price_warnings",
+    "replicas_by_hour",
+    "routes",
     "serving_cost",
     "stretch_ratio",
     "tenure_of",

@@ -22,7 +22,7 @@ from cabida.report.why import chance, first, fits, metrics_line, replicas
 from cabida.text import tr
 
 MOST_OPTIONS = 5
-SHORT = 26  # a first column no wider than this never wraps
+SHORT = 36  # a first column no wider than this never wraps
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Table:

@@ -108,7 +108,7 @@ SAY = {
             "El escrito no lo dice; 500 GB en bloque.",
             "Pregunte al proveedor",
         ),
-        "flip_use": "Por debajo del 31 % del tráfico de hoy gana la API (si los datos pueden salir de la Unión Europea).",
+        "flip_use": "Por debajo del 31 % del tráfico de hoy gana la API (si los datos pueden salir de Europa).",
         "flip_price": "Por encima de 3,90 EUR por hora de H100 gana la H200.",
         "flip_acc": "INT4 solo gana mientras su aceptación supere el 92,6 %.",
         "flip_none": "La longitud de la respuesta no cambia nada de la mitad a dos veces.",

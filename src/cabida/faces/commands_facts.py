@@ -87,8 +87,7 @@ def models(match: str | None, as_json: bool, as_of: str | None) -> None:
         except CabidaError as error:
             raise InvalidInput(error.problems) from None
     header = [
-        tr(f"faces.{key}")
-        for key in ("model", "architecture", "parameters", "active", "context", "weights", "licence")
+        tr(f"faces.{key}") for key in ("model", "parameters", "active", "context", "weights", "licence")
     ]
 
     def told(value: Any) -> str:
@@ -104,7 +103,6 @@ def models(match: str | None, as_json: bool, as_of: str | None) -> None:
             [
                 (
                     row["id"],
-                    row["architecture"],
                     billions(row["params_count"]),
                     billions(row["active_params_count"]),
                     told(row["context_tokens"]),
@@ -113,7 +111,7 @@ def models(match: str | None, as_json: bool, as_of: str | None) -> None:
                 )
                 for row in rows
             ],
-            right=(2, 3, 4),
+            right=(1, 2, 3),
         ),
         as_json=as_json,
     )

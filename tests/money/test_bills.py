@@ -55,6 +55,20 @@ def test_the_lines_make_the_total_and_the_interval_holds_it(usage, priced, repli
     assert all(line.money > 0 for line in cost.lines if line.key != "residual")
 
 
+@settings(max_examples=60, deadline=None)
+@given(usages, st.integers(1, 9), st.integers(0, 3))
+def test_what_is_held_is_split_without_loss(usage, replicas, spares):
+    cost = money.serving_cost(
+        serving(offer("1.50", "reserved", term_months=12), replicas, spares), usage, TERMS
+    )
+    held = 1.50 * 730 * (replicas + spares)
+    parts = {key: cost.line(key) for key in ("compute", "idle", "retries_waste", "spares")}
+    assert sum(parts.values()) == pytest.approx(held)
+    assert parts["spares"] == pytest.approx(1.50 * 730 * spares)
+    kept = usage.requests_per_month * cost.coverage_ratio / money.attempted_requests(usage)
+    assert parts["compute"] == pytest.approx((parts["compute"] + parts["retries_waste"]) * kept)
+
+
 @settings(max_examples=25, deadline=None)
 @given(usages, st.sampled_from(WAYS))
 def test_the_tree_says_the_same_as_the_sweep(usage, priced):

@@ -121,7 +121,11 @@ def test_the_place_sets_electricity_and_carbon():
 
     from cabida.facts.model import EnergyFact
 
-    facts = [EnergyFact("electricity_price_business", "Nowhere", "NW", 0.2, "EUR/kWh", "2025", "", SAID)]
+    facts = [
+        EnergyFact("electricity_price_industrial", "Nowhere", "NW", 0.1, "EUR/kWh", "2026", "", SAID),
+        EnergyFact("electricity_price_business", "Nowhere", "NW", 0.3, "EUR/kWh", "2024", "", SAID),
+        EnergyFact("electricity_price_business", "Nowhere", "NW", 0.2, "EUR/kWh", "2025", "", SAID),
+    ]
     rates = [money.Rate("EUR", "USD", 1.25, "2026-11-30", "brief")]
     terms = money.terms("USD", country="nw", rates=rates, energy=facts)
     assert terms.base("electricity_money_per_kwh") == pytest.approx(0.25)

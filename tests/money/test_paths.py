@@ -44,12 +44,25 @@ def test_a_reserved_base_with_rented_peaks_beats_both_of_its_parts():
     assert found["hybrid"].reserved_replicas_count == 1
     held = sum(found["hybrid"].cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
     assert held == pytest.approx(730 * (1.80 + 6 * 3.00 / 2))
+    worked = 7 * 0.7 * 4 / 7  # replicas' worth of work, over the mean of 4 held
+    assert found["hybrid"].cost.line("idle") == pytest.approx(held * (1 - worked / 4))
     assert found["hybrid"].cost.per_month_money < found["on-demand"].cost.per_month_money
     assert found["hybrid"].cost.per_month_money < found["reserved"].cost.per_month_money
     assert sum(line.money for line in found["hybrid"].cost.lines) == pytest.approx(
         found["hybrid"].cost.per_month_money
     )
     assert found["hybrid"].cost.committed_money == pytest.approx(1.80 * 730 * 12)
+
+
+def test_a_base_above_the_trough_is_held_all_day():
+    cheap = [offer("3.00"), offer("0.90", "reserved", term_months=12)]
+    tenures = money.offers_for(CARD, 7, cheap, TERMS)
+    found = {
+        r.kind: r
+        for r in money.routes(serving(cheap[0], 7), USAGE, TERMS, tenures, replicas=[1] * 12 + [7] * 12)
+    }
+    assert found["hybrid"].reserved_replicas_count == 7
+    assert found["hybrid"].cost.line("idle") == pytest.approx(7 * 0.90 * 730 * (1 - 0.7 * 4 / 7))
 
 
 def test_a_commitment_says_from_which_use_on_it_pays():

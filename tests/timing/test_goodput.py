@@ -86,3 +86,7 @@ def test_tree_equals_fast_path():
 )
 def test_units_work_out(made):
     check_dimensions(made.equation)
+
+
+def test_a_job_that_stops_before_it_starts_has_no_goodput():
+    assert goodput(1e12, 10**9).ratio == 0.0

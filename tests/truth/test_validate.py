@@ -1,8 +1,12 @@
 import json
+import math
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
 from cabida.text import use_language
@@ -29,6 +33,7 @@ def written(tmp_path: Path, *lines: object) -> Path:
     return path
 
 
+@cache
 def rows_of(kind: str) -> list[dict]:
     return [json.loads(line) for line in (CASES / f"{kind}.jsonl").read_text().splitlines()]
 
@@ -93,6 +98,32 @@ def test_odd_values_are_skipped_with_their_place_and_never_break_the_run(tmp_pat
     found = validate([written(tmp_path, A_CASE | odd, A_CASE)])
     assert found["answered"] >= 1
     assert found["rows"] == 2
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    place=st.integers(0, 10**6),
+    value=st.sampled_from([0, -1, 1e9, 10**15, "x", None, [], {}, math.nan, math.inf, True, -0.5]),
+)
+def test_no_value_of_any_key_breaks_the_run(tmp_path, place, value):
+    kind = ("memory", "serving", "training")[place % 3]
+    row = rows_of(kind)[place % 600]
+    keys = [key for key in row if key not in ("id", "kind", "measured", "source", "model")]
+    changed = row | {keys[place % len(keys)]: value}
+    assert validate([written(tmp_path, changed)])["rows"] == 1
+
+
+def test_odd_values_are_named_with_their_key_and_place(tmp_path):
+    path = written(tmp_path, A_CASE | {"gpus": "many", "engine": 7})
+    (told,) = validate([path])["skipped"]
+    assert "gpus = 'many'; engine = 7" in told["why"]
+    assert f"{path}:1:" in told["why"]
+    assert "CB-V005" in told["why"]
+
+
+def test_null_means_that_the_source_does_not_say(tmp_path):
+    found = validate([written(tmp_path, A_CASE | {"pp": None, "engine_version": None})])
+    assert found["answered"] == 1
 
 
 def test_problems_speak_spanish(tmp_path):

@@ -6,6 +6,7 @@ Young 1974 and Daly 2006 give the interval between checkpoints.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ ACCELERATOR_MTBI_LOW_HOURS = 12_000.0  # a new or badly run cluster
 ACCELERATOR_MTBI_HIGH_HOURS = 64_000.0
 RESTART_S = 600.0
 WRITE_BYTES_PER_S_PER_ACCELERATOR = 57e9 / 384  # BLOOM-176B: 2.3 TB in 40 s over 384 processes
+MOST_EXPONENT = 300.0
 CHECKPOINT_BYTES_PER_PARAM = 13.5  # 16-bit weights, fp32 master and both Adam moments, as BLOOM's files show
 
 
@@ -112,7 +114,8 @@ def goodput(
     write = max(checkpoint_write_s.raw(size, rate), 1e-3)
     mtbi = job_mtbi_s.raw(accelerator_mtbi_hours, accelerators_count)
     interval = max(daly_interval_s.raw(write, mtbi), write)
-    slowdown = checkpoint_slowdown_ratio.raw(interval, write, restart_s, mtbi)
+    hopeless = max(interval + write, restart_s) > MOST_EXPONENT * mtbi  # stopped before it can get going
+    slowdown = math.inf if hopeless else checkpoint_slowdown_ratio.raw(interval, write, restart_s, mtbi)
     return Goodput(goodput_ratio.raw(slowdown), interval, write, size, mtbi, slowdown)
 
 

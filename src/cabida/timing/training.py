@@ -208,7 +208,8 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
     spread = _spread(run)
     target = None
     if run.target_tokens:
-        target = step.time_to_target_s.raw(run.target_tokens, rate, useful.ratio)
+        never = useful.ratio == 0.0
+        target = math.inf if never else step.time_to_target_s.raw(run.target_tokens, rate, useful.ratio)
     return TrainingSpeed(
         step_s=worked.step_s,
         tokens_per_s=rate,

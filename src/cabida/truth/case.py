@@ -10,6 +10,7 @@ from typing import Any
 
 from cabida.errors import Problem
 from cabida.text import problem
+from cabida.truth.sound import without_nulls
 
 KINDS = ("memory", "serving", "training", "media")
 NEEDED = ("id", "kind", "model", "measured", "source")
@@ -68,6 +69,7 @@ def _read_line(line: str, file: str, number: int) -> Case | Problem:
         return problem("CB-V002", file=file, line=number, reason=str(error))
     if not isinstance(row, dict):
         return problem("CB-V002", file=file, line=number, reason=type(row).__name__)
+    row = without_nulls(row)
     missing = [key for key in NEEDED if key not in row]
     if missing:
         return problem("CB-V003", file=file, line=number, keys=", ".join(missing))

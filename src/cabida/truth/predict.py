@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from cabida.errors import CabidaError
 from cabida.text import problem
 from cabida.truth.case import Case
 from cabida.truth.names import Malformed, Unanswerable, known_model
+from cabida.truth.sound import faults
 
 WIDEST_RATIO = 4.0  # an interval wider than this says nothing
 
@@ -58,6 +60,10 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
     if row.get("spec_decode"):
         why = "speculative decoding suspected or undeclared"
         raise Unanswerable(why)
+    odd = faults(row)
+    if odd:
+        why = str(problem("CB-V005", file=case.file, line=case.line, reason="; ".join(odd)))
+        raise Unanswerable(why)
     try:
         figures, verdict = _figures(case)
     except CabidaError as error:
@@ -79,7 +85,7 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _fitted(case: Case) -> bool | None:

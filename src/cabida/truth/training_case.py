@@ -238,7 +238,7 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     found: Figures = {"tokens_s_per_gpu": (rate, rate * low, rate * high)}
     if row.get("global_batch"):
         found["step_time_s"] = (speed.step_s, speed.step_s / high, speed.step_s / low)
-    if "samples_to_target" in measured:
+    if isinstance(measured.get("samples_to_target"), (int, float)):
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)

@@ -1,0 +1,57 @@
+"""Whether the values of a case are what their keys say: numbers that count something, and texts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+COUNTS = (
+    "gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads",
+    "params_b", "active_params_b", "gpu_memory_gib",
+)  # fmt: skip
+TEXTS = (
+    "task", "engine", "engine_version", "framework", "weights", "kv_cache", "gpu", "arch", "mode", "precision",
+    "sharding", "note", "unit_as_printed",
+)  # fmt: skip
+TABLES = ("args", "load", "training")
+LOAD_COUNTS = ("input_tokens", "output_tokens", "requests_per_s", "prompts")
+MOST = 1e7  # more accelerators, tokens or layers than this are a slip
+
+
+def faults(row: dict[str, Any]) -> list[str]:
+    """What is odd about a case's values, each with its key; empty when nothing is."""
+    found = [f"{key} = {row[key]!r}" for key in COUNTS if key in row and not _counts(row[key])]
+    found += [f"{key} = {row[key]!r}" for key in TEXTS if key in row and not isinstance(row[key], str)]
+    found += [f"{key} = {row[key]!r}" for key in TABLES if key in row and not isinstance(row[key], dict)]
+    load = row.get("load")
+    if isinstance(load, dict):
+        found += [
+            f"load.{key} = {load[key]!r}" for key in LOAD_COUNTS if key in load and not _counts(load[key])
+        ]
+        clients = load.get("concurrency", 1)
+        if clients != "offline" and not _counts(clients):
+            found.append(f"load.concurrency = {clients!r}")
+    for table in ("args", "training"):
+        inner = row.get(table)
+        if isinstance(inner, dict):
+            found += [
+                f"{table}.{key} = {value!r}"
+                for key, value in inner.items()
+                if isinstance(value, (int, float))
+                and not isinstance(value, bool)
+                and not (0 <= value < math.inf)
+            ]
+    return found
+
+
+def without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """The case with keys that say null left out: absent means that the source doesn't say."""
+    return {
+        key: without_nulls(value) if isinstance(value, dict) else value
+        for key, value in row.items()
+        if value is not None
+    }
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST

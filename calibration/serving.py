@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from cabida.plan import Load
-from cabida.timing.coefficients import Coefficients, memory_family
+from cabida.timing.coefficients import Coefficients, groups_of
 from cabida.timing.fluid import Flow, closed, most_batch
 from cabida.timing.steps import step_model_with
 from serving_rows import Row, World, rows, shipped_world
@@ -45,12 +45,16 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
     ("vendor", "amd", "prompt_layer_s", 1.0),
     ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 1.0),
+    ("kernel", "mxfp4 native", "routed_bandwidth_ratio", 1.0), ("kernel", "mxfp4 native", "moe_layer_s", 1.0),
+    ("kernel", "mxfp4 native", "prompt_layer_s", 1.0),
+    ("kernel", "mxfp4 by 16 bit", "routed_bandwidth_ratio", 1.0), ("kernel", "mxfp4 by 16 bit", "moe_layer_s", 1.0),
+    ("kernel", "mxfp4 by 16 bit", "routed_compute_ratio", 1.0),
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip
 FIRMNESS = {  # times the looseness: what physics holds tighter, what a harness leaves open
     "bandwidth_ratio": 5.0, "context_bandwidth_ratio": 3.0, "compute_ratio": 2.0, "first_steps_count": 4.0,
-    "request_s": 10.0, "harness_steps_count": 0.1,
+    "request_s": 10.0, "harness_steps_count": 0.1, "routed_compute_ratio": 3.0, "routed_bandwidth_ratio": 2.0,
 }  # fmt: skip
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35
@@ -193,18 +197,14 @@ def summary(values: np.ndarray) -> dict[str, float]:
 def is_core(row: Row) -> bool:
     """Rows that speak about the three engines on the hardware most were measured on."""
     card = row.deployment.accelerator
-    return row.engine in FITTED_ENGINES and card.vendor == "NVIDIA" and "hbm" in card.memory_kind.lower()
+    usual = card.vendor == "NVIDIA" and "hbm" in card.memory_kind.lower()
+    return usual and row.engine in FITTED_ENGINES and row.deployment.weights.id != "mxfp4"
 
 
 def members(row: Row) -> set[tuple[str, str]]:
     """The groups of ``FACTORS`` a row belongs to."""
-    card, weights = row.deployment.accelerator, row.deployment.weights
-    memory = memory_family(card)
-    return {
-        ("memory", memory), ("vendor", card.vendor.lower()), ("engine", f"{row.engine} {memory}"),
-        ("segment", card.segment),
-        ("format", f"{weights.family} {memory}"),
-    }  # fmt: skip
+    d = row.deployment
+    return set(groups_of(row.engine, d.accelerator, d.weights))
 
 
 def fit_factors(table: Table, base: np.ndarray) -> np.ndarray:

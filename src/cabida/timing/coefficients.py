@@ -6,7 +6,7 @@ The rows live in ``data/serving.json`` (written by ``calibration/serving.py``); 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,24 +72,33 @@ def memory_family(accelerator: Accelerator) -> str:
     return "gddr" if "gddr" in kind else "unified"
 
 
+def groups_of(engine: str, accelerator: Accelerator, weights: WeightFormat) -> tuple[tuple[str, str], ...]:
+    """What besides the engine changes its coefficients: (group, key) pairs of ``factors`` in the data file."""
+    memory = memory_family(accelerator)
+    native = "native" if "fp4" in accelerator.flop_per_s else "by 16 bit"
+    return (
+        ("memory", memory),
+        ("vendor", accelerator.vendor.lower()),
+        ("segment", accelerator.segment),
+        ("format", f"{weights.family} {memory}"),
+        ("kernel", f"{weights.id} {native}"),
+        ("engine", f"{engine_key(engine)} {memory}"),
+    )
+
+
 @cache
-def _of(engine: str, memory: str, vendor: str, segment: str, family: str) -> Coefficients:
+def _of(engine: str, groups: tuple[tuple[str, str], ...]) -> Coefficients:
     facts = serving_facts()
     found = Coefficients(**facts["engines"][engine])
-    names = {field.name for field in fields(Coefficients)}
-    groups = (("memory", memory), ("vendor", vendor), ("segment", segment), ("format", f"{family} {memory}"),
-              ("engine", f"{engine} {memory}"))  # fmt: skip
     for group, key in groups:
-        for name, factor in facts["factors"][group].get(key, {}).items():
-            if name in names:
-                found = replace(found, **{name: getattr(found, name) * factor})
+        for name, factor in facts["factors"].get(group, {}).get(key, {}).items():
+            found = replace(found, **{name: getattr(found, name) * factor})
     return found
 
 
 def coefficients(engine: str, accelerator: Accelerator, weights: WeightFormat) -> Coefficients:
-    """The coefficients for one engine, kind of memory, vendor and weight format."""
-    vendor, segment = accelerator.vendor.lower(), accelerator.segment
-    return _of(engine_key(engine), memory_family(accelerator), vendor, segment, weights.family)
+    """The coefficients for one engine, kind of memory, vendor, segment and weight format."""
+    return _of(engine_key(engine), groups_of(engine, accelerator, weights))
 
 
 def calibration_source(engine: str) -> Source:

@@ -117,13 +117,13 @@ def summary(errors: np.ndarray) -> dict[str, float]:
     }
 
 
-def held_out(fit: Fit, chosen: list[Row], start: np.ndarray, groups: list[str]) -> np.ndarray:
+def held_out(fit: Fit, chosen: list[Row], start: np.ndarray, groups: list[str], rounds: int) -> np.ndarray:
     """Errors of each group predicted by a fit that never saw it."""
     errors = np.zeros(len(chosen))
     for group in sorted(set(groups)):
         seen = [row for row, name in zip(chosen, groups, strict=True) if name != group]
         left = [index for index, name in enumerate(groups) if name == group]
-        vector, _ = fit.solve(seen, start, rounds=4)
+        vector, _ = fit.solve(seen, start, rounds)
         errors[left] = fit.residuals(vector, [chosen[index] for index in left])
     return errors
 
@@ -151,15 +151,15 @@ def fitted() -> dict[str, Any]:
     fit, chosen = Fit(), rows()
     vector, sd = fit.solve(chosen, rounds=25)
     inside = fit.residuals(vector, chosen)
-    by_source = held_out(fit, chosen, vector, [row.source for row in chosen])
-    by_model = held_out(fit, chosen, vector, [model_group(row) for row in chosen])
+    by_source = held_out(fit, chosen, vector, [row.source for row in chosen], 4)
+    by_model = held_out(fit, chosen, vector, [model_group(row) for row in chosen], 2)
     data = copy.deepcopy(fit.with_values(vector))
     for path, value, deviation in zip(fit.paths, vector, sd, strict=True):
         row = at(data, path)
         row |= {"low": math.exp(value - 1.645 * deviation), "high": math.exp(value + 1.645 * deviation)}
         row["source"] = f"{row['source']}; {FITTED}"
     moe = np.array([row.run.model.is_moe for row in chosen])
-    names = np.array([model_group(row) for row in chosen])
+    names = np.array([model_group(row) for row in chosen], 2)
     data["spread"] = {
         "dense": spread(by_model[~moe], chosen, list(names[~moe])),
         "moe": spread(by_model[moe], chosen, list(names[moe])),

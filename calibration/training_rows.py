@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,5 +62,5 @@ def source_of(text: str) -> str:
 
 
 def model_group(row: Row) -> str:
-    """Siblings of an architecture search count as one model when they only differ in depth and width."""
-    return re.sub(r"BLOOM.*", "BLOOM", row.model)
+    """The model's name; the sizes of an architecture search are models of their own (left out together as a source)."""
+    return row.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,14 +138,15 @@ def _context(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number)
 
 
 def _expert(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number) -> Number:
-    """Each token's vector goes to its experts and back, forward and backward."""
-    routed = sum(group.layers_count * group.experts_per_token_count for group in run.model.mlp)
-    layers = sum(group.layers_count for group in run.model.mlp if group.experts_count)
-    payload = _payload(run, lens, tokens, routed / run.tp, routed_width(run.model), 4.0)
+    """Each token's vector goes to its experts and back, forward and backward; to each machine only once (DeepEP)."""
     node = node_of(run)
     inside = max(run.accelerator.link_domain_count, node.accelerators_count if node else 8)
     ranks = min(run.ep, run.accelerators_count)
     crossing = ranks * run.tp > inside
+    machines = math.ceil(ranks * run.tp / inside) if crossing else ranks
+    routed = sum(group.layers_count * min(group.experts_per_token_count, machines) for group in run.model.mlp)
+    layers = sum(group.layers_count for group in run.model.mlp if group.experts_count)
+    payload = _payload(run, lens, tokens, routed / run.tp, routed_width(run.model), 4.0)
     rate, latency = _rate(run, ranks, inside if crossing else run.tp, lens)
     wire = lens.of(step.ring_s)(
         payload,

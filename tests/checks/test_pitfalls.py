@@ -77,7 +77,9 @@ def test_generated_is_not_accepted():
 
 def test_somebody_runs_it():
     nobody = replace(BRIEF, team=Team(0.0))
-    assert codes(option(), brief=nobody) == ["CB-K010"]
+    paid = (CostLine("compute", 100.0), CostLine("platform_labour", 1900.0))
+    assert codes(option(cost_lines=paid), brief=nobody) == ["CB-K010"]
+    assert codes(option(), brief=nobody) == ["CB-K031"]
     assert codes(option("", accelerators_count=0, capacity="api"), brief=nobody) == []
 
 

@@ -227,6 +227,19 @@ def test_a_bill_the_brief_states_is_taken_as_it_is():
     assert (cost.line("storage"), cost.line("observability")) == (77.0, 5.0)
 
 
+def test_a_machine_at_a_desk_has_no_gateway_and_a_stated_team_is_the_whole_team():
+    desk = replace(CARD, segment="consumer", tdp_w=350.0)
+    at_desk = serving(offer("700", "buy"), accelerator=desk)
+    cost = money.serving_cost(at_desk, USAGE, TERMS)
+    assert cost.line("serving_stack") == cost.line("observability") == 0
+    assert cost.line("platform_labour") == pytest.approx(0.05 * 150_000 / 12)
+    told = {"desktop_staff_count": 0.0, "rent_staff_count": 0.0, "serving_stack_money_per_month": 9.0}
+    stated = money.terms("USD", stated=told)
+    assert money.serving_cost(at_desk, USAGE, stated).line("serving_stack") == 9.0
+    assert money.serving_cost(at_desk, USAGE, stated).line("platform_labour") == 0
+    assert money.serving_cost(serving(offer("2.00")), USAGE, stated).line("platform_labour") == 0
+
+
 def test_a_hundred_microseconds_a_bill():
     candidate, tenure = serving(offer("2.00")), money.tenure_of(offer("2.00"), CARD, TERMS, 2)
     began = time.perf_counter()

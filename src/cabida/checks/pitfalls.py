@@ -126,8 +126,7 @@ def _tensor_parallel(split: str) -> int:
 
 def generated_for_accepted(c: Context) -> Iterator[Caution]:
     """Nobody knows how much of what is generated is good enough."""
-    chosen = c.chosen
-    if chosen is None:
+    if c.chosen is None or c.brief.is_training:
         return
     told = [
         acceptance for model in c.brief.models for acceptance in model.weights.values() if acceptance.ratio
@@ -144,7 +143,10 @@ def forgetting_the_platform(c: Context) -> Iterator[Caution]:
     if chosen is None or not chosen.accelerator or c.brief.team.platform_engineers_fte > 0:
         return
     labour = sum(line.money for line in chosen.cost_lines if line.key == "platform_labour")
-    yield _say("CB-K010", money=money(labour, c.brief.currency))
+    if labour > 0:
+        yield _say("CB-K010", money=money(labour, c.brief.currency))
+    else:
+        yield _say("CB-K031", "info")
 
 
 def for_todays_model_only(c: Context) -> Iterator[Caution]:

@@ -123,14 +123,20 @@ def _listed(stack: Stack) -> Iterator[Verdict]:
     """The engine's table names the architecture, and the format on it."""
     formats = stack.engine.formats
     if not any(stack.architecture in members for members in formats.values()):
-        others = engines_for(stack.accelerator, stack.weights, stack.engine.kind) or _own_stack(
-            stack.accelerator
-        )
+        others = _instead(stack)
         yield _say(stack, "no", "engine_not_there", others=", ".join(others) or "-")
     elif stack.architecture not in formats.get(stack.weights.family, ()):
         others = engines_for(stack.accelerator, stack.weights, stack.engine.kind)
         held = [family for family, members in formats.items() if stack.architecture in members]
         yield _say(stack, "no", "format_not_there", others=", ".join(others) or "-", held=", ".join(held))
+
+
+def _instead(stack: Stack) -> list[str]:
+    """What runs there instead: these weights, else any weights, else the maker's own stack."""
+    engines = [engine for engine in facts.engines().values() if engine.kind == stack.engine.kind]
+    there = [one.name for one in engines if any(stack.architecture in held for held in one.formats.values())]
+    own = engines_for(stack.accelerator, stack.weights, stack.engine.kind)
+    return own or there or _own_stack(stack.accelerator)
 
 
 def _own_stack(accelerator: Accelerator) -> list[str]:

@@ -5,9 +5,9 @@ A price outside 0.1 to 10 times the book's median for that part is set aside whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from statistics import median
+from statistics import median, quantiles
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
@@ -17,6 +17,10 @@ from cabida.money.terms import Terms
 HISTORY_DAYS = {"buy": 730}  # other capacities: 365; an older sighting is history while a newer one exists
 OTHER_HISTORY_DAYS = 365
 PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
+MARKET_LOW_RATIO = 0.5
+FEWEST_FOR_A_FLOOR = (
+    4  # prices of one part and capacity before their quartile says anything about one of them
+)
 
 
 def offers_for(
@@ -54,7 +58,7 @@ def offers_for(
 
 
 def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
-    if offer.capacity == "have" or offer.sighting in ("quote", "user"):
+    if _is_own(offer):
         return True
     if offer.sighting == "analyst" or offer.provider_kind == "analyst":
         return False  # a model's constant, for comparison: nobody sells it
@@ -66,20 +70,46 @@ def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -
 
 
 def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
-    """The offers whose price can be believed, and those set aside, by accelerator and kind of price."""
-    groups: dict[tuple[str, bool], list[tuple[float, Offer]]] = {}
-    for offer in offers:
-        price = convert(offer.amount, terms.rate(offer.currency))
-        groups.setdefault((offer.accelerator, offer.capacity == "buy"), []).append((price, offer))
+    """The offers whose price can be believed, and those set aside; what one has or was quoted always stays.
+
+    A price is believed within 0.1 to 10 times the median of its part, rented and bought apart; a marketplace's
+    only above half the lower quartile of its part and capacity: a lone host's low is not the market.
+    """
+    listed = [(offer, convert(offer.amount, terms.rate(offer.currency))) for offer in offers]
+    others = [(offer, price) for offer, price in listed if not _is_own(offer)]
+    parts = {
+        key: median(prices)
+        for key, prices in _grouped(others, lambda o: (o.accelerator, o.capacity == "buy"))
+    }
+    quartiles = {
+        key: quantiles(prices, n=4)[0]
+        for key, prices in _grouped(others, lambda o: (o.accelerator, o.capacity))
+        if len(prices) >= FEWEST_FOR_A_FLOOR
+    }
     kept: list[Offer] = []
     aside: list[Offer] = []
-    for group in groups.values():
-        middle = median(price for price, offer in group)
-        for price, offer in group:
-            inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
-            own = offer.capacity == "have" or offer.sighting in ("quote", "user")
-            (kept if inside or own else aside).append(offer)
+    for offer, price in listed:
+        middle = parts.get((offer.accelerator, offer.capacity == "buy"), price)
+        inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
+        if is_market(offer):
+            inside = inside and price >= MARKET_LOW_RATIO * capacities.get(
+                (offer.accelerator, offer.capacity), 0.0
+            )
+        (kept if inside or _is_own(offer) else aside).append(offer)
     return kept, aside
+
+
+def _is_own(offer: Offer) -> bool:
+    return offer.capacity == "have" or offer.sighting in ("quote", "user")
+
+
+def _grouped(
+    priced: list[tuple[Offer, float]], key: Callable[[Offer], tuple[object, ...]]
+) -> Iterable[tuple[tuple[object, ...], list[float]]]:
+    groups: dict[tuple[object, ...], list[float]] = {}
+    for offer, price in priced:
+        groups.setdefault(key(offer), []).append(price)
+    return groups.items()
 
 
 def _current(offers: list[Offer], as_of: str) -> list[Offer]:

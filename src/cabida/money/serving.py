@@ -190,9 +190,11 @@ def _around(
             ways.given("egress_gb_per_month", egress_gb_per_month(usage, ways.terms), "streamed tokens"),
             ways.assume("egress_money_per_gb"),
         ),
-        "serving_stack": ways.assume("serving_stack_money_per_month"),
+        "serving_stack": ways.assume(_own_or_desktop(ways, tenure, "serving_stack_money_per_month")),
         "observability": ways.apply(
-            unit.observability_money_per_month, nodes, ways.assume("observability_node_money_per_month")
+            unit.observability_money_per_month,
+            nodes,
+            ways.assume(_own_or_desktop(ways, tenure, "observability_node_money_per_month")),
         ),
         "platform_labour": _labour(ways, tenure, nodes),
     }
@@ -204,21 +206,25 @@ def _is_stated(ways: Ways, key: str) -> bool:
     return f"{key}_money_per_month" in ways.terms.stated
 
 
+def _own_or_desktop(ways: Ways, tenure: Tenure, name: str) -> str:
+    """A machine under one's desk is its own gateway and is watched by its owner, unless the brief says otherwise."""
+    at_desk = tenure.desktop and tenure.capacity in ("buy", "have")
+    return f"desktop_{name}" if at_desk and name not in ways.terms.stated else name
+
+
 def _labour(ways: Ways, tenure: Tenure, nodes: Number) -> Number:
     team, each = staff_names(tenure)
-    staff = ways.apply(ownership.platform_staff_count, ways.assume(team), ways.assume(each), nodes)
+    whole_team = team in ways.terms.stated or not each  # who states a team has counted its machines
+    per_node = ways.given("node_staff_count", 0.0, "brief") if whole_team else ways.assume(each)
+    staff = ways.apply(ownership.platform_staff_count, ways.assume(team), per_node, nodes)
     return ways.apply(ownership.staff_money_per_month, staff, ways.assume("loaded_money_per_year"))
 
 
 def staff_names(tenure: Tenure) -> tuple[str, str]:
-    """The assumptions about people that a way of holding rests on: a fixed team, and a share per machine."""
+    """The assumptions about people that a way of holding rests on: a fixed team, and a share per machine or ""."""
     if tenure.capacity not in ("buy", "have"):
         return "rent_staff_count", "rent_node_staff_count"
-    return (
-        ("desktop_staff_count", "rent_node_staff_count")
-        if tenure.desktop
-        else ("own_staff_count", "node_staff_count")
-    )
+    return ("desktop_staff_count", "") if tenure.desktop else ("own_staff_count", "node_staff_count")
 
 
 def _node_size(deployment: Deployment) -> int:

@@ -91,10 +91,9 @@ def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[
     for offer, price in listed:
         middle = parts.get((offer.accelerator, offer.capacity == "buy"), price)
         inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
-        if is_market(offer):
-            inside = inside and price >= MARKET_LOW_RATIO * capacities.get(
-                (offer.accelerator, offer.capacity), 0.0
-            )
+        if offer.provider_kind == "marketplace":
+            floor = quartiles.get((offer.accelerator, offer.capacity), 0.0)
+            inside = inside and price >= MARKET_LOW_RATIO * floor
         (kept if inside or _is_own(offer) else aside).append(offer)
     return kept, aside
 

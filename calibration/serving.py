@@ -83,6 +83,7 @@ class Table:
             of(lambda r, m: max(m.kv_tokens, 2 * (r.load.input_tokens + r.load.output_tokens))),
             of(lambda _r, m: m.window_tokens), 0.0 * ranks, 0.0 * ranks,
             of(lambda _r, m: 1.0 if m.mixed else 0.0),
+            of(lambda r, _m: 1.0 if r.load.input_spread_ratio == 0 else 0.0),
             of(lambda r, _m: _rounds(r.load)),
         )  # fmt: skip
         clients = of(lambda r, _m: r.load.concurrency or 1.0)
@@ -120,17 +121,11 @@ def _rounds(load: Load) -> float:
     return load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else math.inf
 
 
-def strange(row: Row) -> bool:
-    """SGLang in the gap analysis: first tokens 75 steps late, unlike any other run of that engine."""
-    return row.engine == "sglang" and row.source.endswith(" gap")
-
-
 def _weights(rows: list[Row]) -> np.ndarray:
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
     sizes = {key: keys.count(key) for key in set(keys)}
     weights = np.array([sizes[key] ** -0.35 for key in keys])
     doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
-    doubtful *= np.array([0.1 if strange(row) else 1.0 for row in rows])
     return weights / weights.mean() * doubtful
 
 
@@ -278,11 +273,8 @@ def main(world: World | None = None) -> None:
         x = fitted[engine] = fit(part, np.ones(len(part.rows), bool), pooled)
         by_model = held_out(part, [row.model for row in part.rows], pooled)
         by_card = held_out(part, [row.deployment.accelerator.id for row in part.rows], pooled)
-        odd = np.array([strange(row) for row in part.rows])
         for left in (by_model, by_card):
             left["ttft_s"] = np.where(part.calm, left["ttft_s"], np.nan)
-            for metric, values in left.items():
-                left[metric] = np.where(odd, np.nan, values)
         report[engine] = {
             "fitted": {metric: summary(values) for metric, values in errors(part, x).items()},
             "model left out": {metric: summary(values) for metric, values in by_model.items()},

@@ -15,7 +15,7 @@ from cabida.memory import ServingMemory
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.timing.coefficients import engine_key
 
-NARROWED_TO = (0.8, 1.0)  # lengths that InferenceX and the gap-analysis runs draw, over the nominal ones
+NARROWED_TO = (0.8, 1.0)  # lengths that InferenceX draws, over the nominal ones
 PROMPTS_PER_CLIENT = 10
 UNDECLARED = ("mtp", "cold start", "polluted", "jit")
 UNIFORM_SPREAD_RATIO = 0.577  # sgl random with range ratio 0: uniform from 1 to N
@@ -140,7 +140,7 @@ def _load(case: dict[str, Any]) -> Load | None:
     if not inputs or not outputs or (not clients and not given.get("requests_per_s")):
         return None
     words = given.get("dataset") or ""
-    low, high = NARROWED_TO if "InferenceX" in words or "gap analysis" in words else (1.0, 1.0)
+    low, high = NARROWED_TO if "InferenceX" in words else (1.0, 1.0)
     spread = (high - low) / 12**0.5 / (0.5 * (low + high))
     if "range-ratio 0" in words:
         spread = UNIFORM_SPREAD_RATIO

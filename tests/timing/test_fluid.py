@@ -63,6 +63,17 @@ def test_bounds_bound():
         assert speed.requests_per_s <= 1.001 * best.requests_per_s_max
 
 
+def test_equal_requests_on_a_prompts_first_engine_march_in_step():
+    model = replace(CARD, mixed=False, budget_tokens=4000.0)
+    load = Load(1000, 200, concurrency=32)
+    quick, slow = fluid_of(model, load, {}), simulate_model(model, load, {}, requests_count=640)
+    assert quick.ttft_s.mean == pytest.approx(slow.ttft_s.mean, rel=0.1)
+    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.1)
+    assert quick.requests_per_s == pytest.approx(slow.requests_per_s, rel=0.1)
+    unlike = replace(load, input_spread_ratio=0.5, output_spread_ratio=0.5)
+    assert fluid_of(model, unlike, {}).ttft_s.mean < 0.6 * quick.ttft_s.mean
+
+
 def test_a_shared_prefix_saves_its_prefill():
     plain = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200)), 16.0)
     shared = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200, shared_prefix_tokens=1500)), 16.0)

@@ -18,6 +18,7 @@ from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel, step_model
 
 ROUNDS = 8
+FIGURES = ("tpot_s", "prompt_step_s", "ttft_s", "requests_per_s", "batch", "prompt_ratio")
 HALVINGS = 30
 
 
@@ -35,6 +36,7 @@ class Flow:
     request_s: Any
     first_steps_count: Any
     mixed_ratio: Any  # 1 = prompts and decoding share a step, 0 = prompts go alone
+    alike_ratio: Any = 0.0  # 1 = all requests have the same lengths
     rounds_count: Any = float("inf")  # requests of each client of a closed loop; the first come all at once
 
 
@@ -91,7 +93,31 @@ def closed(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
     together = least(clients, limit) * flow.input_tokens / most(flow.budget_tokens, flow.input_tokens)
     first_round = 0.5 * most(together - 1.0, 0.0) * _full_prompt_s(c, flow) / most(flow.rounds_count, 1.0)
     queued = where(batch > 0.98 * limit, most(waits, now.ttft_s), now.ttft_s) + first_round
-    return Steady(now.tpot_s, now.prompt_step_s, queued, now.requests_per_s, batch, now.prompt_ratio)
+    free = Steady(now.tpot_s, now.prompt_step_s, queued, now.requests_per_s, batch, now.prompt_ratio)
+    wave = _in_step(c, flow, clients)
+    marching = (flow.alike_ratio * (1 - flow.mixed_ratio) > 0) * (clients <= limit)
+    return Steady(*(where(marching, getattr(wave, name), getattr(free, name)) for name in FIGURES))
+
+
+def _in_step(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
+    """A closed loop of equal requests on an engine that reads prompts first: all clients march in step.
+
+    They are answered together, send together, and wait for each other's prompts before anyone decodes.
+    """
+    wanted = clients * flow.input_tokens
+    chunk = most(least(flow.budget_tokens, wanted), least(flow.input_tokens, flow.budget_tokens))
+    steps = most(wanted / chunk, 1.0)
+    context = flow.prefix_tokens + flow.input_tokens + 0.5 * flow.output_tokens
+    window = clients * least(context, flow.window_tokens)
+    none = 0.0 * chunk
+    pairs = chunk * (flow.prefix_tokens + 0.5 * flow.input_tokens)
+    prompt = engine_step_s.raw(chunk, pairs, 1.0 + none, none, none, none, *c)
+    quiet = engine_step_s.raw(none, none, none, clients, clients * context, window, *c)
+    outside = flow.request_s + flow.first_steps_count * quiet
+    tpot = quiet + 0.5 * (steps - 1) * prompt / flow.output_tokens
+    cycle = outside + steps * prompt + flow.output_tokens * quiet
+    first = outside + 0.5 * (steps + 1) * prompt
+    return Steady(tpot, prompt, first, clients / cycle, clients, steps / (steps + flow.output_tokens))
 
 
 def _full_prompt_s(c: tuple[Any, ...], flow: Flow) -> Any:
@@ -132,6 +158,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         model.request_s,
         model.delay_steps(load.harness),
         1.0 if model.mixed else 0.0,
+        1.0 if load.input_spread_ratio == 0 and load.output_spread_ratio == 0 else 0.0,
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
     )
 

@@ -13,7 +13,7 @@ from cabida.truth.memory_case import format_of, model_of
 from cabida.truth.names import Unanswerable, accelerator_of, reading, spellings, stated_format
 
 MS = 1e3
-NARROWED = (0.8, 1.0)  # lengths InferenceX and the gap analysis draw, over the nominal ones
+NARROWED = (0.8, 1.0)  # lengths InferenceX draws, over the nominal ones
 UNIFORM_SPREAD_RATIO = 0.577  # sglang's random with range ratio 0: uniform from 1 to N
 PROMPTS_PER_CLIENT = 10
 SINGLE_TOKENS = (
@@ -171,7 +171,7 @@ def load_of(row: dict[str, Any]) -> Load:
         why = "neither concurrency nor request rate stated"
         raise Unanswerable(why)
     words = given.get("dataset") or ""
-    low, high = NARROWED if "InferenceX" in words or "gap analysis" in words else (1.0, 1.0)
+    low, high = NARROWED if "InferenceX" in words else (1.0, 1.0)
     mean = 0.5 * (low + high)
     spread = (high - low) / 12**0.5 / mean
     if "range-ratio 0" in words:

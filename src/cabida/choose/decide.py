@@ -17,6 +17,7 @@ from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
 from cabida.choose.options import chosen_few, option_of, with_doubt
 from cabida.choose.serving import Progress, search_serving
+from cabida.choose.splits import accelerators_per_node
 from cabida.choose.tally import Tally
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
@@ -69,11 +70,12 @@ def decide(
     worked: list[Worked]
     if brief.is_training:
         trained = search_training(brief, means, seed, progress, exhaustive=exhaustive)
-        worked, tally, count = trained.worked, trained.tally, trained.candidates_count
+        worked, tally = trained.worked, trained.tally
     else:
         served = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
-        worked, tally, count, ask = served.worked, served.tally, served.candidates_count, served.ask
+        worked, tally, ask = served.worked, served.tally, served.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
+    rejections = _fell(tally, worked, kept)
     options, stakes = _options(kept, ask, seed)
     turned = flips(brief, kept, options, ask, brief.currency)
     trees, roots = _trees(kept[:TREES_SHOWN], means)
@@ -97,10 +99,10 @@ def decide(
         seed=seed,
         currency=brief.currency,
         denominator=DENOMINATORS[brief.workload],
-        candidates_count=count,
+        candidates_count=tally.count + len(kept),
         elapsed_s=0.0,
         options=tuple(options),
-        rejections=_fell(tally, worked, kept),
+        rejections=rejections,
         assumptions=_assumptions(brief, ask, means, kept),
         warnings=_warnings(brief, options, kept, means),
         flips=turned,
@@ -227,6 +229,13 @@ def _warnings(
         if used not in (brief.training.sharding, "none"):
             asked = brief.training.sharding
             found.append(Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=used)))
+    if kept and kept[0].candidate.run and kept[0].tenure:
+        run, offer = kept[0].candidate.run, kept[0].tenure.offer
+        per_machine = accelerators_per_node(run.accelerator, run.node)
+        if run.accelerators_count > per_machine > offer.accelerators_count and offer.capacity != "have":
+            machines = -(-run.accelerators_count // per_machine)
+            sentence = tr("choose.caution.fabric", provider=offer.provider, machines=machines)
+            found.append(Caution("CB-X012", sentence))
     found += checks.pitfalls(brief, options, means.terms.as_of)
     return tuple(dict.fromkeys(found))
 

@@ -32,11 +32,9 @@ def global_batch_count(training: Training, seq_tokens: int) -> int:
 
 
 def precisions(accelerator: Accelerator, training: Training) -> tuple[str, ...]:
-    """The brief's precision, falling to fp16 where the card has no bf16."""
+    """The brief's precision where the card multiplies in it; another is never taken silently."""
     wanted = training.precision or "bf16"
-    if wanted == "bf16" and "bf16" not in accelerator.flop_per_s:
-        return ("fp16",) if "fp16" in accelerator.flop_per_s else ()
-    return (wanted,) if wanted in accelerator.flop_per_s or wanted == "fp32" else ()
+    return (wanted,) if wanted in (*accelerator.flop_per_s, "fp32") else ()
 
 
 def counts_for(accelerator: Accelerator, brief: Brief, held_count: int) -> list[int]:

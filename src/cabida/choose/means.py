@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from cabida import facts, money
 from cabida.brief import Brief, Held
+from cabida.choose.splits import accelerators_per_node
 from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.currency import Rate
@@ -16,6 +17,7 @@ EU = frozenset(
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split()  # noqa: SIM905
 )
 EEA = EU | {"IS", "LI", "NO"}
+SINGLE_MACHINES = ("marketplace", "serverless")
 REALTIME_CAPACITIES = ("on-demand", "reserved", "buy", "have")
 ALL_CAPACITIES = (*REALTIME_CAPACITIES, "spot")
 
@@ -111,7 +113,8 @@ class Means:
                 capacity=self._capacities(),
                 providers=self.brief.consider.providers,
             )
-            self._made[key] = [tenure for tenure in found if self._lawful(tenure, count)]
+            per_machine = accelerators_per_node(accelerator, facts.node_for(accelerator))
+            self._made[key] = [tenure for tenure in found if self._lawful(tenure, count, per_machine)]
         return self._made[key]
 
     def _capacities(self) -> tuple[str, ...]:
@@ -121,8 +124,13 @@ class Means:
         hurried = self.brief.workload == "realtime-inference" and self.brief.limits.risk != "high"
         return REALTIME_CAPACITIES if hurried else ALL_CAPACITIES
 
-    def _lawful(self, tenure: Tenure, count: int) -> bool:
-        """Held ones only as many as there are; known places must be allowed; no commitment beyond the horizon."""
+    def _lawful(self, tenure: Tenure, count: int, per_machine: int) -> bool:
+        """Held ones only as many as there are; allowed places; no commitment beyond the horizon.
+
+        A run over several machines needs a fabric between them, which single rented machines don't have.
+        """
+        if self.brief.is_training and count > per_machine and tenure.offer.provider_kind in SINGLE_MACHINES:
+            return False
         if tenure.capacity == "have":
             return count <= self.held_counts.get(tenure.offer.accelerator, 0)
         if self.brief.limits.own_premises and tenure.capacity != "buy":
@@ -140,7 +148,7 @@ def allowed_place(offer: Offer, countries: tuple[str, ...]) -> bool:
     if not countries or offer.capacity in ("buy", "have"):
         return True
     if not offer.country:
-        return offer.provider_kind not in ("marketplace", "serverless")
+        return offer.provider_kind not in SINGLE_MACHINES
     return any(_inside(offer.country.upper(), allowed.upper()) for allowed in countries)
 
 

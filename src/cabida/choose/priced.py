@@ -35,6 +35,12 @@ class Runnable:
     most_requests_per_s: float = 0.0
     least_unit_money: float = float("inf")
 
+    def ways_count(self, means: Means) -> int:
+        """Candidates this deployment stands for: ways to hold one replica, at least one."""
+        return max(
+            1, len(means.tenures(self.deployment.accelerator, self.deployment.parallel.accelerators_count))
+        )
+
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
@@ -63,7 +69,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     found = _capacity(one, ask, spread, seed)
     name = one.deployment.name
     if found.requests_per_s <= 0:
-        tally.reject("too_slow", 1, name, 0.0, limit=found.limited_by)
+        tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=found.limited_by)
         return
     shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
     spare = spare_count(means.brief)
@@ -71,7 +77,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     count = each * (shift.replicas_count + spare)
     most = means.brief.consider.accelerators_max_count
     if most and count > most:
-        tally.reject("too_many", 1, name, -count, needed=number(count), most=most)
+        tally.reject("too_many", one.ways_count(means), name, -count, needed=number(count), most=most)
         return
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / shift.replicas_count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cabida import memory
 from cabida.brief import Brief
@@ -15,8 +15,9 @@ from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
 from cabida.choose.splits import describe
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
+from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment
-from cabida.text import duration, size
+from cabida.text import duration, number, size
 from cabida.timing.estimate import capacities_at_best
 from cabida.timing.fluid import bounds_of
 from cabida.timing.steps import StepModel, step_model
@@ -24,6 +25,7 @@ from cabida.timing.steps import StepModel, step_model
 SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
 FEWEST_SIMULATED = 8
 ACCELERATORS_SHOWN = 14
+HELD_SHOWN = 3
 Progress = Callable[[str, int, int], None]
 
 
@@ -33,7 +35,6 @@ class Search:
 
     worked: list[Worked]
     tally: Tally
-    candidates_count: int
     ask: Ask
 
 
@@ -50,24 +51,25 @@ def search_serving(
     served = served_models(brief)
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     tell = progress or (lambda stage, done, total: None)
-    fitting, count = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
+    fitting = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
     ranked = _bounded(fitting, ask, means, tally)
-    worked = list(_simulated(ranked, ask, means, seed, tally, tell, exhaustive=exhaustive))
     apis = list(priced_apis(brief, ask, means, served))
-    return Search([*worked, *apis], tally, count + len(apis), ask)
+    best = min(
+        (one.cost.per_accepted_money for one in apis if one.status == "satisfies"), default=float("inf")
+    )
+    worked = list(_simulated(ranked, ask, means, seed, tally, tell, best, exhaustive=exhaustive))
+    return Search([*worked, *apis], tally, ask)
 
 
 def _screened(
     deployments: Iterator[tuple[Deployment, Served]], ask: Ask, means: Means, tally: Tally, tell: Progress
-) -> tuple[list[Runnable], int]:
+) -> list[Runnable]:
     """Those that run on their accelerator and fit; the others are counted by reason."""
     kept: list[Runnable] = []
-    count = 0
     for index, (deployment, served) in enumerate(deployments):
         if index % 200 == 0:
             tell("screen", index, 0)
         ways = max(1, len(means.tenures(deployment.accelerator, deployment.parallel.accelerators_count)))
-        count += ways
         name = f"{deployment.name} {describe(deployment.parallel)}"
         verdict = runnable(deployment)
         if verdict.state == "no":
@@ -87,7 +89,7 @@ def _screened(
             continue
         ratio = served.acceptance.ratio if served.acceptance.ratio is not None else 1.0
         kept.append(Runnable(deployment, served, room, steps, ratio))
-    return kept, count
+    return kept
 
 
 def _missed_alone(steps: StepModel, ask: Ask) -> tuple[str, float, float] | None:
@@ -109,9 +111,9 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
     ranked: list[Runnable] = []
     for one, rate in zip(fitting, rates, strict=True):
         name = one.deployment.name
-        ways = len(means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count))
-        if not ways:
-            tally.reject("no_offer", 1, name, 0.0)
+        ways = one.ways_count(means)
+        if not means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count):
+            tally.reject("no_offer", ways, name, 0.0)
         elif rate <= 0:
             tally.reject("too_slow", ways, name, 0.0, limit=", ".join(ask.objectives))
         else:
@@ -121,6 +123,35 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
     return sorted(ranked, key=lambda one: (one.least_unit_money, one.deployment.name))
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What has been simulated so far, and the cost to beat."""
+
+    best_money: float
+    count: int = 0
+    accelerators: set[str] = field(default_factory=set)
+    held: dict[str, int] = field(default_factory=dict)
+
+    def wants(self, one: Runnable, means: Means, *, affordable: bool) -> bool:
+        """Whether ``one`` could still win, or is the first of its accelerator, or runs on something held."""
+        accelerator = one.deployment.accelerator.id
+        if accelerator in means.held_counts and self.held.get(accelerator, 0) < HELD_SHOWN:
+            return True
+        if self.count < FEWEST_SIMULATED or (affordable and one.least_unit_money < self.best_money):
+            return True
+        return accelerator not in self.accelerators and len(self.accelerators) < ACCELERATORS_SHOWN
+
+    def note(self, one: Runnable, worked: list[Worked], means: Means) -> None:
+        """Keep count of a simulated deployment."""
+        accelerator = one.deployment.accelerator.id
+        self.count += 1
+        self.accelerators |= {accelerator} if worked else set()
+        if accelerator in means.held_counts:
+            self.held[accelerator] = self.held.get(accelerator, 0) + 1
+        costs = [each.cost.per_accepted_money for each in worked if each.status == "satisfies"]
+        self.best_money = min([self.best_money, *costs])
+
+
 def _simulated(
     ranked: list[Runnable],
     ask: Ask,
@@ -128,26 +159,28 @@ def _simulated(
     seed: int,
     tally: Tally,
     tell: Progress,
+    best_money: float,
     *,
     exhaustive: bool,
 ) -> Iterator[Worked]:
-    best = float("inf")
-    simulated, shown, skipped, held_shown = 0, set[str](), 0, dict[str, int]()
+    """Simulate and price, cheapest bound first, until nothing left could be cheaper than the best that satisfies."""
+    seen, most = _Seen(best_money), means.brief.budget.monthly_money
     for index, one in enumerate(ranked):
-        accelerator = one.deployment.accelerator.id
-        may_win = one.least_unit_money < best or simulated < FEWEST_SIMULATED
-        is_new = accelerator not in shown and len(shown) < ACCELERATORS_SHOWN
-        is_held = accelerator in means.held_counts and held_shown.get(accelerator, 0) < 3
-        if not (exhaustive or may_win or is_new or is_held):
-            skipped += 1
-            tally.reject("dominated", 1, one.deployment.name, -one.least_unit_money)
+        month = (
+            one.least_unit_money
+            * ask.requests_per_month
+            * coverage_ratio.raw(one.acceptance_ratio, ask.tries_count)
+        )
+        affordable = most is None or month <= most
+        if not (exhaustive or seen.wants(one, means, affordable=affordable)):
+            name, limits = one.deployment.name, {"cost": number(month), "most": number(most or 0.0)}
+            ways = one.ways_count(means)
+            if affordable:
+                tally.reject("dominated", ways, name, -one.least_unit_money)
+            else:
+                tally.reject("over_budget", ways, name, -month, currency=means.terms.currency, **limits)
             continue
         tell("simulate", index, len(ranked))
-        simulated += 1
         worked = list(priced(one, ask, means, seed, tally))
-        if accelerator in means.held_counts:
-            held_shown[accelerator] = held_shown.get(accelerator, 0) + 1
-        if worked:
-            shown.add(accelerator)
+        seen.note(one, worked, means)
         yield from worked
-        best = min([best, *(w.cost.per_accepted_money for w in worked if w.status == "satisfies")])

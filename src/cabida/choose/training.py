@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from cabida import facts, memory, money, timing
 from cabida.brief import Acceptance, Brief, Training
 from cabida.choose.enumerate_serving import accelerators_in_reach
-from cabida.choose.enumerate_training import counts_for, runs_on, widened
+from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
 from cabida.choose.means import Means
 from cabida.choose.priced import over_limits
 from cabida.choose.splits import describe_run
@@ -46,7 +46,6 @@ class TrainingSearch:
 
     worked: list[Worked]
     tally: Tally
-    candidates_count: int
     deadline_s: float | None
 
 
@@ -64,18 +63,18 @@ def search_training(
         raise ValueError(message)
     deadline = brief.objectives.time_to_target_s or brief.objectives.deadline_s
     tell = progress or (lambda stage, done, total: None)
-    tally, worked, count = Tally(), list[Worked](), 0
+    tally, worked = Tally(), list[Worked]()
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     for choice in brief.models:
         model = facts.model(choice.id)
         for index, accelerator in enumerate(accelerators):
             tell("screen", index, len(accelerators))
             met = 0
+            if not precisions(accelerator, training):
+                tally.reject("no_precision", 1, accelerator.name, 0.0, precision=training.precision)
+                continue
             for size_count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
-                timed, tried = _fastest(
-                    brief, training, model, accelerator, size_count, deadline, means, tally
-                )
-                count += tried
+                timed = _fastest(brief, training, model, accelerator, size_count, deadline, means, tally)
                 if timed is None:
                     continue
                 found = _priced(timed, brief, training, means, deadline)
@@ -83,7 +82,7 @@ def search_training(
                 met += any(one.status == "satisfies" for one in found)
                 if met > COUNTS_BEYOND and not exhaustive:
                     break
-    return TrainingSearch(worked, tally, count, deadline)
+    return TrainingSearch(worked, tally, deadline)
 
 
 def _fastest(
@@ -95,13 +94,11 @@ def _fastest(
     deadline_s: float | None,
     means: Means,
     tally: Tally,
-) -> tuple[Timed | None, int]:
+) -> Timed | None:
     """The fastest run that fits on this many accelerators, preferring the sharding the brief asks for."""
     ways = max(1, len(means.tenures(accelerator, count)))
     best: Timed | None = None
-    tried = 0
     for run in runs_on(brief, training, model, accelerator, count):
-        tried += ways
         name = f"{run.name} {describe_run(run)}"
         shortest = _shortest_s(run, training)
         if deadline_s is not None and shortest > deadline_s:
@@ -111,10 +108,8 @@ def _fastest(
         wide, room = widened(run)
         if room.verdict == "no":
             lacking, state = size(-room.headroom_bytes), size(_state_bytes(room))
-            asked = bool(training.sharding) and run.sharding in (training.sharding, "none")
-            reason = (
-                "asked_sharding_does_not_fit" if asked and training.sharding == "ddp" else "run_does_not_fit"
-            )
+            plain = run.sharding == "ddp" and run.tp * run.pp == 1 and training.sharding == "ddp"
+            reason = "asked_sharding_does_not_fit" if plain else "run_does_not_fit"
             tally.reject(
                 reason,
                 ways,
@@ -129,8 +124,12 @@ def _fastest(
         if timed is None:
             tally.reject("no_rate", ways, name, 0.0)
         elif best is None or _preference(timed, training) < _preference(best, training):
+            if best is not None:
+                tally.reject("slower_split", ways, best.run.name, -best.wall_s, value=duration(best.wall_s))
             best = timed
-    return best, tried
+        else:
+            tally.reject("slower_split", ways, name, -timed.wall_s, value=duration(timed.wall_s))
+    return best
 
 
 def _preference(timed: Timed, training: Training) -> tuple[bool, float]:

@@ -132,7 +132,8 @@ def _traffic_flips(
 def _acceptance_flip(stakes: Sequence[Stake], titles: dict[str, str]) -> Flip | None:
     winner = stakes[0]
     turn = acceptance_turn(stakes)
-    values: dict[str, object] = {"format": winner.format, "now": percent(winner.acceptance_ratio)}
+    name = winner.format if winner.format != "api" else titles[winner.key]
+    values: dict[str, object] = {"format": name, "now": percent(winner.acceptance_ratio)}
     if turn is None:
         return Flip(
             "acceptance", "", winner.acceptance_ratio, None, "", tr("choose.flip.acceptance.never", **values)

@@ -46,6 +46,13 @@ def test_a_case_we_know_the_answer_of(tmp_path):
     assert found["by"]["engine"]["vllm"]["weights_gib_per_gpu"]["n"] == 1
 
 
+def test_weights_need_no_card(tmp_path):
+    nameless = {key: value for key, value in A_CASE.items() if key != "gpu"}
+    found = validate([written(tmp_path, nameless)])
+    assert found["metrics"]["weights_gib_per_gpu"]["median_error_ratio"] < 0.01
+    assert found["fits"]["n"] == 0
+
+
 def test_a_known_error_is_reported_as_such(tmp_path):
     wrong = A_CASE | {"measured": {"weights_gib_per_gpu": 14.9888 / 2}}
     found = validate([written(tmp_path, wrong)])
@@ -54,13 +61,16 @@ def test_a_known_error_is_reported_as_such(tmp_path):
 
 
 def test_rows_that_say_too_little_are_skipped_with_their_reason(tmp_path):
-    nameless = {key: value for key, value in A_CASE.items() if key != "gpu"} | {"id": "no card"}
+    nameless = {key: value for key, value in A_CASE.items() if key != "gpu"} | {
+        "id": "no card",
+        "measured": {"kv_cache_tokens": 9000, "fits": True},
+    }
     unknown = A_CASE | {"id": "no model", "model": "nobody/none-at-all"}
     media = {"id": "clip", "kind": "media", "model": "x", "measured": {"it_s": 1}, "source": "y"}
     found = validate([written(tmp_path, nameless, unknown, media)])
     reasons = {row["id"]: row["why"] for row in found["skipped"]}
     assert found["answered"] == 0
-    assert reasons["no card"] == "accelerator not certain"
+    assert reasons["no card"] == "no figure that we predict"
     assert "none-at-all" in reasons["no model"]
     assert reasons["clip"] == "not yet"
 

@@ -23,6 +23,9 @@ from cabida.truth.training_case import METHODS, counted_bytes
 
 GIB = 2.0**30
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
+STAND_IN = "a100-sxm-80"
+SHORT_TOKENS = 128  # a prompt and fifty new tokens
+FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
 DRAFTS = ("dflash", "dspark", "draft model", "eagle")
 UNSAID = ("draft_tokens", "speculative", "mtp_tokens", "layer_partition", "kv_transfer")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
@@ -50,6 +53,8 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     beside = _beside(row)
     if pooled and not beside:
         figures |= _pool(row, d, m)
+    if pooled and not card_is_certain(row):
+        figures = {name: value for name, value in figures.items() if name in FREE_OF_CARD}
     if beside:
         figures = {name: value for name, value in figures.items() if name.startswith("weights")}
     inferred = bool(row.get("inferred_architecture"))
@@ -57,6 +62,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
     asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
+    asked = asked and card_is_certain(row)
     return {
         name: value for name, value in kept.items() if value > 0
     }, m.verdict if asked and not beside else None
@@ -101,6 +107,9 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     accelerator = card_of(row)
     engine = row["engine"]
     cache = stated_format(row.get("kv_cache") or "") or facts.weight_format("bf16")
+    note = row.get("note", "")
+    length = _whole(args, "max_model_len") or (SHORT_TOKENS if "short context" in note else None)
+    whole_prompt = length if "full logits at prefill" in note else None
     share = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
     count, tp, pp = row["gpus"], row.get("tp") or 0, row.get("pp") or 1
     dp = args.get("dp") or 1
@@ -117,9 +126,9 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
         engine=engine,
         engine_version=row.get("engine_version") or _dated(row),
         settings=Settings(
-            max_model_len=_whole(args, "max_model_len"),
+            max_model_len=length,
             max_num_seqs=_whole(args, "max_num_seqs", "max_running_requests"),
-            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch"),
+            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch") or whole_prompt,
             gpu_memory_utilization=float(share) if share else None,
             enforce_eager=bool(args.get("enforce_eager")),
         ),
@@ -140,13 +149,25 @@ def _dated(row: dict[str, Any]) -> str:
     return found.group(0) if found and row["engine"].startswith("vllm") else ""
 
 
+def card_is_certain(row: dict[str, Any]) -> bool:
+    """Whether a row says what it ran on, by name or by memory."""
+    return bool(row.get("gpu") or row.get("gpu_memory_gib"))
+
+
 def card_of(row: dict[str, Any]) -> Accelerator:
     """The named accelerator with the memory its log prints; with memory alone, one that has just that much.
 
+    With neither, a large one stands in: weights and what a run asks for don't depend on the card.
+
     Raises:
-        Unanswerable: neither is stated.
+        Unanswerable: neither is stated, and the source itself is only good for ratios.
     """
     printed = row.get("gpu_memory_gib")
+    if not card_is_certain(row):
+        if row.get("quality") == "C":
+            why = "accelerator not certain, and only good for ratios"
+            raise Unanswerable(why)
+        return facts.accelerator(STAND_IN)
     if not printed:
         found: Accelerator = accelerator_of(row)
         return found
@@ -191,7 +212,8 @@ def _training(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     m = memory.training(run)
     size = counted_bytes(row, m)
     count = run.accelerators_count
-    return {"peak_gib_per_gpu": size / GIB, "peak_gib_total": size * count / GIB}, m.verdict
+    verdict = m.verdict if card_is_certain(row) else None
+    return {"peak_gib_per_gpu": size / GIB, "peak_gib_total": size * count / GIB}, verdict
 
 
 @reading
@@ -210,7 +232,19 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
     mixed = (
         "fp32 master" in precision or "mixed" in precision or any(word in sharding for word in KEEPS_MASTER)
     )
+    kept32 = method == "lora" and "mixed" in precision  # frozen weights stay in 32 bit
+    said = setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))
+    if row["engine"] == "litgpt" and sharding == "fsdp":
+        said, sharding = (
+            True,
+            "zero-2",
+        )  # its FSDP scripts recompute every block, and hold gathered weights throughout
     batch = int(setup.get("micro_batch") or 1)
+    if row["engine"] == "torchtitan":
+        said = "selective" if said in (None, False) else said  # its default
+        batch = (
+            max(1, batch // (4 * (row.get("pp") or 1))) if (row.get("pp") or 1) > 1 else batch
+        )  # split by the pipeline
     accelerator = card_of(row)
     return TrainingRun(
         model=model_of(row),
@@ -218,7 +252,7 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         accelerators_count=row["gpus"],
         method=method,
         precision="fp32" if precision.startswith("32") else "bf16",
-        weights=format_of(row) if method == "qlora" else facts.weight_format("bf16"),
+        weights=format_of(row) if method == "qlora" else facts.weight_format("fp32" if kept32 else "bf16"),
         optimizer=optimizer_of(str(setup.get("optimizer") or "")),
         sharding=sharding_of(sharding, row["gpus"]),
         seq_tokens=int(setup["seq_len"]),
@@ -228,7 +262,7 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         pp=row.get("pp") or 1,
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
-        recompute=recompute_of(setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))),
+        recompute=recompute_of(said),
         master_weights=mixed,
         lora_rank=int(setup.get("lora_rank") or 8),
         lora_targets="attention" if setup.get("lora_targets") in ("q,v", "qkv", "attention") else "all",

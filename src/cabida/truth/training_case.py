@@ -50,6 +50,9 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
     if not count:
         why = "number of accelerators not stated"
         raise Unanswerable(why)
+    titan = (
+        "torchtitan" in (row.get("framework") or "").lower()
+    )  # recomputes by default, pipelines sequence by sequence
     run = TrainingRun(
         model=model,
         accelerator=accelerator,
@@ -60,13 +63,13 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         optimizer="adamw-8bit" if "8-bit" in str(row.get("sharding")) else "adamw",
         sharding=sharding_of(str(row.get("sharding") or ""), row.get("gpus")),
         seq_tokens=int(seq),
-        micro_batch_count=int(row.get("micro_batch") or 1),
+        micro_batch_count=1 if titan and (row.get("pp") or 1) > 1 else int(row.get("micro_batch") or 1),
         global_batch_count=1,
         tp=row.get("tp") or 1,
         pp=row.get("pp") or 1,
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
-        recompute=recompute_of(row.get("activation_checkpointing")),
+        recompute=recompute_of(row.get("activation_checkpointing", "selective" if titan else None)),
         master_weights="bf16-true" not in row["precision"],
         lora_rank=int(row.get("lora_rank") or 8),
         framework=row.get("framework") or "",

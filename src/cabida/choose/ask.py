@@ -163,3 +163,9 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift, review_money: floa
         review_money_per_output=review_money,
         batch=ask.batch,
     )
+
+
+def objective_name(name: str) -> str:
+    """``ttft_s_p95`` as people say it: ``TTFT p95``."""
+    metric, _, statistic = name.partition("_s_")
+    return f"{metric.upper()} {statistic}" if statistic else tr(f"choose.limited_by.{name}")

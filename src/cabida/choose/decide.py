@@ -15,7 +15,7 @@ from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
-from cabida.choose.options import chosen_few, option_of, with_doubt
+from cabida.choose.options import chosen_few, option_of, title_of, with_doubt
 from cabida.choose.serving import Progress, search_serving
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.tally import Tally
@@ -158,10 +158,10 @@ def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tup
         if one.candidate.id in shown:
             continue
         if one.status == "satisfies":
-            tally.reject("dominated", 1, one.candidate.id, -one.cost.per_accepted_money)
+            tally.reject("dominated", 1, title_of(one), -one.cost.per_accepted_money)
         else:
             reason = one.reasons[0] if one.reasons else ""
-            tally.reject("breaks_a_limit", 1, one.candidate.id, -one.cost.per_accepted_money, why=reason)
+            tally.reject("breaks_a_limit", 1, title_of(one), -one.cost.per_accepted_money, why=reason)
     return tally.rejections()
 
 

@@ -176,15 +176,17 @@ def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
 
 
 def _training_metrics(one: Worked, speed: TrainingSpeed) -> dict[str, Estimate]:
-    rate = speed.spread.get("tokens_s_per_gpu", (1.0, 1.0))
-    longer = speed.spread.get("step_time_s") or _inverse(rate)
-    wall = getattr(one.usage, "wall_s", 0.0)
+    spread, basis = speed.spread, speed.basis
+    none = (1.0, 1.0)
+    rate = spread.get("tokens_per_s_per_accelerator", none)
     found = {
-        "tokens_s_per_gpu": _estimate(speed.tokens_per_s_per_accelerator, rate, speed.basis),
-        "step_time_s": _estimate(speed.step_s, longer, speed.basis),
-        "minutes_to_target": _estimate(wall / 60, longer, speed.basis),
-        "mfu_ratio": _estimate(speed.mfu_ratio, rate, speed.basis),
-        "goodput_ratio": _estimate(speed.goodput_ratio, (1.0, 1.0), "formula"),
+        "tokens_s_per_gpu": _estimate(speed.tokens_per_s_per_accelerator, rate, basis),
+        "step_time_s": _estimate(speed.step_s, spread.get("step_s", none), basis),
+        "minutes_to_target": _estimate(
+            getattr(one.usage, "wall_s", 0.0) / 60, spread.get("time_to_target_s", none), basis
+        ),
+        "mfu_ratio": _estimate(speed.mfu_ratio, spread.get("mfu_ratio", rate), basis),
+        "goodput_ratio": _estimate(speed.goodput_ratio, none, "formula"),
     }
     if isinstance(one.room, TrainingMemory):
         found["peak_mem_gib"] = _estimate(one.room.peak_bytes / 2**30, (0.85, 1.15), "formula")

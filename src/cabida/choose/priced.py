@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from cabida import facts, money
 from cabida.brief import Brief
-from cabida.choose.ask import Ask, shift_of, usage_of
+from cabida.choose.ask import Ask, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
 from cabida.choose.means import Means
-from cabida.choose.splits import describe
+from cabida.choose.splits import describe, name_of
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory
@@ -67,9 +67,9 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     """Simulated capacity, replicas for the peak, and the bill under every way to hold them."""
     spread = spread_of(one.deployment)
     found = _capacity(one, ask, spread, seed)
-    name = one.deployment.name
+    name = name_of(one.deployment)
     if found.requests_per_s <= 0:
-        tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=found.limited_by)
+        tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))
         return
     shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
     spare = spare_count(means.brief)
@@ -86,7 +86,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     tenures = means.tenures(one.deployment.accelerator, count)
     for tenure in tenures:
         candidate = Candidate(
-            id=f"{name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+            id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
             deployment=one.deployment,
             offer=tenure.offer,
             replicas_count=shift.replicas_count,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from cabida import memory
 from cabida.brief import Brief
 from cabida.checks import runnable
-from cabida.choose.ask import Ask, ask_of
+from cabida.choose.ask import Ask, ask_of, objective_name
 from cabida.choose.enumerate_serving import Served, accelerators_in_reach, served_models, serving_deployments
 from cabida.choose.means import Means
 from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
-from cabida.choose.splits import describe
+from cabida.choose.splits import name_of
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
@@ -70,7 +70,7 @@ def _screened(
         if index % 200 == 0:
             tell("screen", index, 0)
         ways = max(1, len(means.tenures(deployment.accelerator, deployment.parallel.accelerators_count)))
-        name = f"{deployment.name} {describe(deployment.parallel)}"
+        name = name_of(deployment)
         verdict = runnable(deployment)
         if verdict.state == "no":
             tally.reject("not_runnable", ways, name, 0.0, why=verdict.sentence)
@@ -110,12 +110,12 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
     rates = capacities_at_best([one.steps for one in fitting], ask.shape, ask.objectives)
     ranked: list[Runnable] = []
     for one, rate in zip(fitting, rates, strict=True):
-        name = one.deployment.name
+        name = name_of(one.deployment)
         ways = one.ways_count(means)
         if not means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count):
             tally.reject("no_offer", ways, name, 0.0)
         elif rate <= 0:
-            tally.reject("too_slow", ways, name, 0.0, limit=", ".join(ask.objectives))
+            tally.reject("too_slow", ways, name, 0.0, limit=", ".join(map(objective_name, ask.objectives)))
         else:
             most = float(rate) * SLACK
             least = least_unit_money(one, most, ask, means)
@@ -173,7 +173,7 @@ def _simulated(
         )
         affordable = most is None or month <= most
         if not (exhaustive or seen.wants(one, means, affordable=affordable)):
-            name, limits = one.deployment.name, {"cost": number(month), "most": number(most or 0.0)}
+            name, limits = name_of(one.deployment), {"cost": number(month), "most": number(most or 0.0)}
             ways = one.ways_count(means)
             if affordable:
                 tally.reject("dominated", ways, name, -one.least_unit_money)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cabida import facts
 from cabida.facts.model import Accelerator, Model, Node
-from cabida.plan import Parallel, TrainingRun
+from cabida.plan import Deployment, Parallel, TrainingRun
 
 REPLICA_SIZES = (1, 2, 4, 8, 16, 32)
 PC_ACCELERATORS_COUNT = 4  # what one workstation board feeds: four double-width slots
@@ -69,3 +70,17 @@ def describe_run(run: TrainingRun) -> str:
     ]
     parts += [f"recompute-{run.recompute}"] if run.recompute != "none" else []
     return " ".join(parts) or "single"
+
+
+def name_of(deployment: Deployment) -> str:
+    """``2×H100 SXM5 80 GB fp8 vLLM, tp2``: a deployment in a sentence."""
+    count, split = deployment.parallel.accelerators_count, describe(deployment.parallel)
+    words = f"{count}×{deployment.accelerator.name} {deployment.weights.id} {facts.engine(deployment.engine).name}"
+    return words if split == "single" else f"{words}, {split}"
+
+
+def name_of_run(run: TrainingRun) -> str:
+    """``8×A100 SXM4 80 GB, fsdp recompute-full``: a run in a sentence."""
+    split = describe_run(run)
+    words = f"{run.accelerators_count}×{run.accelerator.name}"
+    return words if split == "single" else f"{words}, {split}"

@@ -11,7 +11,7 @@ from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
 from cabida.choose.means import Means
 from cabida.choose.priced import over_limits
-from cabida.choose.splits import describe_run
+from cabida.choose.splits import describe_run, name_of_run
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.errors import CabidaError
@@ -99,7 +99,7 @@ def _fastest(
     ways = max(1, len(means.tenures(accelerator, count)))
     best: Timed | None = None
     for run in runs_on(brief, training, model, accelerator, count):
-        name = f"{run.name} {describe_run(run)}"
+        name = name_of_run(run)
         shortest = _shortest_s(run, training)
         if deadline_s is not None and shortest > deadline_s:
             values = {"value": duration(shortest), "limit": duration(deadline_s)}
@@ -125,7 +125,9 @@ def _fastest(
             tally.reject("no_rate", ways, name, 0.0)
         elif best is None or _preference(timed, training) < _preference(best, training):
             if best is not None:
-                tally.reject("slower_split", ways, best.run.name, -best.wall_s, value=duration(best.wall_s))
+                tally.reject(
+                    "slower_split", ways, name_of_run(best.run), -best.wall_s, value=duration(best.wall_s)
+                )
             best = timed
         else:
             tally.reject("slower_split", ways, name, -timed.wall_s, value=duration(timed.wall_s))

@@ -36,7 +36,7 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
     held = sum(line.money for line in cost.lines if line.key in keys)
     price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else (0.95, 1.05)
     spread = one.speed.spread if one.speed else {}
-    factors = spread.get("tokens_s_per_gpu" if training else "tpot_s", (1.0, 1.0))
+    factors = spread.get("tokens_per_s_per_accelerator" if training else "tpot_s", (1.0, 1.0))
     outputs = 1.0 if training else getattr(one.usage, "requests_per_month", 1.0)
     attempts = ask.attempts_ratio(one.acceptance_ratio) if ask else 1.0
     return Stake(

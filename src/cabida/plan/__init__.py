@@ -11,7 +11,6 @@ from cabida.plan.decision import (
     Option,
     Rejection,
 )
-from cabida.plan.decision import Warning_ as Warning_  # old name, going
 from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
 from cabida.plan.setup import Setup
 from cabida.plan.training import TrainingRun

@@ -65,7 +65,9 @@ class Option:
     cost_per_month_money: float  # per run for training
     unit_cost: Estimate  # money per unit of the brief's denominator
     best_probability: float
-    expected_regret_money: float
+    expected_regret_money: (
+        float  # mean of what one unit of the denominator costs over the cheapest of each draw
+    )
     command: str  # exact engine command or training launch
     trees: dict[str, int] = field(default_factory=dict)
 
@@ -152,4 +154,3 @@ class Decision:
     sources: tuple[dict[str, str], ...]  # what, url, seen, grade
     trees: tuple[dict[str, Any], ...] = ()
     schema: str = SCHEMA
-Warning_ = Caution  # old name, going

@@ -31,7 +31,9 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         "colocation_money_per_kw_per_month": costs.colocation_money_per_kw_month,
         "wacc_ratio": costs.wacc_ratio,
         "life_years": costs.depreciation_months / 12 if costs.depreciation_months else None,
-        "observability_node_money_per_month": costs.observability_money_per_month,
+        "observability_money_per_month": costs.observability_money_per_month,
+        "storage_money_per_month": costs.storage_money_per_month,
+        "network_money_per_month": _total(costs.network_money_per_month, costs.egress_money_per_month),
         "serving_stack_money_per_month": costs.serving_stack_money_per_month,
         "loaded_money_per_year": team.loaded_cost_per_year_money,
     }
@@ -54,6 +56,11 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         stated={name: value for name, value in stated.items() if value is not None},
         energy=facts.energy(),
     )
+
+
+def _total(*parts: float | None) -> float | None:
+    said = [part for part in parts if part is not None]
+    return sum(said) if said else None
 
 
 def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:

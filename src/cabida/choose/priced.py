@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cabida import facts, money
 from cabida.brief import Brief
-from cabida.choose.ask import Ask, objective_name, shift_of, usage_of
+from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
 from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of
@@ -16,11 +16,12 @@ from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment
-from cabida.text import number, tr
-from cabida.timing.capacity import Capacity, capacity_of
+from cabida.text import duration, number, tr
+from cabida.timing.capacity import Capacity, capacity_of, first_missed, metric_s
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel
+from cabida.units import HOURS_PER_MONTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     found = _capacity(one, ask, spread, seed)
     name = name_of(one.deployment)
     if found.requests_per_s <= 0:
+        yield from _held_too_slow(one, ask, means, seed)
         tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))
         return
     shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
@@ -118,6 +120,45 @@ def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], s
     queued = replace(ask.shape, requests_per_s=None, concurrency=float("inf"))
     speed = simulate_model(one.steps, queued, spread, seed)
     return Capacity(speed.requests_per_s, speed, "saturation")
+
+
+def _held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[Worked]:
+    """Keeping what one has, when no rate keeps the objectives: all of it at the peak, and what it misses."""
+    each = one.deployment.parallel.accelerators_count
+    replicas = means.held_counts.get(one.deployment.accelerator.id, 0) // each
+    tenure = next((t for t in means.tenures(one.deployment.accelerator, each) if t.capacity == "have"), None)
+    if not replicas or tenure is None or ask.batch:
+        return
+    wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
+    load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / replicas)
+    speed = simulate_model(one.steps, load, spread_of(one.deployment), seed)
+    missed = first_missed(speed, ask.objectives)
+    if missed in ("", "saturation"):
+        sentence = tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s))
+    else:
+        values = {"value": duration(metric_s(speed, missed)), "limit": duration(ask.objectives[missed])}
+        sentence = tr("choose.misses.objective", metric=objective_name(missed), **values)
+    candidate = Candidate(
+        id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+        deployment=one.deployment,
+        offer=tenure.offer,
+        replicas_count=replicas,
+    )
+    usage = usage_of(ask, one.acceptance_ratio, Shift(replicas, float(HOURS_PER_MONTH), 1.0), 0.0)
+    yield Worked(
+        candidate,
+        money.serving_cost(candidate, usage, means.terms, tenure),
+        usage,
+        one.served.acceptance,
+        one.acceptance_ratio,
+        tenure,
+        one.room,
+        speed,
+        load,
+        wanted_requests_per_s=wanted,
+        status="misses",
+        reasons=(sentence,),
+    )
 
 
 def _held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:

@@ -82,7 +82,7 @@ def _screened(
             continue
         steps = step_model(deployment, room)
         missed = _missed_alone(steps, ask)
-        if missed:
+        if missed and deployment.accelerator.id not in means.held_counts:
             metric, value, limit = missed
             values = {"metric": metric.upper(), "value": duration(value), "limit": duration(limit)}
             tally.reject("too_slow_alone", ways, name, -value / limit, **values)
@@ -114,10 +114,10 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
         ways = one.ways_count(means)
         if not means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count):
             tally.reject("no_offer", ways, name, 0.0)
-        elif rate <= 0:
+        elif rate <= 0 and one.deployment.accelerator.id not in means.held_counts:
             tally.reject("too_slow", ways, name, 0.0, limit=", ".join(map(objective_name, ask.objectives)))
         else:
-            most = float(rate) * SLACK
+            most = max(float(rate), 1e-9) * SLACK
             least = least_unit_money(one, most, ask, means)
             ranked.append(replace(one, most_requests_per_s=most, least_unit_money=least))
     return sorted(ranked, key=lambda one: (one.least_unit_money, one.deployment.name))

@@ -50,7 +50,7 @@ def capacities_at_best(models: Sequence[StepModel], shape: Load, objectives: Map
         middle = most if step == 0 else 0.5 * (low + high)
         kept = _may_keep(quiet_step_s(constants, flow, middle), alone_s, flow, objectives)
         low, high = np.where(kept, middle, low), np.where(kept, high, middle)
-    rate = at_batch(constants, flow, np.maximum(low, 1e-9)).requests_per_s
+    rate = at_batch(constants, flow, np.maximum(low, 1e-9), merged=True).requests_per_s
     ranks = np.array([model.ranks_count for model in models], dtype=float)
     return np.asarray(np.where(low > 1e-6 * most, rate * ranks, 0.0))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.plan import Deployment, Load
-from cabida.quantity import least, most, where
+from cabida.quantity import exp, least, most, where
 from cabida.timing.roofline import engine_step_s
 from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed, from_sorted_quantiles
 from cabida.timing.spread import spread_of
@@ -52,13 +52,18 @@ class Steady:
     prompt_ratio: Any  # share of steps that carry a prompt
 
 
-def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any) -> Steady:
-    """The steady state with ``batch`` sequences decoding on average."""
+def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any, *, merged: bool = False) -> Steady:
+    """The steady state with ``batch`` sequences decoding on average.
+
+    Prompts arrive at random, so some share a step: with n of them per step on average, a step carries at
+    least one with chance 1 - exp(-n). ``merged`` packs them as tightly as the budget allows: no engine
+    gives out more than that.
+    """
     context = flow.prefix_tokens + flow.input_tokens + 0.5 * flow.output_tokens
     room = most(flow.budget_tokens - batch, 1.0)
-    chunk = least(flow.input_tokens, room)
-    share = least(batch * flow.input_tokens / flow.output_tokens, room)
-    chunk = most(chunk, share)
+    piece = least(flow.input_tokens, room)
+    share = most(least(batch * flow.input_tokens / flow.output_tokens, room), 1e-9)
+    chunk = room if merged else least(share / (1 - exp(-share / piece)), room)
     ratio = share / chunk
     window = batch * least(context, flow.window_tokens)
     none, one = 0.0 * chunk, 1.0 + 0.0 * chunk
@@ -179,7 +184,7 @@ def bounds_of(model: StepModel, load: Load) -> Bounds:
     """:func:`bounds` for a step model already built."""
     flow = flow_of(model, load)
     alone = at_batch(model.constants, flow, 1.0)
-    full = at_batch(model.constants, flow, most_batch(flow))
+    full = at_batch(model.constants, flow, most_batch(flow), merged=True)
     window = min(flow.input_tokens, flow.window_tokens)
     quiet = engine_step_s.raw(0, 0, 0, 1, flow.input_tokens, window, *model.constants)
     rate = full.requests_per_s * model.ranks_count

@@ -27,7 +27,6 @@ RATES = {
     "total_tok_s": "total_tokens_per_s",
     "req_s": "requests_per_s",
 }
-FEW_REQUESTS = 400
 Figures = dict[str, tuple[float, float, float]]  # metric -> value, low, high
 
 
@@ -44,7 +43,7 @@ def serving_figures(row: dict[str, Any]) -> Figures:
         raise Unanswerable(why)
     wants_tail = any(name.endswith(("_p50", "_p95", "_p99")) for name in row["measured"])
     if wants_tail or load.requests_per_s is not None:
-        speed = timing.simulate(d, m, load, requests_count=_few(load))
+        speed = timing.simulate(d, m, load)
     else:
         speed = timing.fluid(d, m, load)
     figures = _figures(speed, load)
@@ -61,12 +60,6 @@ def served(row: dict[str, Any]) -> tuple[Deployment, Load]:
         raise Unanswerable(why)
     load = load_of(row)
     return deployment_of(row, load), load
-
-
-def _few(load: Load) -> int | None:
-    """Requests to draw: those the case had, but no more than tell the percentiles."""
-    clients = 1.0 if load.concurrency is None or math.isinf(load.concurrency) else load.concurrency
-    return int(max(FEW_REQUESTS, min(load.prompts_count or FEW_REQUESTS, 4 * clients)))
 
 
 def _figures(speed: ServingSpeed, load: Load) -> Figures:

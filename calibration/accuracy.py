@@ -138,6 +138,8 @@ def engine_rows(by: dict[str, Any], names: tuple[str, ...]) -> list[list[str]]:
 def held_out_rows(name: str, data: dict[str, Any], path: tuple[str, ...] = ()) -> list[list[str]]:
     """Every summary found in a data file's held-out figures."""
     if "median_error_ratio" in data:
+        if data["n"] < ENOUGH:
+            return []
         return [
             [
                 name,

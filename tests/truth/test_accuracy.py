@@ -34,12 +34,12 @@ def test_page_shows_what_validate_found(script):
         "fits": {"n": 9, "correct": 7, "false_fits": 1, "false_refusals": 1, "undecided": 0},
     }  # fmt: skip
     page = script.page(
-        found, {"training": {"left out models": {"n": 4, "median_error_ratio": 0.1, "p90_error_ratio": 0.3}}}
+        found, {"training": {"left out models": {"n": 40, "median_error_ratio": 0.1, "p90_error_ratio": 0.3}}}
     )
     assert "3 of 5 rows answered." in page
     assert "| `tpot_ms` | 3 | 1 | 11.1 % | 11.1 % |" in page
     assert "Of 9 runs" in page
-    assert "| training | left out models | 4 | 10.0 % | 30.0 % |" in page
+    assert "| training | left out models | 40 | 10.0 % | 30.0 % |" in page
     assert "| not yet | 2 |" in page
     assert "aiconfigurator" in page
 

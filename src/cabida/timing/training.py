@@ -205,7 +205,7 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
     worked = worked_out(run, PLAIN)
     rate = step.tokens_per_s.raw(worked.step_tokens, worked.step_s)
     useful = goodput(trained_params(run), run.accelerators_count)
-    spread = _spread(run)
+    spread = spread_of(run)
     target = None
     if run.target_tokens:
         never = useful.ratio == 0.0
@@ -232,7 +232,7 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
     )
 
 
-def _spread(run: TrainingRun) -> dict[str, tuple[float, float]]:
+def spread_of(run: TrainingRun) -> dict[str, tuple[float, float]]:
     """90 % interval factors by metric, from held-out residuals of runs of this kind."""
     table = shipped()["spread"]
     family = family_of(run.framework)

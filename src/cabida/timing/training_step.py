@@ -189,6 +189,12 @@ def optimizer_s(
 
 
 @formula
+def measured_like_s(step_s: float, residual_ratio: float) -> Any:
+    """The step as runs of this kind turned out when they were predicted by a fit that never saw them."""
+    return step_s * residual_ratio
+
+
+@formula
 def tokens_per_s(step_tokens: float, step_s: float) -> Any:
     """Tokens trained per second by all accelerators together."""
     return step_tokens / step_s

@@ -253,7 +253,8 @@ def parse_money(text: str | float) -> tuple[float, str, str]:
         )
     value, rest = _split(plain)
     found = re.match(
-        r"^(?:(k|M)(?=\s|$|[A-Za-z]{3}\b))?\s*([A-Z]{3}|[a-z]{3})?\s*(?:/|per\s+)?\s*([A-Za-z]*)$", rest.strip()
+        r"^(?:(k|M)(?=\s|$|[A-Za-z]{3}\b))?\s*([A-Z]{3}|[a-z]{3})?\s*(?:/|per\s+)?\s*([A-Za-z]*)$",
+        rest.strip(),
     )
     if not found or (found.group(3) or "").lower() not in _PERIODS:
         message = f"{rest!r} is not an amount of money such as '2.10 EUR/h'"

@@ -41,7 +41,8 @@ workload: {"batch-inference" if batch else "realtime-inference"}
 models:
   - id: {draw.choice(MODELS)}
     weights: {{fp8: {{acceptance: 0.9, how: measured}}, awq-int4: {{acceptance: 0.86, how: measured}}}}
-traffic: {traffic} input_tokens: {{p50: {words[0]}, p95: {words[1]}}}, output_tokens: {{p50: {words[2]}, p95: {words[3]}}}}}
+traffic: {traffic}
+  input_tokens: {{p50: {words[0]}, p95: {words[1]}}}, output_tokens: {{p50: {words[2]}, p95: {words[3]}}}}}
 objectives: {objectives}
 limits: {{data: any, needed_by: 2027-03-01, availability: {spare}, risk: {risk}}}
 horizon: 24 months

@@ -159,7 +159,7 @@ def fitted() -> dict[str, Any]:
         row |= {"low": math.exp(value - 1.645 * deviation), "high": math.exp(value + 1.645 * deviation)}
         row["source"] = f"{row['source']}; {FITTED}"
     moe = np.array([row.run.model.is_moe for row in chosen])
-    names = np.array([model_group(row) for row in chosen], 2)
+    names = np.array([model_group(row) for row in chosen])
     data["spread"] = {
         "dense": spread(by_model[~moe], chosen, list(names[~moe])),
         "moe": spread(by_model[moe], chosen, list(names[moe])),

@@ -41,7 +41,7 @@ def test_every_key_in_the_code_has_a_text():
     missing = []
     for path in SOURCE.rglob("*.py"):
         code = path.read_text("utf-8")
-        for key in re.findall(r"""\btr\(\s*["']([a-z_]+\.[\w.-]+)["']""", code):
+        for key in re.findall(r"""\btr\(\s*["']([a-z_]+\.[\w.-]+)["']\s*[,)]""", code):
             room, _, name = key.partition(".")
             if name not in read("en", room):
                 missing.append(f"{path.name}: {key}")

@@ -61,9 +61,8 @@ class TrainingMemory:
     allocated_bytes: float  # what the framework's own counter shows: all but the driver context
     verdict: str  # fits | tight | no
     headroom_bytes: float
-    largest_micro_batch_count: int  # at this sequence length; 0 when not even one sequence fits
-    largest_seq_tokens: int  # of a micro-batch of one; 0 when nothing fits
     trained_params_count: float  # on this accelerator
+    run: TrainingRun
 
     @property
     def parts(self) -> dict[str, float]:
@@ -76,6 +75,22 @@ class TrainingMemory:
             "logits": self.logits_bytes,
             "other": self.other_bytes,
         }
+
+    @property
+    def largest_micro_batch_count(self) -> int:
+        """Largest micro-batch at this sequence length; 0 when not even one sequence fits. Searched when asked."""
+        return _largest(lambda count: self._holds(count, self.run.seq_tokens), MICRO_BATCH_MOST)
+
+    @property
+    def largest_seq_tokens(self) -> int:
+        """Longest sequence of a micro-batch of one; 0 when nothing fits. Searched when asked."""
+        return _largest(lambda tokens: self._holds(1, tokens), SEQ_TOKENS_MOST)
+
+    def _holds(self, micro_batch: int, seq_tokens: int) -> bool:
+        grown = activations_of_run(self.run, micro_batch, seq_tokens, PLAIN)
+        grown += logits_of_run(self.run, micro_batch, seq_tokens, PLAIN)
+        now = self.activation_bytes + self.logits_bytes
+        return bool(grown - now <= self.headroom_bytes)
 
     @property
     def cure(self) -> str:
@@ -146,12 +161,6 @@ def training(r: TrainingRun) -> TrainingMemory:
     f = _figures(r, r.micro_batch_count, r.seq_tokens, PLAIN)
     limit = float(visible(r.accelerator, PLAIN))
     headroom = limit - f.peak
-    fixed = f.weights + f.gradients + f.optimizer + f.other
-
-    def room(micro_batch: int, seq: int) -> bool:
-        grown = activations_of_run(r, micro_batch, seq, PLAIN) + logits_of_run(r, micro_batch, seq, PLAIN)
-        return bool(fixed + grown <= limit)
-
     verdict = "no" if headroom < 0 else "fits" if headroom >= (1 - TIGHT_RATIO) * limit else "tight"
     return TrainingMemory(
         usable_bytes=r.accelerator.usable_bytes,
@@ -165,9 +174,8 @@ def training(r: TrainingRun) -> TrainingMemory:
         allocated_bytes=f.peak - known.TRAINING_CONTEXT_BYTES.value,
         verdict=verdict,
         headroom_bytes=headroom,
-        largest_micro_batch_count=_largest(lambda count: room(count, r.seq_tokens), MICRO_BATCH_MOST),
-        largest_seq_tokens=_largest(lambda tokens: room(1, tokens), SEQ_TOKENS_MOST),
         trained_params_count=f.trained,
+        run=r,
     )
 
 

@@ -206,7 +206,8 @@ def _summary(
     clients = min(clients, model.sequences_most_count)
     order = np.argsort(joined["arrival_s"], kind="stable")
     served = joined["served"][order]
-    keep = np.flatnonzero(served)
+    keep = everyone = np.flatnonzero(served)
+    skipped = 0
     if trim and len(keep) > 50:
         skipped = max(int(WARM_UP_RATIO * len(keep)), min(clients, len(keep) // 2))
         keep = keep[skipped:]
@@ -220,7 +221,9 @@ def _summary(
     tpot = each[long] if long.any() else np.zeros(1)
     delay = delay_steps * (each if long.any() else model.launch_s)
     ttft, e2e = first - sent + delay, last - sent + delay
-    rate = _rate(sent, last, clients, trim=trim) * scale
+    answered = order[everyone]
+    begun, came, ended = (joined[key][answered] for key in ("scheduled_s", "arrival_s", "last_s"))
+    rate = _rate(begun, came, ended, skipped if clients else 0, trim=trim) * scale
     busy = max(totals[queue.BUSY_S], 1e-12)
     gaps = sum(part["gaps"] for part in parts)
     return ServingSpeed(
@@ -236,16 +239,21 @@ def _summary(
     )  # fmt: skip
 
 
-def _rate(sent: Floats, last: Floats, clients: int, *, trim: bool) -> float:
-    """Requests answered per second: over the whole run, or (trimmed) between the first and last completions."""
+def _rate(scheduled: Floats, sent: Floats, last: Floats, warm: int, *, trim: bool) -> float:
+    """Requests answered per second: over the whole run, or (trimmed) while the queue was neither filling nor draining.
+
+    In the trimmed window a request counts by the share of its service that falls inside, so that waves of
+    answers do not tilt the figure.
+    """
     import numpy as np
 
-    ends = np.sort(last)
-    if not trim or len(ends) < 20:
-        return float(len(ends) / max(ends[-1] - sent.min(), 1e-9))
-    if clients:
-        ends = ends[: max(len(ends) - clients, len(ends) // 2)]  # the tail runs half empty
-    return float((len(ends) - 1) / max(ends[-1] - ends[0], 1e-9))
+    if not trim or len(last) < 20:
+        return float(len(last) / max(last.max() - sent.min(), 1e-9))
+    begin, end = float(np.sort(scheduled)[warm]), float(scheduled.max())
+    if end <= begin:
+        return float(len(last) / max(last.max() - sent.min(), 1e-9))
+    inside = np.clip(np.minimum(last, end) - np.maximum(scheduled, begin), 0.0, None)
+    return float((inside / np.maximum(last - scheduled, 1e-9)).sum() / (end - begin))
 
 
 def _grows(joined: dict[str, Any], order: Any, served: Any, clients: int) -> bool:

@@ -132,7 +132,7 @@ def _weights(rows: list[Row]) -> np.ndarray:
 def _balance(rows: list[Row]) -> np.ndarray:
     """Weights that let many small sources speak beside one large table."""
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
-    return np.array([keys.count(key) ** -0.6 for key in keys])
+    return np.array([keys.count(key) ** -0.25 for key in keys])
 
 
 def errors(table: Table, x: np.ndarray) -> dict[str, np.ndarray]:
@@ -241,16 +241,22 @@ def interval(values: np.ndarray, weights: np.ndarray, floor: float = 0.08) -> li
 
 
 def spreads(left: dict[str, np.ndarray], weights: np.ndarray, widen: float = 1.0) -> dict[str, list[float]]:
-    """Interval factors of every metric; rates and whole answers follow the time per token."""
-    tpot = np.concatenate([left["tpot_s"], -left["output_tokens_per_s"]])
+    """Interval factors of every metric; gaps and whole answers follow the time per token."""
+    tpot, rate = left["tpot_s"], left["output_tokens_per_s"]
+    given = rate if np.isfinite(rate).sum() > np.isfinite(tpot).sum() / 4 else -tpot
     wide = {
-        "tpot_s": interval(widen * tpot, np.concatenate([weights, weights])),
+        "tpot_s": interval(widen * tpot, weights),
         "ttft_s": interval(widen * left["ttft_s"], weights),
+        "output_tokens_per_s": interval(widen * given, weights),
     }
-    low, high = wide["tpot_s"]
-    rate = [round(1 / high, 3), round(1 / low, 3)]
-    return wide | {"itl_s": wide["tpot_s"], "e2e_s": wide["tpot_s"], "output_tokens_per_s": rate,
-                   "requests_per_s": rate, "total_tokens_per_s": rate}  # fmt: skip
+    followers = {"itl_s": "tpot_s", "e2e_s": "tpot_s", "requests_per_s": "output_tokens_per_s",
+                 "total_tokens_per_s": "output_tokens_per_s"}  # fmt: skip
+    return wide | {name: wide[leader] for name, leader in followers.items()}
+
+
+def both(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Two sets of errors together: a user's model may be among the fitted ones or not."""
+    return {metric: np.concatenate([first[metric], second[metric]]) for metric in first}
 
 
 def main(world: World | None = None) -> None:
@@ -273,7 +279,8 @@ def main(world: World | None = None) -> None:
         x = fitted[engine] = fit(part, np.ones(len(part.rows), bool), pooled)
         by_model = held_out(part, [row.model for row in part.rows], pooled)
         by_card = held_out(part, [row.deployment.accelerator.id for row in part.rows], pooled)
-        for left in (by_model, by_card):
+        known = errors(part, x)
+        for left in (by_model, by_card, known):
             left["ttft_s"] = np.where(part.calm, left["ttft_s"], np.nan)
         report[engine] = {
             "fitted": {metric: summary(values) for metric, values in errors(part, x).items()},
@@ -281,7 +288,7 @@ def main(world: World | None = None) -> None:
             "accelerator left out": {metric: summary(values) for metric, values in by_card.items()},
         }
         spread[engine] = {
-            "seen": spreads(by_model, part.balance),
+            "seen": spreads(both(known, by_model), np.concatenate([part.balance, part.balance])),
             "unseen": spreads(by_card, part.balance, 1.15),
         }
     left = held_out(table, [row.engine for row in core], centre)

@@ -14,28 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from cabida.timing.compiled import compiled
 from cabida.timing.roofline import engine_step_s
-
-try:
-    from numba import njit
-except ImportError:  # same code, interpreted
-
-    def njit(  # type: ignore[no-redef]
-        *_args: Any, **_kwargs: Any
-    ) -> Any:
-        """Leave a function as it is."""
-        return lambda function: function
-
 
 ITL_BINS = 400
 ITL_LOW_S = 1e-4
 ITL_BINS_PER_E_FOLD = 28.0
 (STEPS, BUSY_S, SEQUENCE_S, KV_TOKEN_S, PREEMPTIONS, PREFILLED, GENERATED, REJECTED, END_S, RUN_S) = range(10)
 
-_step = njit(cache=True)(engine_step_s.raw)
+_step = compiled(engine_step_s.raw)
 
 
-@njit(cache=True)
+@compiled
 def _time(c: Any, prefill: float, pairs: float, count: float, context: float, window: float) -> float:
     """Seconds of one step; ``c`` are the constants of a ``StepModel`` in field order."""
     read = context
@@ -66,7 +56,7 @@ def _time(c: Any, prefill: float, pairs: float, count: float, context: float, wi
     )
 
 
-@njit(cache=True)
+@compiled
 def _steps_within(first_s: float, growth_s: float, span_s: float) -> int:
     """Fewest steps that last ``span_s`` together, when each is ``growth_s`` longer than the one before."""
     if span_s <= 0:
@@ -77,14 +67,14 @@ def _steps_within(first_s: float, growth_s: float, span_s: float) -> int:
     return max(1, int(np.ceil((np.sqrt(half * half + 2 * growth_s * span_s) - half) / growth_s)))
 
 
-@njit(cache=True)
+@compiled
 def _note_gap(gaps: Any, gap_s: float, weight: float) -> None:
     """Count ``weight`` token gaps of ``gap_s`` seconds in the logarithmic histogram."""
     place = int(np.log(max(gap_s, ITL_LOW_S) / ITL_LOW_S) * ITL_BINS_PER_E_FOLD)
     gaps[min(place, ITL_BINS - 1)] += weight
 
 
-@njit(cache=True)
+@compiled
 def run(
     c: Any,
     arrival_s: Any,

@@ -10,7 +10,7 @@ from typing import Any
 
 import cabida
 from cabida import checks, facts, memory, money, timing
-from cabida.brief import Brief
+from cabida.brief import Brief, claims
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets
 from cabida.choose.means import Means, means_of
@@ -237,6 +237,7 @@ def _warnings(
             sentence = tr("choose.caution.fabric", provider=offer.provider, machines=machines)
             found.append(Caution("CB-X012", sentence))
     found += checks.pitfalls(brief, options, means.terms.as_of)
+    found += [Caution(claim.code, claim.what) for claim in claims(brief)]
     return tuple(dict.fromkeys(found))
 
 
@@ -259,4 +260,11 @@ def _sources(trees: Sequence[dict[str, Any]], kept: Sequence[Worked]) -> tuple[d
 def _plain(brief: Brief) -> dict[str, Any]:
     """The brief as plain data, without its text and line numbers."""
     left_out = ("where", "text", "assumed")
-    return {name: value for name, value in asdict(brief).items() if name not in left_out}
+    return {name: _listed(value) for name, value in asdict(brief).items() if name not in left_out}
+
+
+def _listed(value: Any) -> Any:
+    """As JSON keeps it, so that a decision read back equals the one written."""
+    if isinstance(value, dict):
+        return {str(key): _listed(one) for key, one in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, list | tuple) else value

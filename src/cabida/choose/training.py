@@ -63,6 +63,23 @@ def search_training(
         raise ValueError(message)
     deadline = brief.objectives.time_to_target_s or brief.objectives.deadline_s
     tell = progress or (lambda stage, done, total: None)
+    found = _search(brief, training, means, deadline, deadline, tell, exhaustive=exhaustive)
+    if not found.worked and deadline is not None:  # nothing could be in time: work out what comes nearest
+        found = _search(brief, training, means, deadline, None, tell, exhaustive=exhaustive)
+    return found
+
+
+def _search(
+    brief: Brief,
+    training: Training,
+    means: Means,
+    deadline: float | None,
+    screen_s: float | None,
+    tell: Progress,
+    *,
+    exhaustive: bool,
+) -> TrainingSearch:
+    """One pass; runs that could at best be longer than ``screen_s`` are not worked out."""
     tally, worked = Tally(), list[Worked]()
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     for choice in brief.models:
@@ -74,7 +91,7 @@ def search_training(
                 tally.reject("no_precision", 1, accelerator.name, 0.0, precision=training.precision)
                 continue
             for size_count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
-                timed = _fastest(brief, training, model, accelerator, size_count, deadline, means, tally)
+                timed = _fastest(brief, training, model, accelerator, size_count, screen_s, means, tally)
                 if timed is None:
                     continue
                 found = _priced(timed, brief, training, means, deadline)

@@ -7,6 +7,7 @@ The procedure is written once (:func:`worked_out`) and looked at through a lens:
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cabida.memory import TrainingMemory
 
 
+OLDEST_COUNT = 4.0  # years beyond which a release isn't slower still
 MACHINE_COUNT = 8.0  # accelerators that hardly wait for each other: one usual machine
 
 
@@ -136,11 +138,11 @@ def _slowness(run: TrainingRun, lens: Lens, data: dict[str, Any], family: dict[s
 
 
 def release_age(version: str, newest: float) -> float:
-    """Years between a release numbered by year and month (``25.09``) and the newest seen; 0 for other numbering."""
-    head = version.split(".")
-    if len(head) < 2 or not (head[0].isdigit() and head[1].isdigit()) or not 20 <= int(head[0]) <= 60:
+    """Years between a release named by its month (``25.09`` or ``2022-02``) and the newest seen; 0 for other names."""
+    found = re.match(r"(?:20)?(\d\d)[.-](\d\d)(?!\d)", version)
+    if found is None or not (16 <= int(found.group(1)) <= 60 and 1 <= int(found.group(2)) <= 12):
         return 0.0
-    return min(3.0, max(0.0, newest - (2000 + int(head[0]) + int(head[1]) / 12)))
+    return min(OLDEST_COUNT, max(0.0, newest - (2000 + int(found.group(1)) + int(found.group(2)) / 12)))
 
 
 def _sum(parts: list[Number], lens: Lens) -> Number:

@@ -16,6 +16,7 @@ MS = 1e3
 NARROWED = (0.8, 1.0)  # lengths InferenceX draws, over the nominal ones
 UNIFORM_SPREAD_RATIO = 0.577  # sglang's random with range ratio 0: uniform from 1 to N
 PROMPTS_PER_CLIENT = 10
+GAP_PROMPTS_PER_CLIENT = 4  # what the first tokens of two engines in the gap analysis agree on
 SINGLE_TOKENS = (
     512,
     128,
@@ -42,10 +43,11 @@ def serving_figures(row: dict[str, Any]) -> Figures:
         why = "our memory says that it doesn't fit"
         raise Unanswerable(why)
     wants_tail = any(name.endswith(("_p50", "_p95", "_p99")) for name in row["measured"])
-    if wants_tail or load.requests_per_s is not None:
-        speed = timing.simulate(d, m, load)
-    else:
-        speed = timing.fluid(d, m, load)
+    speed = (
+        timing.simulate(d, m, load)
+        if wants_tail or load.requests_per_s is not None
+        else timing.fluid(d, m, load)
+    )
     figures = _figures(speed, load)
     if row["load"].get("input_tokens"):
         return figures
@@ -172,13 +174,14 @@ def load_of(row: dict[str, Any]) -> Load:
     if not clients:
         return Load(inputs, outputs, None, rate, spread, spread, prompts_count=given.get("prompts"))
     offline = clients == "offline"
+    rounds = GAP_PROMPTS_PER_CLIENT if "gap analysis" in words else PROMPTS_PER_CLIENT
     return Load(
         input_tokens=inputs * mean,
         output_tokens=outputs * mean,
         concurrency=math.inf if offline else float(clients),
         input_spread_ratio=spread,
         output_spread_ratio=spread,
-        prompts_count=given.get("prompts") or (None if offline else int(PROMPTS_PER_CLIENT * clients)),
+        prompts_count=given.get("prompts") or (None if offline else int(rounds * clients)),
         static_batch=row["mode"] == "static-batch",
         harness="inferencex" if "InferenceX" in words else "",
     )

@@ -199,8 +199,8 @@ def _frozen_format(precision: str) -> WeightFormat:
 
 
 def _version(framework: str) -> str:
-    found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)", framework)
-    return found.group(1) if found else ""
+    found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)|(20\d\d-\d\d)", framework)
+    return (found.group(1) or found.group(2)) if found else ""
 
 
 def _virtual(note: str) -> int:

@@ -114,4 +114,6 @@ def _engine(text: str) -> str:
     ):
         if word in lowered:
             return word
+    if any(word in lowered for word in ("nemo", "ngc", "nvidia")):
+        return "nemo"
     return lowered.split("(")[0].split(",")[0].strip()

@@ -17,6 +17,7 @@ from cabida.timing.coefficients import engine_key
 
 NARROWED_TO = (0.8, 1.0)  # lengths that InferenceX draws, over the nominal ones
 PROMPTS_PER_CLIENT = 10
+GAP_PROMPTS_PER_CLIENT = 4  # what the first tokens of two engines in the gap analysis agree on
 UNDECLARED = ("mtp", "cold start", "polluted", "jit")
 UNIFORM_SPREAD_RATIO = 0.577  # sgl random with range ratio 0: uniform from 1 to N
 
@@ -149,7 +150,8 @@ def _load(case: dict[str, Any]) -> Load | None:
             inputs, outputs, None, given["requests_per_s"], spread, spread, prompts_count=given.get("prompts")
         )
     offline = clients == "offline"
-    prompts = given.get("prompts") or (None if offline else int(PROMPTS_PER_CLIENT * clients))
+    rounds = GAP_PROMPTS_PER_CLIENT if "gap analysis" in words else PROMPTS_PER_CLIENT
+    prompts = given.get("prompts") or (None if offline else int(rounds * clients))
     mean = 0.5 * (low + high)
     return Load(
         inputs * mean, outputs * mean, math.inf if offline else float(clients), None, spread, spread,

@@ -81,6 +81,13 @@ def test_a_shared_prefix_saves_its_prefill():
     assert shared.requests_per_s > plain.requests_per_s
 
 
+def test_without_prefix_caching_a_shared_prefix_saves_nothing():
+    bare = replace(CARD, shares_prefixes=False)
+    load = Load(2000, 200, concurrency=8, shared_prefix_tokens=1500)
+    assert fluid_of(bare, load, {}) == fluid_of(bare, replace(load, shared_prefix_tokens=0.0), {})
+    assert simulate_model(bare, load, {}).ttft_s.mean > simulate_model(CARD, load, {}).ttft_s.mean
+
+
 def test_data_parallel_ranks_share_the_load():
     d = deployment("Qwen/Qwen3-4B", "l40s")
     two = replace(d, parallel=replace(d.parallel, dp=2))

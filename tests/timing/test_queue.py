@@ -64,7 +64,7 @@ def test_three_slots_agree_customer_by_customer_with_ciw():
 @settings(max_examples=25, deadline=None)
 @given(
     rate=st.floats(0.5, 40),
-    kv_tokens=st.sampled_from([6000.0, 20_000.0, 450_000.0]),
+    kv_tokens=st.sampled_from([2010.0, 6000.0, 20_000.0, 450_000.0]),
     budget=st.sampled_from([256.0, 2048.0, 8192.0]),
     mixed=st.booleans(),
     reserve=st.sampled_from([0.0, 1.0]),

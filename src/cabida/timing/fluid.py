@@ -151,7 +151,7 @@ def opened(c: tuple[Any, ...], flow: Flow, requests_per_s: Any) -> tuple[Steady,
 
 def flow_of(model: StepModel, load: Load) -> Flow:
     """The load of one rank, and its limits, as this room's arithmetic wants them."""
-    prefix = min(load.shared_prefix_tokens, max(load.input_tokens - 1.0, 0.0))
+    prefix = model.shared_tokens(load)
     return Flow(
         max(load.input_tokens - prefix, 1.0),
         prefix,

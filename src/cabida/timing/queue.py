@@ -236,13 +236,9 @@ def run(
             stacked += 1
             totals[PREEMPTIONS] += 1
         if prefill == 0 and alive == 0:
-            if part >= 0 or stacked > 0 or (head < sent and arrival_s[head] <= now):
-                now += 1e-3  # nothing can move: cache too small for what is left half read
+            if part >= 0:  # the rest of a prompt that will never find room
                 totals[REJECTED] += 1
-                if part >= 0:
-                    held = 0.0
-                    promised = 0.0
-                    part = -1
+                held, promised, part = 0.0, 0.0, -1
             continue
         # 3. how many such steps pass before anything changes
         span = 1

@@ -65,7 +65,7 @@ def simulate_model(
     measured = load.prompts_count is not None or load.static_batch
     return run_trace(
         model, arrivals, inputs, outputs, spread,
-        prefix_tokens=load.shared_prefix_tokens, clients=clients, static=load.static_batch,
+        prefix_tokens=model.shared_tokens(load), clients=clients, static=load.static_batch,
         trim=not measured, think_s=_think(model, load, clients),
         delay_steps=model.delay_steps(load.harness),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cabida import memory
-from cabida.plan import Deployment, Parallel
+from cabida.plan import Deployment, Load, Parallel
 from cabida.timing.coefficients import Coefficients, coefficients, engine_key
 from cabida.timing.collectives import link_between
 from cabida.timing.roofline import (
@@ -74,6 +74,13 @@ class StepModel:
     block_tokens: float
     reserve_ratio: float
     mixed: bool
+    shares_prefixes: bool = True
+
+    def shared_tokens(self, load: Load) -> float:
+        """Leading tokens of a prompt that need no computing again."""
+        if not self.shares_prefixes:
+            return 0.0
+        return min(load.shared_prefix_tokens, max(load.input_tokens - 1.0, 0.0))
 
     def delay_steps(self, harness: str) -> float:
         """Steps' worth of time a first token is late by, as the measuring tool sees it."""
@@ -310,6 +317,7 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         block_tokens=float(m.block_tokens),
         reserve_ratio=RESERVED.get(key, 0.0),
         mixed=key not in PROMPTS_FIRST,
+        shares_prefixes=d.settings.prefix_caching,
     )
 
 

@@ -182,3 +182,68 @@ def test_a_price_a_person_states_is_an_offer():
     stated = hourly_offer("mine", "Acme", CARD.id, Decimal("1.80"), "USD", capacity="reserved")
     tenure = money.tenure_of(stated, CARD, TERMS)
     assert (tenure.money_per_hour, tenure.capacity, tenure.flags) == (1.8, "reserved", ())
+
+
+def test_an_old_sighting_is_history_while_a_newer_one_of_its_part_exists():
+    old, new = offer("1.00", provider="Old", seen="2026-05-24"), offer("2.00", provider="New")
+    assert [
+        t.offer.provider for t in money.offers_for(CARD, 1, [old, new], TERMS, capacity=["on-demand"])
+    ] == ["New"]
+    assert [t.offer.provider for t in money.offers_for(CARD, 1, [old], TERMS, capacity=["on-demand"])] == [
+        "Old"
+    ]
+    spot = offer("0.90", "spot", provider="Spot", seen="2026-05-24")
+    assert "Spot" in {t.offer.provider for t in money.offers_for(CARD, 1, [old, new, spot], TERMS)}
+    quoted = replace(old, sighting="quote", seen="2025-01-01")
+    assert "Old" in {t.offer.provider for t in money.offers_for(CARD, 1, [quoted, new], TERMS)}
+
+
+def test_a_stale_price_is_likelier_to_be_too_low_and_the_older_the_wider():
+    two, eight = (
+        money.tenure_of(offer("2.00", seen=seen), CARD, TERMS) for seen in ("2026-10-01", "2026-04-04")
+    )
+    assert (two.low_money_per_hour, two.high_money_per_hour) == pytest.approx(
+        (1.8, 2.6)
+    )  # 60 days: 0.9 to 1.3
+    assert eight.low_money_per_hour == pytest.approx(
+        2 * 0.9**2
+    )  # 240 days: four times the age, twice the spread
+    assert eight.high_money_per_hour == pytest.approx(2 * 1.3**2)
+
+
+def test_a_single_hosts_price_does_not_hold_for_a_fleet():
+    book = [
+        offer("2.00", provider_kind="marketplace", provider="Market"),
+        offer("2.50", provider="Tier", notes="on-demand-community; x"),
+        offer("3.00", provider="Cloud"),
+    ]
+    few, many = (
+        {t.offer.provider for t in money.offers_for(CARD, count, book, TERMS, capacity=["on-demand"])}
+        for count in (16, 17)
+    )
+    assert few == {"Market", "Tier", "Cloud"}
+    assert many == {"Cloud"}
+
+
+def test_a_lone_spot_price_is_held_against_the_on_demand_ones():
+    book = [
+        offer("4.00"),
+        offer("3.00", provider="B"),
+        offer("0.50", "spot", provider="M", provider_kind="marketplace"),
+    ]
+    assert [str(item.amount) for item in money.plausible(book, TERMS)[1]] == [
+        "0.50"
+    ]  # under a quarter of 3.50
+    assert money.plausible([*book[:2], replace(book[2], amount=Decimal("0.90"))], TERMS)[1] == []
+
+
+def test_modules_are_bought_by_the_board_and_cards_one_by_one():
+    bought = offer("30000", "buy")
+    assert money.tenure_of(bought, CARD, TERMS, 3).accelerators_count == 4
+    newer = replace(CARD, id="b200-sxm-180", architecture="Blackwell", form_factor="SXM6 (HGX)")
+    assert money.tenure_of(replace(bought, accelerator=newer.id), newer, TERMS, 3).accelerators_count == 8
+    rack = replace(newer, id="gb200", form_factor="superchip", link_domain_count=72)
+    assert money.tenure_of(replace(bought, accelerator=rack.id), rack, TERMS, 3).accelerators_count == 72
+    card = replace(CARD, form_factor="PCIe", link_domain_count=2)
+    assert money.tenure_of(bought, card, TERMS, 3).accelerators_count == 3
+    assert money.tenure_of(offer("2.00"), newer, TERMS, 3).accelerators_count == 3  # rented as sold

@@ -14,10 +14,14 @@ from cabida.money.currency import convert
 from cabida.money.tenure import Tenure, age_days, is_market, tenure_of
 from cabida.money.terms import Terms
 
-HISTORY_DAYS = {"buy": 730}  # other capacities: 365; an older sighting is history while a newer one exists
-OTHER_HISTORY_DAYS = 365
+# An older sighting is history while a newer one of its part and capacity exists. Of 86 rental prices of the book seen
+# again a month or more later, May to November 2026, 47 rose (all 10 of spot) and 2 fell: old ones are mostly low ones.
+HISTORY_DAYS = {"buy": 730, "reserved": 365}
+OTHER_HISTORY_DAYS = 120
 PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
 MARKET_LOW_RATIO = 0.5
+MARKET_SPOT_RATIO = 0.25  # of the on-demand middle, where too few spot prices are known
+MARKET_DEPTH_COUNT = 16  # a single host's price holds for what two of its machines carry, not for a fleet
 FEWEST_FOR_A_FLOOR = (
     4  # prices of one part and capacity before their quartile says anything about one of them
 )
@@ -47,8 +51,12 @@ def offers_for(
         flagged: whether stale, undated and marketplace prices may appear at all.
     """
     own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
-    kept, _ = plausible(own, terms)
-    allowed = [offer for offer in kept if _allowed(offer, providers, countries)]
+    kept, _ = plausible(_current(own, terms.as_of), terms)
+    allowed = [
+        offer
+        for offer in kept
+        if _allowed(offer, providers, countries) and (count <= MARKET_DEPTH_COUNT or not is_market(offer))
+    ]
     made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
     made += _derived_reservations(made, accelerator, terms, count)
     made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
@@ -73,7 +81,8 @@ def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[
     """The offers whose price can be believed, and those set aside; what one has or was quoted always stays.
 
     A price is believed within 0.1 to 10 times the median of its part, rented and bought apart; a marketplace's
-    only above half the lower quartile of its part and capacity: a lone host's low is not the market.
+    only above half the lower quartile of its part and capacity, or above a quarter of the middle on-demand price
+    where fewer than four are known: a lone host's low is not the market.
     """
     listed = [(offer, convert(offer.amount, terms.rate(offer.currency))) for offer in offers]
     others = [(offer, price) for offer, price in listed if not _is_own(offer)]
@@ -81,10 +90,10 @@ def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[
         key: median(prices)
         for key, prices in _grouped(others, lambda o: (o.accelerator, o.capacity == "buy"))
     }
+    sorts = dict(_grouped(others, lambda o: (o.accelerator, o.capacity)))
+    middles = {key: median(prices) for key, prices in sorts.items()}
     quartiles = {
-        key: quantiles(prices, n=4)[0]
-        for key, prices in _grouped(others, lambda o: (o.accelerator, o.capacity))
-        if len(prices) >= FEWEST_FOR_A_FLOOR
+        key: quantiles(prices, n=4)[0] for key, prices in sorts.items() if len(prices) >= FEWEST_FOR_A_FLOOR
     }
     kept: list[Offer] = []
     aside: list[Offer] = []
@@ -92,8 +101,11 @@ def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[
         middle = parts.get((offer.accelerator, offer.capacity == "buy"), price)
         inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
         if offer.provider_kind == "marketplace":
-            floor = quartiles.get((offer.accelerator, offer.capacity), 0.0)
-            inside = inside and price >= MARKET_LOW_RATIO * floor
+            key = offer.accelerator, offer.capacity
+            floor = MARKET_LOW_RATIO * quartiles.get(key, 0.0)
+            if key not in quartiles and offer.capacity == "spot":
+                floor = MARKET_SPOT_RATIO * middles.get((offer.accelerator, "on-demand"), 0.0)
+            inside = inside and price >= floor
         (kept if inside or _is_own(offer) else aside).append(offer)
     return kept, aside
 
@@ -117,9 +129,7 @@ def _current(offers: list[Offer], as_of: str) -> list[Offer]:
     newer = [
         offer
         for age, offer in ages
-        if age is None
-        or age <= HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS)
-        or offer.capacity == "have"
+        if age is None or age <= HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) or _is_own(offer)
     ]
     known = {offer.capacity for offer in newer if offer.seen}
     return newer + [offer for offer in offers if offer not in newer and offer.capacity not in known]

@@ -6,7 +6,7 @@ from math import sqrt
 
 from cabida.money import ownership, unit
 from cabida.money.owning import capital, machine_upkeep, recovery
-from cabida.money.tenure import Tenure, tenure_of
+from cabida.money.tenure import Tenure, sold_together_count, tenure_of
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine
@@ -110,7 +110,7 @@ def _bill(
     per_replica = deployment.parallel.accelerators_count
     serving_count = candidate.replicas_count * per_replica
     spare_count = candidate.spare_replicas_count * per_replica
-    together = max(1, tenure.offer.accelerators_count)
+    together = sold_together_count(tenure.offer, deployment.accelerator)
     held_count = -(-(serving_count + spare_count) // together) * together
     attempts, coverage = attempts_of(ways, usage)
     requests = ways.given("requests_per_month", usage.requests_per_month, "brief")

@@ -21,6 +21,13 @@ SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
 OTHER_SHELF_LIFE_DAYS = 30
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
 SCALABLE = ("on-demand", "spot")  # paid only while on
+STALE_SPAN_DAYS = 60  # the age at which a stale price has its stated range; older ones are wider
+WIDEST_STALE = 2.6  # an old price is never wider than one of unknown date
+BOARD_COUNTS = {
+    "Volta": 4,
+    "Ampere": 4,
+    "Hopper": 4,
+}  # modules come on boards of four or eight; later ones of eight
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,8 @@ def tenure_of(
     ratio = terms.rate(offer.currency).ratio
     price = convert(offer.amount, terms.rate(offer.currency))
     flags = price_flags(offer, terms.as_of) + (("assumed",) if discount else ())
-    held = -(-count // max(1, offer.accelerators_count)) * max(1, offer.accelerators_count)
+    together = sold_together_count(offer, accelerator)
+    held = -(-count // together) * together
     low, high = (edge * ratio for edge in price_range(offer, terms))
     if discount:
         kept = terms.ranges[discount]
@@ -131,12 +139,27 @@ def tenure_of(
     )  # fmt: skip
 
 
+def sold_together_count(offer: Offer, accelerator: Accelerator) -> int:
+    """How many must be taken at once: what the price is for; of modules bought, the board or rack they come on."""
+    from cabida.facts.hardware import node_for
+
+    least = max(1, offer.accelerators_count)
+    module = accelerator.form_factor.startswith(("SXM", "OAM")) or accelerator.link_domain_count > 8
+    if offer.capacity != "buy" or not module:
+        return least
+    node = node_for(accelerator)
+    whole = node.accelerators_count if node else 8
+    return max(least, min(whole, BOARD_COUNTS.get(accelerator.architecture, whole)))
+
+
 def price_range(offer: Offer, terms: Terms) -> tuple[float, float]:
-    """A price's 90 % range in its own currency: as sighted, else by how fresh the sighting is."""
-    spread = terms.ranges[_spread_name(price_flags(offer, terms.as_of))]
-    amount = float(offer.amount)
-    low = float(offer.low_amount) if offer.low_amount is not None else amount * spread.low
-    high = float(offer.high_amount) if offer.high_amount is not None else amount * spread.high
+    """A price's 90 % range in its own currency: as sighted, else by how fresh the sighting is, old ones wider."""
+    name = _spread_name(price_flags(offer, terms.as_of))
+    spread, amount = terms.ranges[name], float(offer.amount)
+    age = age_days(offer, terms.as_of) or 0
+    wider = min(WIDEST_STALE, max(1.0, age / STALE_SPAN_DAYS) ** 0.5) if name == "stale_price_ratio" else 1.0
+    low = float(offer.low_amount) if offer.low_amount is not None else amount * spread.low**wider
+    high = float(offer.high_amount) if offer.high_amount is not None else amount * spread.high**wider
     return min(low, amount), max(high, amount)
 
 

@@ -128,14 +128,15 @@ def template(
     Args:
         workload: one of the eight classes.
         language_code: "en" or "es" for the comments; "" = the language in use.
-        from_example: name of an example to hand back as it is, instead.
+        from_example: name of an example to hand back instead, its schema looked for beside it.
         answers: path -> answer as it would be written; what isn't answered says ``unknown`` or its default.
 
     Raises:
         InvalidInput: no such class or example.
     """
     if from_example:
-        return example_text(from_example)
+        first, _, rest = example_text(from_example).partition("\n")
+        return f"{SCHEMA_LINE}\n{rest}" if "$schema=" in first else f"{first}\n{rest}"
     before = language()
     use_language(language_code or before)
     try:

@@ -53,9 +53,11 @@ def init(
         return
     if file.exists() and not force:
         raise InvalidInput([problem("CB-U006", file=str(file))])
+    from cabida.brief.schema import as_text
     from cabida.report.store import write_text
 
     write_text(file, written)
+    write_text(file.with_name("brief.schema.json"), as_text())  # for editors; the brief's first line names it
     if as_json:
         emit({"file": str(file)}, lambda: "", as_json=True)
     else:

@@ -41,7 +41,7 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
     ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
-    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 0.7),
+    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 1.5),
     ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
     ("vendor", "amd", "prompt_layer_s", 1.0),
     ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 1.0),
@@ -49,6 +49,9 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("kernel", "mxfp4 native", "prompt_layer_s", 1.0),
     ("kernel", "mxfp4 by 16 bit", "routed_bandwidth_ratio", 1.0), ("kernel", "mxfp4 by 16 bit", "moe_layer_s", 1.0),
     ("kernel", "mxfp4 by 16 bit", "routed_compute_ratio", 1.0),
+    ("engine", "llama.cpp gddr", "compute_ratio", 1.0), ("engine", "llama.cpp hbm", "compute_ratio", 1.0),
+    ("format", "gguf gddr", "compute_ratio", 1.0), ("format", "gguf hbm", "compute_ratio", 1.0),
+    ("format", "int4 gddr", "compute_ratio", 5.0),
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip

@@ -91,6 +91,8 @@ def _row(case: dict[str, Any], world: World) -> Row | None:
     ttft = _first(measured, "ttft_ms", "ttft_ms_p50", "ttft_ms_mean")
     if not math.isnan(one := measured.get("decode_tok_s", math.nan)) and math.isnan(tpot):
         tpot = 1e3 * (load.concurrency or 1) / one
+    if math.isnan(ttft) and measured.get("prefill_tok_s"):
+        ttft = 1e3 * load.input_tokens * (load.concurrency or 1) / measured["prefill_tok_s"]
     note = case.get("note", "").lower()
     return Row(
         case["id"], _source(case), case["model"], engine_key(case["engine"]), case["mode"], deployment, fits,

@@ -12,10 +12,10 @@ import cabida
 from cabida import checks, facts, memory, money, timing
 from cabida.brief import Brief, claims
 from cabida.choose.ask import Ask
-from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets
+from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
-from cabida.choose.options import chosen_few, option_of, title_of, with_doubt
+from cabida.choose.options import chosen_few, option_of, title_of, with_doubt, with_interval
 from cabida.choose.serving import Progress, search_serving
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.tally import Tally
@@ -23,17 +23,11 @@ from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
 from cabida.plan import Assumption, Caution, Decision, Option, Rejection
+from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.quantity import Quantity, tree_nodes
 from cabida.text import language, tr
 from cabida.text import money as money_text
 
-DENOMINATORS = {
-    "realtime-inference": "accepted_answer",
-    "batch-inference": "accepted_record",
-    "adapter-finetune": "accepted_model",
-    "full-finetune": "accepted_model",
-    "pretraining": "completed_run",
-}
 TREES_SHOWN = 3  # options whose figures can be explained
 
 
@@ -118,8 +112,11 @@ def _options(kept: Sequence[Worked], ask: Ask | None, seed: int) -> tuple[list[O
     stakes = [stake_of(one, ask) for one in kept]
     able = [index for index, one in enumerate(kept) if one.status == "satisfies"]
     options = [
-        option_of(one, rank, "chosen" if rank == 1 and one.status == "satisfies" else one.status)
-        for rank, one in enumerate(kept, 1)
+        with_interval(
+            option_of(one, rank, "chosen" if rank == 1 and one.status == "satisfies" else one.status),
+            unit_cost_interval(stake),
+        )
+        for rank, (one, stake) in enumerate(zip(kept, stakes, strict=True), 1)
     ]
     if able:
         costs = draw_costs([stakes[index] for index in able], seed)
@@ -136,8 +133,12 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
     values: dict[str, object] = {
         "option": first.title,
         "cost": money_text(first.cost_per_month_money, brief.currency),
-        "unit": money_text(first.unit_cost.value, brief.currency),
-        "denominator": tr(f"choose.denominator.{DENOMINATORS[brief.workload]}"),
+        "unit": output_cost(
+            first.unit_cost.value,
+            brief.currency,
+            DENOMINATORS[brief.workload],
+            output_scale(one.unit_cost.value for one in options),
+        ),
     }
     if not satisfied:
         return tr("choose.answer.nearest", **values, why=" ".join(first.reasons))

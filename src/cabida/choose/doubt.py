@@ -6,6 +6,7 @@ part of its own. Draws share the former, or a tie between siblings would look li
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,13 +53,24 @@ class Stake:
     acceptance_sigma: float
     format: str = ""
     per_output_money: float = 0.0
+    speed_shift: float = 0.0  # middle of ln(speed over predicted): intervals are not symmetric
+    price_shift: float = 0.0  # the same of the price: an old one is likelier too low
+    money_low_ratio: float = 1.0  # the bill's own interval (price, people, assumptions) over its value
+    money_high_ratio: float = 1.0
+    replicas_most_count: float = float(
+        "inf"
+    )  # as many as there are, spares included: what is held doesn't grow
 
     @property
     def replicas_count(self) -> float:
         """Replicas without spares at the predicted capacity."""
-        import math
-
         return max(float(math.ceil(self.wanted / self.capacity - 1e-9)), 1.0) if self.wanted else 1.0
+
+    def carries(self, traffic: float) -> bool:
+        """Whether there are enough accelerators of it for ``traffic`` times the planned one."""
+        return self.wanted * traffic <= (self.replicas_most_count - self.spare_count) * self.capacity * (
+            1 + 1e-9
+        )
 
 
 def unit_cost(
@@ -89,6 +101,30 @@ def unit_cost(
     )
 
 
+def unit_cost_interval(stake: Stake) -> tuple[float, float]:
+    """90 % interval of the unit cost: bill, speed (so replicas) and acceptance independent, added in quadrature."""
+    now = float(unit_cost(stake))
+    below, above = [now * (1 - stake.money_low_ratio)], [now * (stake.money_high_ratio - 1)]
+    for moved in (
+        [float(unit_cost(stake, speed=_edge(stake, side))) for side in (-1, 1)],
+        [
+            float(unit_cost(stake, acceptance=stake.acceptance_ratio + side * Z90 * stake.acceptance_sigma))
+            for side in (-1, 1)
+        ],
+    ):
+        below.append(max(0.0, now - min(moved)))
+        above.append(max(0.0, max(moved) - now))
+    return max(0.0, now - _root_sum(below)), now + _root_sum(above)
+
+
+def _edge(stake: Stake, side: int) -> float:
+    return math.exp(stake.speed_shift + side * Z90 * stake.speed_sigma)
+
+
+def _root_sum(parts: Sequence[float]) -> float:
+    return math.sqrt(sum(part * part for part in parts))
+
+
 def draw_costs(stakes: Sequence[Stake], seed: int = 0, count: int = DRAWS_COUNT) -> Floats:
     """Unit costs, one row a stake and one column a draw; equal seeds give equal draws."""
     import numpy as np
@@ -109,8 +145,8 @@ def draw_costs(stakes: Sequence[Stake], seed: int = 0, count: int = DRAWS_COUNT)
         names = {"engine": stake.engine, "accelerator": stake.accelerator, "model": stake.model}
         deviate = sum(np.sqrt(share) * part(kind, names[kind]) for kind, share in SHARED_PARTS.items())
         deviate = deviate + np.sqrt(own_share) * rng.standard_normal(count)
-        speed = np.exp(stake.speed_sigma * deviate)
-        price = np.exp(stake.price_sigma * part("price", f"{stake.accelerator}"))
+        speed = np.exp(stake.speed_shift + stake.speed_sigma * deviate)
+        price = np.exp(stake.price_shift + stake.price_sigma * part("price", f"{stake.accelerator}"))
         acceptance = stake.acceptance_ratio + stake.acceptance_sigma * part(
             "acceptance", stake.model + stake.format
         )
@@ -180,7 +216,7 @@ def traffic_turns(stakes: Sequence[Stake]) -> tuple[Turn | None, Turn | None]:
     """The factors on today's traffic below and above which another option wins."""
 
     def cost_at(stake: Stake, factor: float) -> float:
-        return float(unit_cost(stake, traffic=factor))
+        return float(unit_cost(stake, traffic=factor)) if stake.carries(factor) else float("inf")
 
     below = first_turn(stakes, [0.97**step for step in range(1, 151)], cost_at)
     above = first_turn(stakes, [1.03**step for step in range(1, 80)], cost_at)

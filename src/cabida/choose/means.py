@@ -11,6 +11,7 @@ from cabida.choose.splits import accelerators_per_node
 from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.currency import Rate
+from cabida.money.tenure import is_market
 from cabida.quantity import Source
 
 EU = frozenset(
@@ -18,6 +19,7 @@ EU = frozenset(
 )
 EEA = EU | {"IS", "LI", "NO"}
 SINGLE_MACHINES = ("marketplace", "serverless")
+WHOLE_MACHINE_COUNT = 4  # who prices four or more at once sells machines, not single cards
 REALTIME_CAPACITIES = ("on-demand", "reserved", "buy", "have")
 ALL_CAPACITIES = (*REALTIME_CAPACITIES, "spot")
 
@@ -101,16 +103,25 @@ class Means:
     terms: Terms
     offers: dict[str, list[Offer]]
     held_counts: dict[str, int]
-    _made: dict[tuple[str, int], list[Tenure]] = field(default_factory=dict)
+    machine_sellers: frozenset[str] = (
+        frozenset()
+    )  # providers with a price for a whole machine somewhere in the book
+    _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
 
     @property
     def priced(self) -> set[str]:
         """Accelerators under at least one offer."""
         return set(self.offers)
 
-    def tenures(self, accelerator: Accelerator, count: int) -> list[Tenure]:
-        """Ways to hold ``count`` of an accelerator within the brief's capacities, providers, places and horizon."""
-        key = accelerator.id, count
+    def tenures(self, accelerator: Accelerator, count: int, together_count: int = 1) -> list[Tenure]:
+        """Ways to hold ``count`` of an accelerator within the brief's capacities, providers, places and horizon.
+
+        ``together_count`` of them work as one: across machines they need a network between those, which
+        single rented machines don't have; sellers of whole machines stand for them where there are any.
+        """
+        per_machine = accelerators_per_node(accelerator, facts.node_for(accelerator))
+        spans = together_count > per_machine
+        key = accelerator.id, count, spans
         if key not in self._made:
             found = money.offers_for(
                 accelerator,
@@ -120,8 +131,8 @@ class Means:
                 capacity=self._capacities(),
                 providers=self.brief.consider.providers,
             )
-            per_machine = accelerators_per_node(accelerator, facts.node_for(accelerator))
-            self._made[key] = [tenure for tenure in found if self._lawful(tenure, count, per_machine)]
+            lawful = [tenure for tenure in found if self._lawful(tenure, count, spans)]
+            self._made[key] = self._networked(lawful) if spans else lawful
         return self._made[key]
 
     def _capacities(self) -> tuple[str, ...]:
@@ -131,12 +142,14 @@ class Means:
         hurried = self.brief.workload == "realtime-inference" and self.brief.limits.risk != "high"
         return REALTIME_CAPACITIES if hurried else ALL_CAPACITIES
 
-    def _lawful(self, tenure: Tenure, count: int, per_machine: int) -> bool:
-        """Held ones only as many as there are; allowed places; no commitment beyond the horizon.
+    def _networked(self, found: list[Tenure]) -> list[Tenure]:
+        """Of each capacity the sellers of whole machines; all of them where there is none."""
+        by_machine = {t.capacity for t in found if t.offer.provider in self.machine_sellers}
+        return [t for t in found if t.capacity not in by_machine or t.offer.provider in self.machine_sellers]
 
-        A run over several machines needs a fabric between them, which single rented machines don't have.
-        """
-        if self.brief.is_training and count > per_machine and tenure.offer.provider_kind in SINGLE_MACHINES:
+    def _lawful(self, tenure: Tenure, count: int, spans: bool) -> bool:
+        """Held ones only as many as there are; allowed places; no commitment beyond the horizon."""
+        if spans and (tenure.offer.provider_kind in SINGLE_MACHINES or is_market(tenure.offer)):
             return False
         if tenure.capacity == "have":
             return count <= self.held_counts.get(tenure.offer.accelerator, 0)
@@ -168,9 +181,10 @@ def _inside(country: str, allowed: str) -> bool:
 def means_of(brief: Brief, as_of: str) -> Means:
     """All offers on or before ``as_of`` by accelerator, with what the brief holds among them."""
     by_accelerator: dict[str, list[Offer]] = {}
+    sellers = {one.provider for one in facts.offers(as_of) if one.accelerators_count >= WHOLE_MACHINE_COUNT}
     for offer in (*facts.offers(as_of), *(held_offer(held, brief, as_of) for held in brief.have)):
         by_accelerator.setdefault(offer.accelerator, []).append(offer)
     counts: dict[str, int] = {}
     for held in brief.have:
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
-    return Means(brief, terms_of(brief, as_of), by_accelerator, counts)
+    return Means(brief, terms_of(brief, as_of), by_accelerator, counts, frozenset(sellers))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cabida import facts
@@ -165,7 +165,7 @@ def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
         for statistic in ("mean", "p50", "p95", "p99"):
             value = getattr(values, statistic) * float(MS_PER_S)
             found[f"{metric}_ms_{statistic}"] = _estimate(value, factors, speed.basis)
-    slow, fast = speed.spread.get("output_tok_s") or _inverse(speed.spread.get("tpot_s", (1.0, 1.0)))
+    slow, fast = capacity_factors(speed.spread)
     replicas = one.candidate.replicas_count
     found["output_tok_s"] = _estimate(speed.output_tokens_per_s * replicas, (1.0, 1.0), speed.basis)
     found["req_s"] = _estimate(one.capacity_requests_per_s * replicas, (slow, fast), speed.basis)
@@ -193,6 +193,13 @@ def _training_metrics(one: Worked, speed: TrainingSpeed) -> dict[str, Estimate]:
     return found
 
 
+def capacity_factors(spread: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """Interval factors of the rate a replica sustains: the wider of its rate's and its pace's."""
+    slow, fast = _inverse(spread.get("tpot_s", (1.0, 1.0)))
+    low, high = spread.get("requests_per_s", (slow, fast))
+    return min(low, slow), max(high, fast)
+
+
 def _inverse(factors: tuple[float, float]) -> tuple[float, float]:
     return 1 / factors[1], 1 / factors[0]
 
@@ -216,3 +223,10 @@ def _quantiles(speed: ServingSpeed | TrainingSpeed | None) -> dict[str, tuple[fl
 def with_doubt(option: Option, probability: float, regret: float) -> Option:
     """The option with its chance of being the cheapest and what choosing it would cost on average."""
     return replace(option, best_probability=probability, expected_regret_money=regret)
+
+
+def with_interval(option: Option, interval: tuple[float, float]) -> Option:
+    """The option with the whole interval of its unit cost: price and people, and speed and acceptance too."""
+    low, high = interval
+    cost = option.unit_cost
+    return replace(option, unit_cost=replace(cost, low=min(low, cost.low), high=max(high, cost.high)))

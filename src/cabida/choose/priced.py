@@ -15,8 +15,9 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
-from cabida.plan import Candidate, Deployment
+from cabida.plan import Candidate, Deployment, Load
 from cabida.text import duration, number, tr
+from cabida.timing import ServingSpeed
 from cabida.timing.capacity import Capacity, capacity_of, first_missed, metric_s
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
@@ -38,19 +39,26 @@ class Runnable:
 
     def ways_count(self, means: Means) -> int:
         """Candidates this deployment stands for: ways to hold one replica, at least one."""
-        return max(
-            1, len(means.tenures(self.deployment.accelerator, self.deployment.parallel.accelerators_count))
-        )
+        return max(1, len(self.tenures(means)))
+
+    def tenures(self, means: Means, replicas_count: int = 1) -> list[Tenure]:
+        """Ways to hold so many replicas of it; one that spans machines needs a network between them."""
+        each = self.deployment.parallel.accelerators_count
+        return means.tenures(self.deployment.accelerator, each * replicas_count, each)
+
+    def candidate_id(self, tenure: Tenure) -> str:
+        """Stable name of this deployment under one way to hold it."""
+        one = self.deployment
+        return f"{one.name} {describe(one.parallel)} {one.kv_cache.id} @ {tenure.id}"
 
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
     shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
-    each = one.deployment.parallel.accelerators_count
     spare = spare_count(means.brief)
     usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
     cheapest: dict[bool, Tenure] = {}
-    for tenure in means.tenures(one.deployment.accelerator, each):
+    for tenure in one.tenures(means):
         cheapest.setdefault(tenure.capacity in ("buy", "have"), tenure)
     candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
     return min(
@@ -70,7 +78,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     found = _capacity(one, ask, spread, seed)
     name = name_of(one.deployment)
     if found.requests_per_s <= 0:
-        yield from _held_too_slow(one, ask, means, seed)
+        yield from held_too_slow(one, ask, means, seed)
         tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))
         return
     shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
@@ -85,10 +93,9 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / shift.replicas_count)
     speed = found.speed if ask.batch or found.speed is None else simulate_model(one.steps, load, spread, seed)
     usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
-    tenures = means.tenures(one.deployment.accelerator, count)
-    for tenure in tenures:
+    for tenure in one.tenures(means, shift.replicas_count + spare):
         candidate = Candidate(
-            id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+            id=one.candidate_id(tenure),
             deployment=one.deployment,
             offer=tenure.offer,
             replicas_count=shift.replicas_count,
@@ -108,10 +115,11 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
                 load,
                 found.requests_per_s,
                 wanted,
+                replicas_most_count=most_replicas(one, tenure, means),
             ),
             means,
         )
-    yield from _held_too_few(one, ask, means, found, count)
+    yield from held_too_few(one, ask, means, found, count)
 
 
 def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
@@ -122,12 +130,18 @@ def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], s
     return Capacity(speed.requests_per_s, speed, "saturation")
 
 
-def _held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[Worked]:
+def most_replicas(one: Runnable, tenure: Tenure, means: Means) -> float:
+    """How many replicas there can be: what is held doesn't grow."""
+    if tenure.capacity != "have":
+        return float("inf")
+    held = means.held_counts.get(one.deployment.accelerator.id, 0)
+    return float(held // one.deployment.parallel.accelerators_count)
+
+
+def held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[Worked]:
     """Keeping what one has, when no rate keeps the objectives: all of it at the peak, and what it misses."""
-    each = one.deployment.parallel.accelerators_count
-    replicas = means.held_counts.get(one.deployment.accelerator.id, 0) // each
-    tenure = next((t for t in means.tenures(one.deployment.accelerator, each) if t.capacity == "have"), None)
-    if not replicas or tenure is None or ask.batch:
+    replicas, tenure = _all_held(one, means)
+    if tenure is None or ask.batch:
         return
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / replicas)
@@ -138,14 +152,56 @@ def _held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator
     else:
         values = {"value": duration(metric_s(speed, missed)), "limit": duration(ask.objectives[missed])}
         sentence = tr("choose.misses.objective", metric=objective_name(missed), **values)
+    yield _kept(
+        one, ask, means, tenure, Shift(replicas, float(HOURS_PER_MONTH), 1.0), speed, load, 0.0, sentence
+    )
+
+
+def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:
+    """Keeping what one has is always an option, also when it carries only part of the peak."""
+    replicas, tenure = _all_held(one, means)
+    if (
+        tenure is None
+        or count <= means.held_counts.get(one.deployment.accelerator.id, 0)
+        or found.speed is None
+    ):
+        return
+    carried = replicas * found.requests_per_s / ask.margin_ratio / ask.attempts_ratio(one.acceptance_ratio)
+    values = {"rate": number(carried), "peak": number(ask.peak_requests_per_s), "needed": number(count)}
+    sentence = tr("choose.misses.held_too_few", **values)
+    load = replace(ask.shape, requests_per_s=found.requests_per_s)
+    shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
+    yield _kept(one, ask, means, tenure, shift, found.speed, load, found.requests_per_s, sentence)
+
+
+def _all_held(one: Runnable, means: Means) -> tuple[int, Tenure | None]:
+    """As many replicas as what is held makes, and the way it is held."""
+    each = one.deployment.parallel.accelerators_count
+    replicas = means.held_counts.get(one.deployment.accelerator.id, 0) // each
+    ways = one.tenures(means, replicas) if replicas else []
+    return replicas, next((tenure for tenure in ways if tenure.capacity == "have"), None)
+
+
+def _kept(
+    one: Runnable,
+    ask: Ask,
+    means: Means,
+    tenure: Tenure,
+    shift: Shift,
+    speed: ServingSpeed,
+    load: Load,
+    capacity_requests_per_s: float,
+    sentence: str,
+) -> Worked:
+    """All that is held, and the sentence on what it misses."""
     candidate = Candidate(
-        id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
+        id=one.candidate_id(tenure),
         deployment=one.deployment,
         offer=tenure.offer,
-        replicas_count=replicas,
+        replicas_count=shift.replicas_count,
     )
-    usage = usage_of(ask, one.acceptance_ratio, Shift(replicas, float(HOURS_PER_MONTH), 1.0), 0.0)
-    yield Worked(
+    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
+    return Worked(
         candidate,
         money.serving_cost(candidate, usage, means.terms, tenure),
         usage,
@@ -155,51 +211,11 @@ def _held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator
         one.room,
         speed,
         load,
-        wanted_requests_per_s=wanted,
-        status="misses",
-        reasons=(sentence,),
-    )
-
-
-def _held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:
-    """Keeping what one has is always an option, also when it carries only part of the peak."""
-    held = means.held_counts.get(one.deployment.accelerator.id, 0)
-    each = one.deployment.parallel.accelerators_count
-    replicas = held // each
-    if not replicas or count <= held:
-        return
-    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
-    carried = replicas * found.requests_per_s / ask.margin_ratio / ask.attempts_ratio(one.acceptance_ratio)
-    tenure = next((t for t in means.tenures(one.deployment.accelerator, each) if t.capacity == "have"), None)
-    if tenure is None:
-        return
-    candidate = Candidate(
-        id=f"{one.deployment.name} {describe(one.deployment.parallel)} {one.deployment.kv_cache.id} @ {tenure.id}",
-        deployment=one.deployment,
-        offer=tenure.offer,
-        replicas_count=replicas,
-    )
-    usage = usage_of(ask, one.acceptance_ratio, replace(shift, utilisation_ratio=1.0), 0.0)
-    sentence = tr(
-        "choose.misses.held_too_few",
-        rate=number(carried),
-        peak=number(ask.peak_requests_per_s),
-        needed=number(count),
-    )
-    yield Worked(
-        candidate,
-        money.serving_cost(candidate, usage, means.terms, tenure),
-        usage,
-        one.served.acceptance,
-        one.acceptance_ratio,
-        tenure,
-        one.room,
-        found.speed,
-        replace(ask.shape, requests_per_s=found.requests_per_s),
-        found.requests_per_s,
+        capacity_requests_per_s,
         ask.wanted_requests_per_s(one.acceptance_ratio),
         "misses",
         (sentence,),
+        float(shift.replicas_count) if capacity_requests_per_s else 0.0,
     )
 
 

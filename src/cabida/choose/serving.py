@@ -69,7 +69,8 @@ def _screened(
     for index, (deployment, served) in enumerate(deployments):
         if index % 200 == 0:
             tell("screen", index, 0)
-        ways = max(1, len(means.tenures(deployment.accelerator, deployment.parallel.accelerators_count)))
+        each = deployment.parallel.accelerators_count
+        ways = max(1, len(means.tenures(deployment.accelerator, each, each)))
         name = name_of(deployment)
         verdict = runnable(deployment)
         if verdict.state == "no":
@@ -112,7 +113,7 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
     for one, rate in zip(fitting, rates, strict=True):
         name = name_of(one.deployment)
         ways = one.ways_count(means)
-        if not means.tenures(one.deployment.accelerator, one.deployment.parallel.accelerators_count):
+        if not one.tenures(means):
             tally.reject("no_offer", ways, name, 0.0)
         elif rate <= 0 and one.deployment.accelerator.id not in means.held_counts:
             tally.reject("too_slow", ways, name, 0.0, limit=", ".join(map(objective_name, ask.objectives)))

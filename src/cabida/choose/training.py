@@ -113,7 +113,7 @@ def _fastest(
     tally: Tally,
 ) -> Timed | None:
     """The fastest run that fits on this many accelerators, preferring the sharding the brief asks for."""
-    ways = max(1, len(means.tenures(accelerator, count)))
+    ways = max(1, len(means.tenures(accelerator, count, count)))
     best: Timed | None = None
     for run in runs_on(brief, training, model, accelerator, count):
         name = name_of_run(run)
@@ -202,7 +202,7 @@ def _priced(
         runs_per_month=training.runs_count / months,
     )
     found = []
-    for tenure in means.tenures(run.accelerator, run.accelerators_count):
+    for tenure in means.tenures(run.accelerator, run.accelerators_count, run.accelerators_count):
         candidate = Candidate(id=f"{run.name} {describe_run(run)} @ {tenure.id}", run=run, offer=tenure.offer)
         cost = money.training_cost(candidate, use, means.terms, tenure)
         nodes = -(-run.accelerators_count // (run.node.accelerators_count if run.node else 8))

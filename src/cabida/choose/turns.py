@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns, unit_cost
-from cabida.choose.options import format_of, model_of
+from cabida.choose.options import capacity_factors, format_of, model_of
 from cabida.choose.worked import Worked
 from cabida.money.serving import HELD
 from cabida.money.terms import TrainingUse
 from cabida.plan import Flip, Option
+from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.text import money, number, percent, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
 
@@ -27,6 +28,19 @@ def sigma_of(factors: tuple[float, float]) -> float:
     return math.log(factors[1] / factors[0]) / Z90_WIDTH if factors[0] > 0 else 0.0
 
 
+def middle_of(factors: tuple[float, float], at: float) -> float:
+    """Middle of the logarithm of an interval over a value: 0 for one that is as wide both ways."""
+    return 0.5 * math.log(factors[0] * factors[1] / (at * at)) if factors[0] > 0 and at > 0 else 0.0
+
+
+def speed_factors(one: Worked) -> tuple[float, float]:
+    """Interval factors of how fast an option works: its capacity, or the tokens per second of a run."""
+    spread = one.speed.spread if one.speed else {}
+    if isinstance(one.speed, TrainingSpeed):
+        return spread.get("tokens_per_s_per_accelerator", (1.0, 1.0))
+    return capacity_factors(spread)
+
+
 def stake_of(one: Worked, ask: Ask | None) -> Stake:
     """What doubt needs to know of a worked candidate."""
     thing = one.candidate.deployment or one.candidate.run
@@ -35,8 +49,7 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
     keys = TRAINING_HELD if training else HELD
     held = sum(line.money for line in cost.lines if line.key in keys)
     price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else (0.95, 1.05)
-    spread = one.speed.spread if one.speed else {}
-    factors = spread.get("tokens_per_s_per_accelerator" if training else "tpot_s", (1.0, 1.0))
+    factors = speed_factors(one)
     outputs = 1.0 if training else getattr(one.usage, "requests_per_month", 1.0)
     attempts = ask.attempts_ratio(one.acceptance_ratio) if ask else 1.0
     return Stake(
@@ -54,7 +67,12 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
         tries_count=ask.tries_count if ask else 1,
         failure_ratio=ask.failure_ratio if ask else 0.0,
         speed_sigma=sigma_of(factors),
+        speed_shift=middle_of(factors, 1.0),
         price_sigma=sigma_of(price) if price[0] > 0 else 0.0,
+        price_shift=middle_of(price, tenure.money_per_hour if tenure else 1.0),
+        money_low_ratio=cost.per_accepted_low / cost.per_accepted_money if cost.per_accepted_money else 1.0,
+        money_high_ratio=cost.per_accepted_high / cost.per_accepted_money if cost.per_accepted_money else 1.0,
+        replicas_most_count=one.replicas_most_count,
         acceptance_sigma=0.0
         if training
         else ACCEPTANCE_SIGMAS.get(one.acceptance.grade, ACCEPTANCE_SIGMA_ASSUMED),
@@ -73,32 +91,63 @@ def flips(
     titles = {stake.key: option.title for stake, option in zip(stakes, options, strict=True)}
     able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"] or stakes
     winner, first = able[0], worked[stakes.index(able[0])]
-    found = [_price_flip(able, first, titles, currency), _speed_flip(able, first, titles)]
+    scale, denominator = output_scale(one.unit_cost.value for one in options), DENOMINATORS[brief.workload]
+
+    def told(amount: float) -> str:
+        return output_cost(amount, currency, denominator, scale)
+
+    found = [_price_flip(able, first, titles, currency, told), _speed_flip(able, first, titles)]
     if ask is not None:
         now = float(unit_cost(winner))
         barred = {s.key for s, one in zip(stakes, worked, strict=True) if one.status == "ruled_out"}
-        rivals = [s for s in stakes if s.key != winner.key and float(unit_cost(s)) >= now]
+        missing = {s.key for s, one in zip(stakes, worked, strict=True) if one.status == "misses"}
+        rivals = [
+            s
+            for s in stakes
+            if s.key != winner.key
+            and (float(unit_cost(s)) >= now or not s.carries(1.0))
+            and (s.key not in missing or _is_only_too_few(s))
+        ]
         found += _traffic_flips([winner, *rivals], ask, titles, barred)
-        found += _barred_flips(winner, [s for s in stakes if s.key in barred], titles, currency)
+        found += _barred_flips(winner, [s for s in stakes if s.key in barred], titles, currency, told)
         found.append(_acceptance_flip(able, titles))
     return tuple(flip for flip in found if flip is not None)
 
 
-def _price_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str], currency: str) -> Flip | None:
-    now = first.tenure.money_per_hour if first.tenure else first.cost.per_accepted_money
+def _price_flip(
+    stakes: Sequence[Stake],
+    first: Worked,
+    titles: dict[str, str],
+    currency: str,
+    told: Callable[[float], str],
+) -> Flip | None:
+    """Of an accelerator by the hour; an API's by the output."""
+    if first.tenure:
+        now, unit, key = first.tenure.money_per_hour, f"{currency}/h", "choose.flip.price"
+
+        def said(amount: float) -> str:
+            return money(amount, currency)
+    else:
+        now, unit, key, said = first.cost.per_accepted_money, currency, "choose.flip.price_of_api", told
     turn = price_turn(stakes)
     if turn is None:
-        return Flip(
-            "price", f"{currency}/h", now, None, "", tr("choose.flip.price.never", now=money(now, currency))
-        )
-    at = now * turn.at
-    values = {"at": money(at, currency), "now": money(now, currency), "option": titles[turn.key]}
-    key = "choose.flip.price.at" if first.tenure else "choose.flip.price.api"
-    return Flip("price", f"{currency}/h", now, at, turn.key, tr(key, **values))
+        return Flip("price", unit, now, None, "", tr(f"{key}.never", now=said(now)))
+    at = now * turn.at if first.tenure else float(unit_cost(stakes[0], price=turn.at))
+    values = {"at": said(at), "now": said(now), "option": titles[turn.key]}
+    return Flip("price", unit, now, at, turn.key, tr(f"{key}.at", **values))
+
+
+def _is_only_too_few(stake: Stake) -> bool:
+    """What is held and keeps the objectives, but not at this traffic: at less it may do."""
+    return stake.replicas_most_count < float("inf") and not stake.carries(1.0)
 
 
 def _barred_flips(
-    winner: Stake, barred: Sequence[Stake], titles: dict[str, str], currency: str
+    winner: Stake,
+    barred: Sequence[Stake],
+    titles: dict[str, str],
+    currency: str,
+    told: Callable[[float], str],
 ) -> list[Flip | None]:
     """What the limits of the brief cost: the cheapest option they rule out, when it is cheaper than the winner."""
     now = float(unit_cost(winner))
@@ -107,7 +156,7 @@ def _barred_flips(
         return []
     best = min(cheaper, key=lambda stake: float(unit_cost(stake)))
     at = float(unit_cost(best))
-    values = {"option": titles[best.key], "at": money(at, currency), "saved": percent(1 - at / now)}
+    values = {"option": titles[best.key], "at": told(at), "saved": percent(1 - at / now)}
     return [Flip("limits", currency, now, at, best.key, tr("choose.flip.limits.at", **values))]
 
 

@@ -31,6 +31,7 @@ class Worked:
     wanted_requests_per_s: float = 0.0
     status: str = "satisfies"
     reasons: tuple[str, ...] = ()
+    replicas_most_count: float = float("inf")  # of what is held there is no more
 
     @property
     def order(self) -> tuple[int, float]:

@@ -263,3 +263,23 @@ def test_notes_speak_the_readers_language():
     finally:
         use_language("en")
     assert cost.notes[0].startswith("Las réplicas spot")
+
+
+def test_a_spare_is_on_all_month_while_the_others_follow_the_demand():
+    usage = replace(USAGE, active_hours_per_month=292.0, utilisation_ratio=0.5)
+    cost = money.serving_cost(serving(offer("2.00"), replicas=6, spares=1), usage, TERMS)
+    assert cost.line("spares") == pytest.approx(2.00 * 730)
+    held = sum(cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+    assert held == pytest.approx(2.00 * (6 * 292 + 730))
+    assert cost.line("compute") + cost.line("retries_waste") == pytest.approx(2.00 * 6 * 292 * 0.5)
+
+
+def test_what_is_contracted_by_the_hour_pays_no_rack_and_no_resale():
+    contracted = offer("1.20", "have", sighting="user")
+    cost = money.serving_cost(serving(contracted, replicas=2), USAGE, TERMS)
+    assert all(cost.line(key) == 0 for key in ("energy", "cooling", "colocation", "residual", "licences"))
+    assert sum(cost.line(key) for key in ("compute", "idle", "retries_waste")) == pytest.approx(
+        1.20 * 2 * 730
+    )
+    owned = money.serving_cost(serving(offer("0", "have", unit="accelerator"), replicas=2), USAGE, TERMS)
+    assert owned.line("colocation") > 0

@@ -165,7 +165,7 @@ def _derived_reservations(
     names = [
         name
         for name, months in (("reserved_12_discount_ratio", 12.0), ("reserved_36_discount_ratio", 36.0))
-        if months <= max(12.0, terms.horizon_months)
+        if months <= terms.horizon_months
     ]
     return [tenure_of(t.offer, accelerator, terms, count, name) for t in lasting for name in names]
 

@@ -36,7 +36,7 @@ def machine_upkeep(
 ) -> dict[str, Number]:
     """Lines that only an owner pays; all zero when renting."""
     none = dict.fromkeys(("residual", "energy", "cooling", "colocation", "support", "licences"), 0.0)
-    if tenure.capacity not in ("buy", "have"):
+    if not tenure.owned:
         return none
     count = ways.given("accelerators_count", float(held_count), "plan")
     lines = none | _electricity(ways, tenure, accelerator, count, used_ratio)

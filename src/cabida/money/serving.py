@@ -115,9 +115,11 @@ def _bill(
     attempts, coverage = attempts_of(ways, usage)
     requests = ways.given("requests_per_month", usage.requests_per_month, "brief")
     accepted = ways.apply(unit.accepted_outputs_per_month, requests, coverage)
-    hours, used_ratio = _hours(tenure, usage, serving_count, held_count - spare_count)
+    hours, used_ratio, spare_ratio = _hours(
+        tenure, usage, serving_count, held_count - spare_count, spare_count
+    )
     share = ways.apply(unit.accepted_share_ratio, coverage, attempts)
-    spare = ways.given("spare_ratio", spare_count / held_count, "replicas")
+    spare = ways.given("spare_ratio", spare_ratio, "replicas")
     used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
     held = _held(ways, tenure, held_count, hours)
     bill: dict[str, Number] = {
@@ -143,8 +145,13 @@ def _bill(
     return bill
 
 
-def _hours(tenure: Tenure, usage: Usage, serving_count: int, held_serving_count: int) -> tuple[float, float]:
-    """Hours a month that are paid for, and the share of them that works."""
+def _hours(
+    tenure: Tenure, usage: Usage, serving_count: int, held_serving_count: int, spare_count: int
+) -> tuple[float, float, float]:
+    """Hours a month paid for each accelerator, the share of the serving ones' that works, and the spares' share.
+
+    Serving replicas may be switched off with the demand; a spare that is off is none, so spares are on all month.
+    """
     month = float(HOURS_PER_MONTH)
     active = min(month, usage.active_hours_per_month)
     paid = active if tenure.scalable else month
@@ -153,7 +160,13 @@ def _hours(tenure: Tenure, usage: Usage, serving_count: int, held_serving_count:
         if paid
         else 0.0
     )
-    return paid, used
+    spare_hours = spare_count * month
+    open_hours = held_serving_count * paid + spare_hours
+    return (
+        open_hours / (held_serving_count + spare_count),
+        used,
+        spare_hours / open_hours if open_hours else 0.0,
+    )
 
 
 def _held(ways: Ways, tenure: Tenure, held_count: int, hours: float) -> Number:
@@ -184,7 +197,7 @@ def _around(
             ways.assume("storage_money_per_gb_per_month"),
         ),
         "network": 0.0
-        if tenure.capacity in ("buy", "have")
+        if tenure.owned
         else ways.apply(
             unit.egress_money_per_month,
             ways.given("egress_gb_per_month", egress_gb_per_month(usage, ways.terms), "streamed tokens"),
@@ -208,7 +221,7 @@ def _is_stated(ways: Ways, key: str) -> bool:
 
 def _own_or_desktop(ways: Ways, tenure: Tenure, name: str) -> str:
     """A machine under one's desk is its own gateway and is watched by its owner, unless the brief says otherwise."""
-    at_desk = tenure.desktop and tenure.capacity in ("buy", "have")
+    at_desk = tenure.desktop and tenure.owned
     return f"desktop_{name}" if at_desk and name not in ways.terms.stated else name
 
 
@@ -222,7 +235,7 @@ def _labour(ways: Ways, tenure: Tenure, nodes: Number) -> Number:
 
 def staff_names(tenure: Tenure) -> tuple[str, str]:
     """The assumptions about people that a way of holding rests on: a fixed team, and a share per machine or ""."""
-    if tenure.capacity not in ("buy", "have"):
+    if not tenure.owned:
         return "rent_staff_count", "rent_node_staff_count"
     return ("desktop_staff_count", "") if tenure.desktop else ("own_staff_count", "node_staff_count")
 

@@ -57,6 +57,11 @@ class Tenure:
         return f"{self.offer.id}{'~' + self.discount if self.discount else ''}"
 
     @property
+    def owned(self) -> bool:
+        """Whether its power, upkeep and hardware are one's own: bought or owned, not contracted by the hour."""
+        return self.capacity == "buy" or (self.capacity == "have" and self.offer.unit == "accelerator")
+
+    @property
     def hourly_money(self) -> float:
         """All that is held, per hour."""
         return self.money_per_hour * self.accelerators_count

@@ -146,7 +146,7 @@ def _idle(ways: Ways, tenure: Tenure, use: TrainingUse, used_hours: float, price
 
 
 def _network(ways: Ways, tenure: Tenure, use: TrainingUse) -> Number:
-    if tenure.capacity in ("buy", "have"):
+    if tenure.owned:
         return 0.0
     taken = ways.given("egress_gb", use.checkpoint_gb, "memory")
     return ways.apply(unit.egress_money, taken, ways.assume("egress_money_per_gb"))
@@ -156,7 +156,7 @@ def _owned(
     ways: Ways, accelerator: Accelerator, tenure: Tenure, used_hours: float, use: TrainingUse
 ) -> dict[str, Number]:
     """Power, upkeep and resale of an owned machine, as the share of its month that falls on one run."""
-    if tenure.capacity not in ("buy", "have"):
+    if not tenure.owned:
         return {}
     held_hours = float(HOURS_PER_MONTH) * tenure.accelerators_count
     per_run = (

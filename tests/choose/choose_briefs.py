@@ -20,7 +20,7 @@ CARDS = (
 def random_brief(seed):
     """A realtime or batch brief over a few accelerators, complete."""
     draw = random.Random(seed)
-    cards = ", ".join(draw.sample(CARDS, 4))
+    cards = ", ".join(draw.sample(CARDS, 3))
     mean = draw.choice([0.2, 1, 4, 15])
     words = draw.choice([(300, 1200, 150, 500), (1500, 6000, 300, 900), (100, 400, 400, 1200)])
     risk = draw.choice(["low", "medium", "high"])

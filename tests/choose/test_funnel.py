@@ -4,6 +4,7 @@ import pytest
 from choose_briefs import AS_OF, random_brief
 
 from cabida.choose import decide
+from cabida.choose.priced import priced
 
 
 def cheapest(decision):
@@ -23,6 +24,22 @@ def test_the_funnels_winner_ties_the_exhaustive_one(seed):
         assert cheapest(quick) is None
     else:
         assert cheapest(quick) == pytest.approx(cheapest(slow), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [8, 11, 48])
+def test_no_priced_option_costs_less_than_its_bound(seed, monkeypatch):
+    seen = []
+
+    def watched(one, *args):
+        for worked in priced(one, *args):
+            if worked.status == "satisfies":
+                seen.append(worked.cost.per_accepted_money / one.least_unit_money)
+            yield worked
+
+    monkeypatch.setattr("cabida.choose.serving.priced", watched)
+    decide(random_brief(seed), AS_OF, exhaustive=True)
+    assert len(seen) > 100
+    assert min(seen) >= 1 - 1e-9
 
 
 def test_every_candidate_is_accounted_for():

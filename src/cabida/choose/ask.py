@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -9,13 +10,13 @@ from cabida.brief import Brief
 from cabida.money.terms import Usage
 from cabida.money.unit import attempts_ratio
 from cabida.plan import Assumption, Load
-from cabida.text import number, tr
-from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
+from cabida.text import number, percent, tr
+from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_HOUR
 
 RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over the predicted need
 ASSUMED_TTFT_S, ASSUMED_ITL_S = 1.0, 0.05  # of a service asked for by concurrency without objectives
 ASSUMED_WINDOW_S = 8 * 3600.0
-START_UP_HOURS = 0.25  # image, weights and warm-up of a batch run
+START_UP_HOURS = 0.25  # image, weights and warm-up of a replica or of a batch run
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Ask:
     batch: bool
     runs_per_month: float
     items_count: float
+    growth_ratio: float  # the planned traffic over today's
     assumptions: tuple[Assumption, ...]
 
     def attempts_ratio(self, acceptance_ratio: float) -> float:
@@ -72,6 +74,8 @@ def ask_of(brief: Brief) -> Ask:
     throughput = brief.objectives.throughput_tokens_per_s
     if throughput:
         peak = max(peak, throughput / traffic.output.mean_tokens)
+    growth = growth_ratio(brief)
+    mean, peak, items = mean * growth, peak * growth, items * growth
     return Ask(
         shape=shape,
         objectives={} if batch else objectives,
@@ -85,7 +89,28 @@ def ask_of(brief: Brief) -> Ask:
         batch=batch,
         runs_per_month=runs,
         items_count=items,
-        assumptions=(*assumptions, _margin(brief)),
+        growth_ratio=growth,
+        assumptions=(*assumptions, *_growth(brief, growth), _margin(brief)),
+    )
+
+
+def growth_ratio(brief: Brief) -> float:
+    """Traffic at the middle of the horizon over today's: what a plan made once for all of it meets on average."""
+    years = (brief.horizon_months or 0.0) / float(MONTHS_PER_YEAR)
+    return float((1 + brief.traffic.growth_per_year_ratio) ** (years / 2))
+
+
+def _growth(brief: Brief, growth: float) -> tuple[Assumption, ...]:
+    if growth == 1.0:
+        return ()
+    values = {"yearly": percent(brief.traffic.growth_per_year_ratio), "end": number(growth**2)}
+    return (
+        Assumption(
+            "planned_traffic_ratio",
+            number(growth),
+            tr("choose.assume.growth.why", **values),
+            tr("choose.assume.growth.how"),
+        ),
     )
 
 
@@ -97,7 +122,8 @@ def _margin(brief: Brief) -> Assumption:
 
 def _batch_rates(brief: Brief) -> tuple[float, float, list[Assumption]]:
     window = brief.traffic.window_s or brief.objectives.deadline_s or ASSUMED_WINDOW_S
-    rate = (brief.traffic.items_count or 0.0) / window
+    start_up = min(START_UP_HOURS * float(S_PER_HOUR), window / 2)
+    rate = (brief.traffic.items_count or 0.0) / (window - start_up)
     return rate, rate, []
 
 
@@ -125,12 +151,17 @@ class Shift:
     """How many replicas work through a month, and how busy they are."""
 
     replicas_count: int  # at the peak, spares left out
-    active_hours_per_month: float  # of each replica when it is switched off with the demand
-    utilisation_ratio: float  # while on
+    active_hours_per_month: float  # of each replica, spares too, when those not needed are switched off
+    utilisation_ratio: float  # of the serving replicas, while on
 
 
-def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) -> Shift:
-    """Replicas for the peak, and the hours they are on when they follow the demand hour by hour."""
+def shift_of(
+    ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float, spare_count: int = 0
+) -> Shift:
+    """Replicas for the peak, and the hours they are on when they follow the demand hour by hour.
+
+    Spares are on at all hours, so that a breakdown at night is covered too.
+    """
     wanted = ask.wanted_requests_per_s(acceptance_ratio)
     replicas = max(1, ceil(wanted / capacity_requests_per_s - 1e-9))
     attempts = ask.attempts_ratio(acceptance_ratio)
@@ -142,9 +173,15 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
     needed = [
         max(1, ceil(wanted * weight / tallest / capacity_requests_per_s - 1e-9)) for weight in ask.profile
     ]
-    on = sum(needed) / len(needed)
-    used = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * on)
-    return Shift(replicas, float(HOURS_PER_MONTH) * on / replicas, min(1.0, used))
+    on = sum(needed) / len(needed) + START_UP_HOURS * _switched_on(needed) / len(needed)
+    on_share = (on + spare_count) / (replicas + spare_count)
+    busy = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * replicas)
+    return Shift(replicas, float(HOURS_PER_MONTH) * on_share, min(1.0, busy / on_share))
+
+
+def _switched_on(needed: Sequence[int]) -> int:
+    """How often a replica is started while the profile goes round; each time it is paid before it serves."""
+    return sum(max(0, now - before) for before, now in zip((needed[-1], *needed), needed, strict=False))
 
 
 def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift, review_money: float) -> Usage:

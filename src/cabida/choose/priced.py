@@ -54,12 +54,13 @@ class Runnable:
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
-    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
     spare = spare_count(means.brief)
+    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio, spare)
     usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
-    cheapest: dict[bool, Tenure] = {}
-    for tenure in one.tenures(means):
-        cheapest.setdefault(tenure.capacity in ("buy", "have"), tenure)
+    cheapest: dict[tuple[object, ...], Tenure] = {}
+    for tenure in one.tenures(means):  # by price; what else sets a bill apart is in the key
+        owned = tenure.capacity in ("buy", "have")
+        cheapest.setdefault((owned, tenure.scalable, tenure.offer.accelerators_count), tenure)
     candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
     return min(
         money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
@@ -69,7 +70,7 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
 
 def spare_count(brief: Brief) -> int:
     """Replicas held beyond the need, by the availability the brief asks for."""
-    return 1 if brief.limits.availability == "n+1" else 0
+    return 1 if brief.limits.availability == "n+1" and brief.workload == "realtime-inference" else 0
 
 
 def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
@@ -81,7 +82,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
         yield from held_too_slow(one, ask, means, seed)
         tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))
         return
-    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
+    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio, spare_count(means.brief))
     spare = spare_count(means.brief)
     each = one.deployment.parallel.accelerators_count
     count = each * (shift.replicas_count + spare)

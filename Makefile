@@ -36,7 +36,7 @@ test-long: check
 	$(BIN)/pytest -n 2
 
 docs: $(VENV)/.dev
-	$(BIN)/python -m cabida.faces.reference
+	$(BIN)/python -m cabida.faces.reference docs/commands.md
 	$(BIN)/python calibration/accuracy.py
 
 bench: $(VENV)/.dev

@@ -8,6 +8,7 @@ python calibration/accuracy.py --check      # fail when the page isn't what vali
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import sys
@@ -88,6 +89,15 @@ same card by 2 to 18 %. Nothing can be expected to do better than that.
 INTERVALS_ARE = (
     "Factors of the 90 % interval of memory figures by metric and kind. Written by calibration/accuracy.py."
 )
+
+
+def inputs_digest() -> str:
+    """Digest of the cases and of every coefficient: a page stamped with another one is stale."""
+    read = [*FILES, *(ROOT / "cases/traces").glob("*"), *(ROOT / "src/cabida").glob("*/data/*.json")]
+    digest = hashlib.sha256()
+    for path in sorted(read):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def percent(ratio: float) -> str:
@@ -176,6 +186,7 @@ def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
         SOURCES,
     ]
     lines += ["## Not answered", "", *table(("reason", "rows"), unanswered)]
+    lines += [f"Digest of the cases and coefficients this was worked out from: `{inputs_digest()}`."]
     return "\n".join(lines).rstrip() + "\n"
 
 

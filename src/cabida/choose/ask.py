@@ -151,16 +151,14 @@ class Shift:
     """How many replicas work through a month, and how busy they are."""
 
     replicas_count: int  # at the peak, spares left out
-    active_hours_per_month: float  # of each replica, spares too, when those not needed are switched off
+    active_hours_per_month: float  # of each of them when those not needed are switched off
     utilisation_ratio: float  # of the serving replicas, while on
 
 
-def shift_of(
-    ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float, spare_count: int = 0
-) -> Shift:
+def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) -> Shift:
     """Replicas for the peak, and the hours they are on when they follow the demand hour by hour.
 
-    Spares are on at all hours, so that a breakdown at night is covered too.
+    The money room adds the spares, which are on at all hours: a breakdown at night is covered too.
     """
     wanted = ask.wanted_requests_per_s(acceptance_ratio)
     replicas = max(1, ceil(wanted / capacity_requests_per_s - 1e-9))
@@ -174,7 +172,7 @@ def shift_of(
         max(1, ceil(wanted * weight / tallest / capacity_requests_per_s - 1e-9)) for weight in ask.profile
     ]
     on = sum(needed) / len(needed) + START_UP_HOURS * _switched_on(needed) / len(needed)
-    on_share = (on + spare_count) / (replicas + spare_count)
+    on_share = min(1.0, on / replicas)
     busy = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * replicas)
     return Shift(replicas, float(HOURS_PER_MONTH) * on_share, min(1.0, busy / on_share))
 

@@ -155,7 +155,7 @@ class Means:
             return count <= self.held_counts.get(tenure.offer.accelerator, 0)
         if self.brief.limits.own_premises and tenure.capacity != "buy":
             return False
-        if tenure.committed_months > max(12.0, self.terms.horizon_months):
+        if tenure.committed_months > self.terms.horizon_months:
             return False
         return allowed_place(tenure.offer, self.brief.limits.countries)
 

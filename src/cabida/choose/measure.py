@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cabida.brief import Brief
 from cabida.choose.doubt import Stake
 from cabida.choose.options import format_of
+from cabida.choose.turns import short_title
 from cabida.choose.worked import Worked
 from cabida.plan import Flip, Measurement, Option
 from cabida.text import number, percent, tr
@@ -55,7 +56,7 @@ def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -
     }
     key = "steps" if training else "speed"
     return Measurement(
-        what=tr(f"choose.measure.{key}.what", option=option.title),
+        what=tr(f"choose.measure.{key}.what", option=short_title(option)),
         decides=tr(f"choose.measure.{key}.decides" if rival else "choose.measure.speed.confirms", **values),
         duration_s=seconds,
         cost_money=money,

@@ -9,6 +9,7 @@ from cabida import facts, money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
+from cabida.choose.limits import over_limits, risks
 from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of
 from cabida.choose.tally import Tally
@@ -55,7 +56,7 @@ class Runnable:
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
     spare = spare_count(means.brief)
-    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio, spare)
+    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
     usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
     cheapest: dict[tuple[object, ...], Tenure] = {}
     for tenure in one.tenures(means):  # by price; what else sets a bill apart is in the key
@@ -82,7 +83,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
         yield from held_too_slow(one, ask, means, seed)
         tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))
         return
-    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio, spare_count(means.brief))
+    shift = shift_of(ask, found.requests_per_s, one.acceptance_ratio)
     spare = spare_count(means.brief)
     each = one.deployment.parallel.accelerators_count
     count = each * (shift.replicas_count + spare)
@@ -226,46 +227,6 @@ def _judged(worked: Worked, means: Means) -> Worked:
         return replace(worked, status="ruled_out", reasons=risky)
     reasons = over_limits(worked, means)
     return replace(worked, status="misses", reasons=reasons) if reasons else worked
-
-
-def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
-    """Why a way of holding is too risky for a service whose brief says that risk must be low."""
-    if brief.limits.risk != "low" or brief.workload != "realtime-inference":
-        return ()
-    found = [name for name in ("spot", "marketplace") if name in tenure.flags]
-    return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
-
-
-def over_limits(worked: Worked, means: Means) -> tuple[str, ...]:
-    """Sentences for each limit of the brief that a priced option breaks."""
-    budget, limits = means.brief.budget, means.brief.limits
-    currency, cost = means.terms.currency, worked.cost
-    found: list[str] = []
-    if (
-        budget.monthly_money is not None
-        and cost.per_month_money > budget.monthly_money
-        and worked.candidate.run is None
-    ):
-        values = {
-            "cost": number(cost.per_month_money),
-            "most": number(budget.monthly_money),
-            "currency": currency,
-        }
-        found.append(tr("choose.misses.budget", **values))
-    tenure, deployment = worked.tenure, worked.candidate.deployment or worked.candidate.run
-    if (
-        limits.power_w
-        and tenure
-        and tenure.capacity in ("buy", "have")
-        and deployment
-        and deployment.accelerator.tdp_w
-    ):
-        ratio = means.terms.base("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
-        drawn = deployment.accelerator.tdp_w * ratio * tenure.accelerators_count
-        if drawn > limits.power_w:
-            values = {"drawn": number(drawn / 1000), "most": number(limits.power_w / 1000)}
-            found.append(tr("choose.misses.power", **values))
-    return tuple(found)
 
 
 def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> Iterator[Worked]:

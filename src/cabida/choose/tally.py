@@ -45,7 +45,7 @@ class Tally:
                 reason,
                 tr(
                     f"choose.rejected.{reason}",
-                    count=number(group.count, 6),
+                    count=number(group.count, 7),
                     example=group.example,
                     **group.values,
                 ),

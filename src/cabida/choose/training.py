@@ -9,8 +9,8 @@ from cabida import facts, memory, money, timing
 from cabida.brief import Acceptance, Brief, Training
 from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
+from cabida.choose.limits import late_run, over_limits
 from cabida.choose.means import Means
-from cabida.choose.priced import over_limits
 from cabida.choose.splits import describe_run, name_of_run
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
@@ -19,9 +19,9 @@ from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.money import TrainingUse
 from cabida.plan import Candidate, TrainingRun
-from cabida.text import duration, number, size, tr
+from cabida.text import duration, size
 from cabida.timing import TrainingSpeed
-from cabida.units import S_PER_HOUR, S_PER_MONTH
+from cabida.units import S_PER_HOUR
 
 BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak
 COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
@@ -211,7 +211,7 @@ def _priced(
             candidate, cost, replace(use, wall_s=wall), Acceptance(), training.accepted_runs_ratio,
             tenure, timed.room, speed,
         )  # fmt: skip
-        reasons = [*over_limits(worked, means), *_over(worked, wall, brief, deadline_s, means)]
+        reasons = [*over_limits(worked, means), *late_run(wall, deadline_s, means)]
         found.append(replace(worked, status="misses", reasons=tuple(reasons)) if reasons else worked)
     return found
 
@@ -220,28 +220,3 @@ def _checkpoint_bytes(run: TrainingRun) -> float:
     if run.method in ("lora", "qlora"):
         return memory.training(run).parts.get("optimizer", 0.0) * 2
     return memory.params(run.model).total_count * CHECKPOINT_BYTES_PER_PARAM
-
-
-def _over(worked: Worked, wall_s: float, brief: Brief, deadline_s: float | None, means: Means) -> list[str]:
-    """Sentences for a missed deadline or an overrun budget of the run."""
-    found = []
-    if deadline_s is not None and wall_s > deadline_s:
-        found.append(tr("choose.misses.deadline", value=duration(wall_s), limit=duration(deadline_s)))
-    if (
-        brief.limits.needed_by
-        and deadline_s is None
-        and wall_s > float(S_PER_MONTH) * (brief.horizon_months or 12.0)
-    ):
-        found.append(tr("choose.misses.horizon", value=duration(wall_s)))
-    most = brief.budget.total_money
-    if (
-        most is not None
-        and worked.cost.per_month_money * (brief.training.runs_count if brief.training else 1) > most
-    ):
-        values = {
-            "cost": number(worked.cost.per_month_money),
-            "most": number(most),
-            "currency": means.terms.currency,
-        }
-        found.append(tr("choose.misses.run_budget", **values))
-    return found

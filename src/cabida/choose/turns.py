@@ -88,7 +88,7 @@ def flips(
     if not worked:
         return ()
     stakes = [stake_of(one, ask) for one in worked]
-    titles = {stake.key: option.title for stake, option in zip(stakes, options, strict=True)}
+    titles = {stake.key: short_title(option) for stake, option in zip(stakes, options, strict=True)}
     able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"] or stakes
     winner, first = able[0], worked[stakes.index(able[0])]
     scale, denominator = output_scale(one.unit_cost.value for one in options), DENOMINATORS[brief.workload]
@@ -114,6 +114,11 @@ def flips(
     return tuple(flip for flip in found if flip is not None)
 
 
+def short_title(option: Option) -> str:
+    """An option inside a sentence: its number and what it is."""
+    return tr("choose.title.short", rank=option.rank, what=option.title.partition(" · ")[0])
+
+
 def _price_flip(
     stakes: Sequence[Stake],
     first: Worked,
@@ -122,13 +127,13 @@ def _price_flip(
     told: Callable[[float], str],
 ) -> Flip | None:
     """Of an accelerator by the hour; an API's by the output."""
+    now, unit, key = first.cost.per_accepted_money, currency, "choose.flip.price_of_api"
     if first.tenure:
         now, unit, key = first.tenure.money_per_hour, f"{currency}/h", "choose.flip.price"
 
-        def said(amount: float) -> str:
-            return money(amount, currency)
-    else:
-        now, unit, key, said = first.cost.per_accepted_money, currency, "choose.flip.price_of_api", told
+    def said(amount: float) -> str:
+        return money(amount, currency) if first.tenure else told(amount)
+
     turn = price_turn(stakes)
     if turn is None:
         return Flip("price", unit, now, None, "", tr(f"{key}.never", now=said(now)))

@@ -14,6 +14,8 @@ _PUBLIC = {
     "Decision": "cabida.plan",
     "Quantity": "cabida.quantity",
     "check": "cabida.app",
+    "check_pc": "cabida.checks",
+    "check_software": "cabida.checks",
     "compare": "cabida.app",
     "cost": "cabida.app",
     "explain": "cabida.app",

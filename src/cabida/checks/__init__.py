@@ -6,12 +6,15 @@ from cabida.checks.pitfalls import pitfalls
 from cabida.checks.plan import judge_split, lawful, split_warnings
 from cabida.checks.software import engines_for, runnable, trainable
 from cabida.checks.stack import check_stack
+from cabida.checks.told import check_pc, check_software
 from cabida.checks.verdict import Verdict
 
 __all__ = [
     "Machine",
     "Verdict",
     "check_parts",
+    "check_pc",
+    "check_software",
     "check_stack",
     "engines_for",
     "housing_problems",

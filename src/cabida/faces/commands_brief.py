@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cabida.errors import InvalidInput
+from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.output import console, emit, watched
 from cabida.faces.words import Command, option, shared
 from cabida.text import language, problem, tr
@@ -86,11 +86,27 @@ def _interview() -> tuple[str, dict[str, str]]:
 
 
 @click.command(cls=Command)
-@click.argument("brief", type=click.Path(path_type=Path))
+@click.argument("brief", required=False, type=click.Path(path_type=Path))
 @option("--assume", is_flag=True)
+@option("--software", metavar="STACK")
+@option("--pc", metavar="PARTS")
 @shared
-def check(brief: Path, assume: bool, as_json: bool, as_of: str | None) -> None:
-    """Completeness, contradictions and pitfalls of a brief."""
+def check(
+    brief: Path | None,
+    assume: bool,
+    software: str | None,
+    pc: str | None,
+    as_json: bool,
+    as_of: str | None,
+) -> int:
+    """Completeness, contradictions and pitfalls of a brief; or what of a stack or a PC does not go together."""
+    given = {"BRIEF": brief, "--software": software, "--pc": pc}
+    asked = [name for name, value in given.items() if value is not None]
+    if len(asked) != 1:
+        code, names = ("CB-U009", asked) if asked else ("CB-U003", list(given)[:1])
+        raise UsageProblem([problem(code, name=names[0], names=", ".join(names))])
+    if brief is None:
+        return _goes_together(software, pc, as_json=as_json)
     from cabida import app
     from cabida.errors import Problem
 
@@ -110,6 +126,24 @@ def check(brief: Path, assume: bool, as_json: bool, as_of: str | None) -> None:
         {name: getattr(one, name) for name in ("path", "why", "how_to_find_out", "default")} for one in open_
     ]
     emit({"missing": plain, "claims": [one.as_dict() for one in claims]}, screen, as_json=as_json)
+    return 0
+
+
+def _goes_together(software: str | None, pc: str | None, *, as_json: bool) -> int:
+    """Show what of a stack or a PC does not go together; 6 when something of it blocks."""
+    from dataclasses import asdict
+
+    from cabida.checks import check_pc, check_software
+
+    found = check_software(software) if software is not None else check_pc(pc or "")
+
+    def screen() -> Any:
+        from cabida.faces.tables import cautions
+
+        return cautions(found)
+
+    emit({"found": [asdict(one) for one in found]}, screen, as_json=as_json)
+    return 6 if any(one.severity == "blocking" for one in found) else 0
 
 
 @click.command(cls=Command)

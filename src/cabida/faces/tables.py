@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from cabida import text
 from cabida.faces.show import clean, table
+from cabida.plan import Caution
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
@@ -110,6 +112,16 @@ def missing(items: list[Any]) -> RenderableType:
         blocks.append(clean(" ".join(part for part in (one.path, taken) if part), "bold"))
         blocks.append(Padding(clean(f"{one.why} {one.how_to_find_out}".strip()), (0, 0, 0, 2), expand=False))
     return Group(*blocks)
+
+
+def cautions(found: Sequence[Caution]) -> RenderableType:
+    """What does not go together first, then what to mind, then notes."""
+    order = ("blocking", "warning", "info")
+    lines = [
+        clean(f"{tr(f'faces.check.{one.severity}')}: {one.sentence} [{one.code}]")
+        for one in sorted(found, key=lambda one: order.index(one.severity))
+    ]
+    return Group(*lines)
 
 
 def validation(answer: dict[str, Any]) -> RenderableType:

@@ -275,7 +275,7 @@ def test_a_real_shell_without_colour_and_as_wide_as_told():
     assert max(map(len, done.stdout.splitlines())) <= 60
     spanish = shell("fti", LANG="es_ES.UTF-8")
     assert spanish.returncode == 2
-    assert "no es una orden" in spanish.stderr
+    assert "no es un comando" in spanish.stderr
     assert re.fullmatch(r"cabida \d+\.\d+\.\d+ \(facts [0-9a-f]{12}\)\n", shell("--version").stdout)
 
 

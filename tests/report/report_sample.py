@@ -28,18 +28,23 @@ SAY = {
         "rej": [
             (
                 "CB-X010",
-                "Do not fit: the weights alone exceed usable memory by 3 GiB or more",
+                "3,020 do not fit: the weights alone exceed usable memory by 3 GiB or more",
                 3020,
                 "1×L40S BF16",
             ),
-            ("CB-X011", "Too slow: the lower bound of ITL p95 is above 50 ms", 1411, "4×A100 40 GB BF16"),
+            (
+                "CB-X011",
+                "1,411 are too slow: the lower bound of ITL p95 is above 50 ms",
+                1411,
+                "4×A100 40 GB BF16",
+            ),
             (
                 "CB-X012",
-                "Not runnable: the engine has no FP8 kernels below compute capability 8.9",
+                "552 do not run: the engine has no FP8 kernels below compute capability 8.9",
                 552,
                 "A100 FP8",
             ),
-            ("CB-X013", "Dominated: another option costs less and is no slower", 228, "8×H100 SXM"),
+            ("CB-X013", "228 are dominated: another option costs less and is no slower", 228, "8×H100 SXM"),
         ],
         "acc": (
             "acceptance of awq-int4",
@@ -66,10 +71,10 @@ SAY = {
     },
     "es": {
         "answer": "Alquile 4 H100 SXM reservadas un año: 2 réplicas de Llama-3.3-70B en FP8 con vLLM aguantan su "
-        "punta de 12 peticiones por segundo por 14.900 EUR al mes.",
+        "pico de 12 peticiones por segundo por 14.900 EUR al mes.",
         "keep": "Conservar 4×L40S y alquilar 1×H200 bajo demanda en horario de oficina",
         "api": "API de modelos, proveedor B",
-        "misses": "El TTFT p95 es de 1,2 s en la punta de 12 peticiones por segundo; el objetivo es 800 ms.",
+        "misses": "El TTFT p95 es de 1,2 s en el pico de 12 peticiones por segundo; el objetivo es 800 ms.",
         "upto": "Lo cumple hasta 8,1 peticiones por segundo.",
         "boundary": "Los datos saldrían de la Unión Europea (limits.data).",
         "memory": "Necesita 150 GiB de pesos; 8 GPU de 24 GiB no dejan nada para la caché KV.",
@@ -78,23 +83,23 @@ SAY = {
         "rej": [
             (
                 "CB-X010",
-                "No caben: los pesos solos superan la memoria útil en 3 GiB o más",
+                "3.020 no caben: los pesos solos superan la memoria útil en 3 GiB o más",
                 3020,
                 "1×L40S BF16",
             ),
             (
                 "CB-X011",
-                "Demasiado lentos: la cota inferior de ITL p95 supera 50 ms",
+                "1.411 son demasiado lentos: la cota inferior de ITL p95 supera 50 ms",
                 1411,
                 "4×A100 40 GB BF16",
             ),
             (
                 "CB-X012",
-                "No funcionan: sin núcleos FP8 por debajo de capacidad de cómputo 8.9",
+                "552 no funcionan: sin núcleos FP8 por debajo de capacidad de cómputo 8.9",
                 552,
                 "A100 FP8",
             ),
-            ("CB-X013", "Dominados: otra opción cuesta menos y no es más lenta", 228, "8×H100 SXM"),
+            ("CB-X013", "228 están dominados: otra opción cuesta menos y no es más lenta", 228, "8×H100 SXM"),
         ],
         "acc": (
             "aceptación de awq-int4",
@@ -105,7 +110,7 @@ SAY = {
         "store": (
             "almacenamiento",
             "120 EUR/mes",
-            "El escrito no lo dice; 500 GB en bloque.",
+            "El encargo no lo dice; 500 GB en bloque.",
             "Pregunte al proveedor",
         ),
         "flip_use": "Por debajo del 31 % del tráfico de hoy gana la API (si los datos pueden salir de Europa).",

@@ -124,11 +124,17 @@ def _listed(stack: Stack) -> Iterator[Verdict]:
     formats = stack.engine.formats
     if not any(stack.architecture in members for members in formats.values()):
         others = _instead(stack)
-        yield _say(stack, "no", "engine_not_there", others=", ".join(others) or "-")
+        yield _say(stack, "no", "engine_not_there", others=", ".join(others) or tr("checks.none"))
     elif stack.architecture not in formats.get(stack.weights.family, ()):
         others = engines_for(stack.accelerator, stack.weights, stack.engine.kind)
         held = [family for family, members in formats.items() if stack.architecture in members]
-        yield _say(stack, "no", "format_not_there", others=", ".join(others) or "-", held=", ".join(held))
+        yield _say(
+            stack,
+            "no",
+            "format_not_there",
+            others=", ".join(others) or tr("checks.none"),
+            held=", ".join(held),
+        )
 
 
 def _instead(stack: Stack) -> list[str]:

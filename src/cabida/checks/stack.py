@@ -116,7 +116,7 @@ def _pytorch(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
     released: dict[str, Any] = software["pytorch"]["releases"]
     built = _built(released[torch]) if torch in released else []
     if built and cuda and cuda not in built:
-        others = ", ".join(one for one, row in released.items() if cuda in _built(row)) or "-"
+        others = ", ".join(one for one, row in released.items() if cuda in _built(row)) or tr("checks.none")
         yield _say("CB-K063", "blocking", torch=torch, cuda=cuda, built=", ".join(built), others=others)
         return
     for card in stack.nvidia if built else ():
@@ -162,7 +162,7 @@ def _torch_for(capability: str, software: dict[str, Any]) -> str:
         for cuda in sorted(released[torch]["cuda"], key=release, reverse=True):
             if capability in (_wheel(torch, cuda, software) or ()):
                 return f"PyTorch {torch} + CUDA {cuda}"
-    return "-"
+    return tr("checks.none")
 
 
 def _rocm(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
@@ -179,7 +179,7 @@ def _rocm(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
             and (row := table.get(version) or table.get(_minor(version)))
             and card.capability not in row
         ):
-            near = next((one for one, chips in table.items() if card.capability in chips), "-")
+            near = next((one for one, chips in table.items() if card.capability in chips), tr("checks.none"))
             yield _say("CB-K065", "blocking", name=card.name, chip=card.capability, rocm=version, near=near)
     if version and stack.nvidia and not stack.amd:
         yield _say("CB-K066", "blocking", name=stack.nvidia[0].name)
@@ -195,7 +195,9 @@ def _flash_attention(stack: SoftwareStack, software: dict[str, Any]) -> Iterator
     runs_on = chips.get(generation, ("hopper", "blackwell"))
     for card in stack.nvidia:
         if card.architecture.lower() not in runs_on:
-            near = next((one for one, names in chips.items() if card.architecture.lower() in names), "-")
+            near = next(
+                (one for one, names in chips.items() if card.architecture.lower() in names), tr("checks.none")
+            )
             yield _say(
                 "CB-K067",
                 "blocking",
@@ -254,7 +256,11 @@ def _engines(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
     if stack.cards and not stack.engines:
         names = engines_for(stack.cards[0], held)
         yield _say(
-            "CB-K074", "info", name=stack.cards[0].name, weights=held.id, engines=", ".join(names) or "-"
+            "CB-K074",
+            "info",
+            name=stack.cards[0].name,
+            weights=held.id,
+            engines=", ".join(names) or tr("checks.none"),
         )
 
 

@@ -28,7 +28,7 @@ def explain(decision: Path, name: str | None, depth: int, as_json: bool, as_of: 
     read = load(decision)
     if name is None:
         known = tree.asked_first(read)
-        emit({"names": known}, lambda: "\n".join(known) or tr("faces.nothing_explained"), as_json=as_json)
+        emit({"names": known}, lambda: show.figures(read), as_json=as_json)
         return
     nodes = app.explain(read, name)
 

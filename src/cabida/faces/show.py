@@ -17,9 +17,9 @@ from cabida.plan import Decision, Estimate, Option
 from cabida.report import words as say
 from cabida.report.markdown import footer, measurement
 from cabida.report.metrics import LATENCIES, RATES, STATISTICS
-from cabida.report.tree import Branch, lines
+from cabida.report.tree import Branch, lines, value_of
 from cabida.report.why import chance, first, fits, metrics_line, replicas
-from cabida.text import tr
+from cabida.text import has_text, tr
 
 MOST_OPTIONS = 5
 SHORT = 36  # a first column no wider than this never wraps
@@ -57,15 +57,15 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
-        told = [
+        steps = [
             measurement(m.what, m.decides, m.duration_s, m.cost_money, d) + _arrow(m.command)
             for m in d.measurements
         ]
-        blocks += _titled("measure", told)
+        blocks += _titled("measure", steps)
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:
-            names = ", ".join(one.name for one in d.assumptions)
-            careful.append(tr("faces.assumptions", count=len(d.assumptions), names=names))
+            told = [f"{say.assumption(one.name)} {one.value}" for one in d.assumptions]
+            careful.append(tr("faces.assumptions", count=len(told), names="; ".join(told)))
         blocks += _titled("careful", careful)
         best = first(d)
         if best is not None and best.command:
@@ -234,19 +234,25 @@ def cost(answer: dict[str, Any]) -> RenderableType:
     rows = [
         (
             f"{row['provider']} {row['region']}".strip(),
-            row["capacity"],
+            held(row["capacity"]),
             text.number(row["price_money_per_hour"]),
             text.money(row["cost_per_month_money"], "").strip(),
             say.span(row["metrics"]["accepted_answer_money"], 1000),
             say.span(row["metrics"]["output_mtok_money"]),
             row["seen"] or tr("report.undated"),
-            ", ".join(row["flags"]),
+            ", ".join(tr(f"faces.flag.{one}") for one in row["flags"]),
         )
         for row in answer["rows"]
     ]
     told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
     header = [tr(f"faces.{key}") for key in keys]
     return Group(clean(setup_line(answer)), clean(told), Text(), table(header, rows, right=(2, 3)))
+
+
+def held(capacity: str) -> str:
+    """How capacity is held, in words."""
+    key = f"choose.capacity.{capacity}"
+    return tr(key) if has_text(key) else capacity
 
 
 def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
@@ -272,6 +278,24 @@ def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
     header = [tr(f"faces.{key}") for key in ("model", "provider", "mtok", "tokens_bought", "seen")]
     blocks: list[RenderableType] = [clean(told, "bold")]
     return Group(*blocks, Text(), table(header, rows, right=(2, 3))) if rows else Group(*blocks)
+
+
+def figures(d: Decision) -> RenderableType:
+    """The figures of the first option that can be asked about, with their values."""
+    best, by_id = first(d), {node["id"]: node for node in d.trees}
+    if best is None or not best.trees:
+        return clean(tr("faces.nothing_explained"))
+    with say.speaking(d.language):
+        rows = [(name, value_of(by_id[at], d.currency)) for name, at in best.trees.items() if at in by_id]
+        blocks: list[RenderableType] = [
+            clean(tr("faces.explain.figures", rank=best.rank, title=best.title), "bold"),
+            Text(),
+            table([tr("report.metric_head"), tr("faces.value")], rows),
+        ]
+        if other := next((one for one in d.options if one.trees and one.id != best.id), None):
+            example = f"{other.rank}.{next(iter(other.trees))}"
+            blocks += [Text(), clean(tr("faces.explain.others", example=example))]
+        return Group(*blocks)
 
 
 def tree(top: Branch) -> RenderableType:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.show import clean, table
+from cabida.faces.show import clean, held, table
 from cabida.plan import Caution
 from cabida.report import words as say
 from cabida.text import has_text, tr
@@ -193,7 +193,7 @@ def price_rows(offers: list[dict[str, Any]]) -> RenderableType:
         (
             one["gpu"],
             one["provider"],
-            one["capacity"],
+            held(one["capacity"]),
             one["region"],
             f"{say.decimal(one['amount'], 2)} {one['currency']}/{tr('faces.unit.' + one['unit'])}",
             one["seen"] or tr("report.undated"),

@@ -95,8 +95,8 @@ def _options(decision: Decision) -> list[str]:
 
 def _rejected(decision: Decision) -> list[str]:
     fell = [one for one in decision.options if one.status in ("misses", "ruled_out") and one.reasons]
-    return [f"- **{one.rank}** {md(one.title)}: {md(' '.join(one.reasons))}" for one in fell] + [
-        f"- {text.number(one.count, 7)}: {md(say.rejection(one))}" for one in decision.rejections
+    return [f"- **{one.rank}** {md(one.title)}. {md(' '.join(one.reasons))}" for one in fell] + [
+        f"- **{text.number(one.count, 7)}** {md(say.rejection(one))}" for one in decision.rejections
     ]
 
 
@@ -122,7 +122,13 @@ def measurement(what: str, decides: str, duration_s: float, cost_money: float, d
 def _assumptions(decision: Decision) -> list[str]:
     header = [tr(f"report.{key}") for key in ("assumed", "taken", "because", "find_out", "grade_head")]
     rows = [
-        [md(one.name), md(one.value), md(one.why), md(one.how_to_find_out), md(say.grade(one.grade))]
+        [
+            md(say.assumption(one.name)),
+            md(one.value),
+            md(one.why),
+            md(one.how_to_find_out),
+            md(say.grade(one.grade)),
+        ]
         for one in decision.assumptions
     ]
     return _table(header, rows) if rows else []

@@ -6,12 +6,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from cabida import text
-from cabida.plan import Decision
+from cabida.plan import Decision, Estimate
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
 from cabida.report.markdown import MOST_OPTIONS, dated, footer, measurement, safe_url
-from cabida.report.why import chance, first, fits, replicas, why
+from cabida.report.why import chance, doubt, first, fits, replicas, why
 from cabida.text import tr
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def _template() -> Template:
 
 
 MOST_COLUMNS = 8  # options whose every figure is shown
+MOST_TURNS = 3  # sentences of what would change the answer on the first screen
 
 
 def page(decision: Decision) -> str:
@@ -58,6 +59,9 @@ def page(decision: Decision) -> str:
             best=first(decision),
             why=why(decision),
             tiles=tiles(decision),
+            sure=how_sure(decision),
+            turns=[one.sentence for one in decision.flips if one.at is not None][:MOST_TURNS]
+            or [one.sentence for one in decision.flips][:MOST_TURNS],
             charts=drawn,
             sources=dated(decision),
             metrics=all_metrics(decision),
@@ -75,7 +79,11 @@ def tiles(decision: Decision) -> list[tuple[str, str, str]]:
     month = say.price(option.cost_per_month_money, decision.currency)
     amount, interval = split(say.unit_cost(option, decision))
     shown = [
-        (tr("report.cost_head"), month, f"/ {say.period(decision)}"),
+        (
+            tr("report.cost_run" if say.is_run(decision) else "report.cost_month"),
+            month,
+            month_interval(decision),
+        ),
         (say.per_output(decision), amount, interval),
     ]
     for name in say.headline(option, decision, most=3):
@@ -83,6 +91,32 @@ def tiles(decision: Decision) -> list[tuple[str, str, str]]:
     if option.best_probability > 0:
         shown.append((tr("report.best_head"), text.number(option.best_probability, 2), tr("report.best_of")))
     return shown
+
+
+def month_interval(decision: Decision) -> str:
+    """The 90 % interval of the first option's cost, when its tree tells."""
+    option = first(decision)
+    root = option.trees.get("cost_per_month") if option else None
+    node = next((one for one in decision.trees if one["id"] == root), None)
+    if node is None or node.get("low") is None or node.get("high") is None:
+        return ""
+    value, low, high = (float(node[key]) for key in ("value", "low", "high"))
+    return split(say.span(Estimate(value, low, high, "formula")))[1]
+
+
+def how_sure(decision: Decision) -> list[str]:
+    """How likely the first option is the best, what being wrong costs, and what the figures rest on."""
+    option = first(decision)
+    if option is None:
+        return []
+    said = [" ".join(f"{sentence}." for sentence in doubt(decision))]
+    if decision.assumptions:
+        told = ", ".join(say.assumption(one.name) for one in decision.assumptions[:MOST_TURNS])
+        more = len(decision.assumptions) - MOST_TURNS
+        told += f" {tr('report.and_more', count=more)}" if more > 0 else ""
+        said.append(tr("report.taken_for_granted", count=len(decision.assumptions), names=told))
+    said += [one.sentence for one in decision.warnings if one.severity != "info"][:2]
+    return [one for one in said if one]
 
 
 def split(told: str) -> tuple[str, str]:

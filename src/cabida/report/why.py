@@ -64,12 +64,25 @@ def why(decision: Decision) -> list[str]:
             said.append(
                 tr("report.against", metric=say.label(metric), figure=figure, limit=text.duration(limit_s))
             )
-    said += [_cheaper(decision, option), chance(option)]
-    if option.best_probability > 0 and option.expected_regret_money > 0:
-        amount = option.expected_regret_money * say.unit_scale(decision)[0]
+    said += [_cheaper(decision, option), *doubt(decision)]
+    return [_capital(sentence) for sentence in said if sentence]
+
+
+def doubt(decision: Decision) -> list[str]:
+    """How likely the first option is the best, and what it costs when another is."""
+    option = first(decision)
+    if option is None or option.best_probability <= 0:
+        return []
+    said = [chance(option)]
+    if option.expected_regret_money > 0:
+        amount = option.expected_regret_money * say.unit_scale(decision)
         regret = f"{text.number(amount, 2)} {decision.currency} {say.per_output(decision)}"
         said.append(tr("report.regret", money=regret))
-    return [sentence[0].upper() + sentence[1:] for sentence in said if sentence]
+    return [_capital(sentence) for sentence in said]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _cheaper(decision: Decision, option: Option) -> str:

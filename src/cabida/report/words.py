@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from cabida import text
-from cabida.plan import Decision, Estimate, Option, Rejection
+from cabida.plan import Decision, Estimate, Option, Rejection, outputs
+from cabida.plan.outputs import output_scale
 from cabida.text import has_text, tr
 
 # what a metric's name ends in (after its statistic) -> how it is shown
@@ -39,10 +41,10 @@ STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 HEADLINE: tuple[str, ...] = (
     "ttft_ms_p95",
     "itl_ms_p95",
-    "tpot_ms_p95",
-    "e2e_ms_p95",
     "capacity_req_s",
     "req_s",
+    "tpot_ms_p95",
+    "e2e_ms_p95",
     "output_tok_s",
     "minutes_to_target",
     "tokens_s_per_gpu",
@@ -165,28 +167,19 @@ def workload(decision: Decision) -> str:
     return tr(key) if has_text(key) else decision.workload.replace("-", " ")
 
 
-def unit_scale(decision: Decision) -> tuple[float, str]:
+def unit_scale(decision: Decision) -> float:
     """One scale for the unit costs of all options: tiny amounts are told per thousand or per million."""
-    amounts = [abs(one.unit_cost.value) for one in decision.options if one.unit_cost.value]
-    smallest = min(amounts, default=1.0)
-    if smallest < 1e-5:
-        return 1e6, tr("report.million")
-    return (1e3, tr("report.thousand")) if smallest < 1e-3 else (1.0, "")
+    return output_scale(one.unit_cost.value for one in decision.options)
 
 
 def per_output(decision: Decision) -> str:
     """``per accepted answer``, in the denominator of the brief and the scale of the amounts."""
-    many = unit_scale(decision)[1]
-    kind = "per_many" if many else "per"
-    key = f"report.{kind}.{decision.denominator}"
-    if has_text(key):
-        return tr(key, many=many)
-    return tr(f"report.{kind}.other", name=decision.denominator.replace("_", " "), many=many)
+    return outputs.per_output(decision.denominator, unit_scale(decision))
 
 
 def unit_cost(option: Option, decision: Decision) -> str:
     """``0.0021 EUR [0.0018–0.0026]`` for one output (or the scale of ``per_output``)."""
-    return span(option.unit_cost, unit_scale(decision)[0], decision.currency)
+    return span(option.unit_cost, unit_scale(decision), decision.currency)
 
 
 def cost(option: Option, decision: Decision) -> str:
@@ -195,9 +188,8 @@ def cost(option: Option, decision: Decision) -> str:
 
 
 def rejection(one: Rejection, *, example: bool = True) -> str:
-    """Why a group fell, without the count that its sentence may begin with; its example when that isn't in it."""
+    """Why a group fell: its sentence after the count it begins with; its example when that isn't in it."""
     rest = one.sentence.removeprefix(f"{text.number(one.count, 7)} ").removeprefix(f"{one.count} ")
-    rest = rest[:1].upper() + rest[1:]
     if example and one.example and one.example not in one.sentence:
         rest += f" ({one.example})"
     return rest
@@ -215,6 +207,17 @@ def part(key: str) -> str:
     """Label of one part of memory."""
     full = f"report.part.{key}"
     return tr(full) if has_text(full) else key.replace("_", " ")
+
+
+def assumption(name: str) -> str:
+    """An assumption in words: cost inputs, what the load takes for granted, and lines of the brief."""
+    for room in ("money", "choose", "brief"):
+        if has_text(f"{room}.assumption.{name}"):
+            return tr(f"{room}.assumption.{name}")
+    found = re.fullmatch(r"models\[\d+\]\.weights(?:\.(.+))?", name)
+    if found:
+        return tr("brief.assumption.format", format=found[1]) if found[1] else tr("brief.assumption.formats")
+    return name
 
 
 def grade(name: str) -> str:

@@ -9,20 +9,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 import cabida
-from cabida import checks, facts, memory, money, timing
-from cabida.brief import Brief, claims
+from cabida import facts, memory, timing
+from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
 from cabida.choose.options import chosen_few, option_of, title_of, with_doubt, with_interval
+from cabida.choose.paying import paying_flip
 from cabida.choose.serving import Progress, search_serving
-from cabida.choose.splits import accelerators_per_node
 from cabida.choose.tally import Tally
+from cabida.choose.told import assumptions_of, cautions_of, cost_tree_of
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
-from cabida.plan import Assumption, Caution, Decision, Option, Rejection
+from cabida.plan import Decision, Option, Rejection
 from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.quantity import Quantity, tree_nodes
 from cabida.text import language, tr
@@ -72,6 +73,8 @@ def decide(
     rejections = _fell(tally, worked, kept)
     options, stakes = _options(kept, ask, seed)
     turned = flips(brief, kept, options, ask, brief.currency)
+    if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
+        turned = (*turned, paid)
     trees, roots = _trees(kept[:TREES_SHOWN], means)
     options = [
         replace(option, trees=roots[index]) if index < len(roots) else option
@@ -97,8 +100,8 @@ def decide(
         elapsed_s=0.0,
         options=tuple(options),
         rejections=rejections,
-        assumptions=_assumptions(brief, ask, means, kept),
-        warnings=_warnings(brief, options, kept, means),
+        assumptions=assumptions_of(brief, ask, means, kept),
+        warnings=cautions_of(brief, options, kept, means),
         flips=turned,
         measurements=measurements(brief, kept, options, turned, stakes),
         sources=_sources(trees, kept),
@@ -166,41 +169,12 @@ def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tup
     return tally.rejections()
 
 
-def _assumptions(
-    brief: Brief, ask: Ask | None, means: Means, kept: Sequence[Worked]
-) -> tuple[Assumption, ...]:
-    """What the brief left open, what the load took for granted, and the cost inputs nobody stated."""
-    said = [
-        Assumption(item.path, item.default or "–", item.why, item.how_to_find_out, item.grade)
-        for item in brief.assumed
-    ]
-    return (*said, *(ask.assumptions if ask else ()), *means.terms.assumptions(_inputs_used(kept, means)))
-
-
-def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
-    """Names of the cost assumptions behind the lines of the first option."""
-    if not kept or kept[0].tenure is None:
-        return []
-    nodes = _cost_tree(kept[0], means)
-    names = {part.name for tree in nodes.values() for part in tree.leaves() if part.grade == "assumed"}
-    return sorted(name for name in names if name in means.terms.ranges)
-
-
-def _cost_tree(one: Worked, means: Means) -> dict[str, Quantity]:
-    usage = one.usage
-    if one.candidate.api is not None and isinstance(usage, money.Usage):
-        return money.api_tree(one.candidate.api, usage, means.terms)
-    if isinstance(usage, money.Usage):
-        return money.cost_tree(one.candidate, usage, means.terms, one.tenure)
-    return money.training_tree(one.candidate, usage, means.terms, one.tenure)
-
-
 def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
     """Explain trees of the first options, shared nodes once: cost, memory and time."""
     all_roots: dict[str, Quantity] = {}
     names: list[list[str]] = []
     for index, one in enumerate(kept):
-        roots = _cost_tree(one, means)
+        roots = cost_tree_of(one, means)
         if one.candidate.deployment is not None:
             roots |= memory.serving_tree(one.candidate.deployment)
             if one.load is not None and isinstance(one.room, memory.ServingMemory):
@@ -212,34 +186,6 @@ def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], 
         all_roots |= {f"{index}:{name}": node for name, node in roots.items()}
     nodes, index_of = tree_nodes(all_roots)
     return nodes, [{name: index_of[f"{i}:{name}"] for name in each} for i, each in enumerate(names)]
-
-
-def _warnings(
-    brief: Brief, options: Sequence[Option], kept: Sequence[Worked], means: Means
-) -> tuple[Caution, ...]:
-    """Classic mistakes, doubts about prices and places, and the figures in the brief that are wrong."""
-    found: list[Caution] = []
-    if kept and kept[0].tenure:
-        found += money.price_warnings(kept[0].tenure, means.terms.as_of)
-        offer = kept[0].tenure.offer
-        if brief.limits.countries and not offer.country and offer.capacity not in ("buy", "have"):
-            where = ", ".join(brief.limits.countries)
-            found.append(Caution("CB-X010", tr("choose.caution.place", provider=offer.provider, where=where)))
-    if kept and brief.training and brief.training.sharding and kept[0].candidate.run:
-        used = kept[0].candidate.run.sharding
-        if used not in (brief.training.sharding, "none"):
-            asked = brief.training.sharding
-            found.append(Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=used)))
-    if kept and kept[0].candidate.run and kept[0].tenure:
-        run, offer = kept[0].candidate.run, kept[0].tenure.offer
-        per_machine = accelerators_per_node(run.accelerator, run.node)
-        if run.accelerators_count > per_machine > offer.accelerators_count and offer.capacity != "have":
-            machines = -(-run.accelerators_count // per_machine)
-            sentence = tr("choose.caution.fabric", provider=offer.provider, machines=machines)
-            found.append(Caution("CB-X012", sentence))
-    found += checks.pitfalls(brief, options, means.terms.as_of)
-    found += [Caution(claim.code, claim.what) for claim in claims(brief)]
-    return tuple(dict.fromkeys(found))
 
 
 def _sources(trees: Sequence[dict[str, Any]], kept: Sequence[Worked]) -> tuple[dict[str, str], ...]:

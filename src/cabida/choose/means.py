@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from cabida import facts, money
@@ -10,9 +11,14 @@ from cabida.brief import Brief, Held
 from cabida.choose.splits import accelerators_per_node
 from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
+from cabida.money.assumptions import assumed_ranges
 from cabida.money.currency import Rate
 from cabida.money.tenure import is_market
+from cabida.plan import Assumption
 from cabida.quantity import Source
+from cabida.text import money as money_text
+from cabida.text import number, tr
+from cabida.units import HOURS_PER_MONTH
 
 EU = frozenset(
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split()  # noqa: SIM905
@@ -39,6 +45,9 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         "serving_stack_money_per_month": costs.serving_stack_money_per_month,
         "loaded_money_per_year": team.loaded_cost_per_year_money,
     }
+    shipped_years = assumed_ranges()["life_years"].base
+    if stated["life_years"] is None and brief.horizon_months and brief.horizon_months / 12 < shipped_years:
+        stated["life_years"] = brief.horizon_months / 12  # resold when the need ends
     if "team.platform_engineers" in brief.where and "team.platform_engineers" not in brief.unknown:
         people = ("rent_staff_count", "own_staff_count", "desktop_staff_count", "training_staff_count")
         stated |= dict.fromkeys(people, team.platform_engineers_fte)
@@ -67,7 +76,7 @@ def _total(*parts: float | None) -> float | None:
 
 def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:
     """What is owned, contracted or credited, as an offer: its running price, or the resale it forgoes."""
-    contracted = held.kind == "contracted" and held.price_money_per_hour is not None
+    contracted = held.kind in ("contracted", "credit")
     amount = held.price_money_per_hour if contracted else held.resale_money
     return Offer(
         id=f"have:{held.accelerator}",
@@ -103,6 +112,7 @@ class Means:
     terms: Terms
     offers: dict[str, list[Offer]]
     held_counts: dict[str, int]
+    assumed: tuple[Assumption, ...] = ()
     machine_sellers: frozenset[str] = (
         frozenset()
     )  # providers with a price for a whole machine somewhere in the book
@@ -182,9 +192,39 @@ def means_of(brief: Brief, as_of: str) -> Means:
     """All offers on or before ``as_of`` by accelerator, with what the brief holds among them."""
     by_accelerator: dict[str, list[Offer]] = {}
     sellers = {one.provider for one in facts.offers(as_of) if one.accelerators_count >= WHOLE_MACHINE_COUNT}
-    for offer in (*facts.offers(as_of), *(held_offer(held, brief, as_of) for held in brief.have)):
+    for offer in facts.offers(as_of):
         by_accelerator.setdefault(offer.accelerator, []).append(offer)
-    counts: dict[str, int] = {}
+    terms, counts, assumed = terms_of(brief, as_of), dict[str, int](), list[Assumption]()
+    assumed += _resold(brief, terms)
     for held in brief.have:
+        if held.until and held.until <= (brief.limits.needed_by or as_of):
+            continue  # gone before it is needed
+        own = held_offer(held, brief, as_of)
+        if held.kind == "credit":
+            own, told = _credited(own, held, brief, terms, by_accelerator.get(held.accelerator, ()))
+            assumed.append(told)
+        by_accelerator.setdefault(held.accelerator, []).append(own)
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
-    return Means(brief, terms_of(brief, as_of), by_accelerator, counts, frozenset(sellers))
+    return Means(brief, terms, by_accelerator, counts, tuple(assumed), frozenset(sellers))
+
+
+def _credited(
+    own: Offer, held: Held, brief: Brief, terms: Terms, offers: Sequence[Offer]
+) -> tuple[Offer, Assumption]:
+    """A credit lowers a rent, it is no gift of hardware: it is spent evenly over the horizon."""
+    accelerator = facts.accelerator(held.accelerator)
+    ways = money.offers_for(accelerator, held.count, offers, terms, capacity=("on-demand",))
+    rent = ways[0].money_per_hour if ways else 0.0
+    hours = held.count * (brief.horizon_months or 12.0) * float(HOURS_PER_MONTH)
+    left = max(0.0, rent - (held.credit_money or 0.0) / hours)
+    why = tr("choose.assume.credit.why", name=accelerator.name, rent=money_text(rent, brief.currency))
+    told = Assumption("have.credit", money_text(left, brief.currency), why, tr("choose.assume.credit.how"))
+    return replace(own, amount=Decimal(str(left))), told
+
+
+def _resold(brief: Brief, terms: Terms) -> list[Assumption]:
+    """The useful life taken for what is bought, when the horizon cuts it short."""
+    if brief.costs.depreciation_months or "life_years" not in terms.stated:
+        return []
+    why, how = tr("choose.assume.life.why"), tr("choose.assume.life.how")
+    return [Assumption("life_years", number(terms.base("life_years")), why, how)]

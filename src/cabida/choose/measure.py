@@ -38,7 +38,7 @@ def measurements(
 
 
 def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -> Measurement | None:
-    if first.speed is None or first.tenure is None:
+    if first.speed is None or first.tenure is None or first.status != "satisfies":
         return None
     flip = next((one for one in flips if one.name == "speed"), None)
     near = flip is not None and flip.at is not None and flip.at > flip.now * (1 - 2 * stake.speed_sigma)

@@ -28,6 +28,7 @@ def heads_divide(model: Model, tp: int) -> bool:
 def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) -> list[Parallel]:
     """Tensor parallel inside one machine, pipeline parallel across machines, experts spread or not.
 
+    Only machines of linked modules are joined: over cards on a bus, each next machine waits for the wire.
     A split is lawful when the query heads divide by ``tp``, a stage has at least one layer, and experts
     divide by ``ep``.
     """
@@ -36,7 +37,9 @@ def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) ->
     for size in REPLICA_SIZES:
         tp = min(size, per_node, 8 if per_node <= 8 else 16)
         pp = size // tp
-        if tp * pp != size or pp > model.layers_count or (pp > 1 and accelerator.segment != "datacenter"):
+        if tp * pp != size or pp > model.layers_count:
+            continue
+        if size > per_node and not _networked(accelerator):
             continue
         if not heads_divide(model, tp):
             continue
@@ -45,6 +48,11 @@ def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) ->
         if experts and tp > 1 and experts % tp == 0:
             splits.append(Parallel(tp=tp, pp=pp, ep=tp))
     return splits
+
+
+def _networked(accelerator: Accelerator) -> bool:
+    """Whether machines of it come with a network made for one replica to span them: those of linked modules."""
+    return accelerator.segment == "datacenter" and accelerator.link_domain_count >= 4
 
 
 def describe(parallel: Parallel) -> str:

@@ -1,0 +1,55 @@
+"""How to pay for the choice: by the hour, reserved, bought, an API, or a reserved base with rented peaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cabida.brief import Brief
+from cabida.choose.ask import Ask
+from cabida.choose.limits import risks
+from cabida.choose.means import Means
+from cabida.choose.worked import Worked
+from cabida.money import Route, Usage, replicas_by_hour, routes
+from cabida.plan import Flip
+from cabida.text import money, percent, tr
+
+
+def paying_flip(
+    brief: Brief, worked: Sequence[Worked], kept: Sequence[Worked], ask: Ask, means: Means
+) -> Flip | None:
+    """The service of the first option on accelerators along each path the brief permits, side by side.
+
+    ``worked`` are all options, where the permitted APIs are found; ``kept`` those shown, the winner first.
+    ``None`` when there is only one path.
+    """
+    first = next((one for one in kept if one.candidate.deployment and one.status == "satisfies"), None)
+    if first is None or first.candidate.deployment is None or not isinstance(first.usage, Usage):
+        return None
+    each = first.candidate.deployment.parallel.accelerators_count
+    count = each * (first.candidate.replicas_count + first.candidate.spare_replicas_count)
+    tenures = means.tenures(first.candidate.deployment.accelerator, count, each)
+    allowed = [tenure for tenure in tenures if not risks(tenure, brief)]
+    apis = [one.candidate.api for one in worked if one.candidate.api and one.status == "satisfies"]
+    replicas: list[int] = []
+    if not ask.batch and first.capacity_requests_per_s > 0:
+        mean = first.wanted_requests_per_s / max(ask.profile)  # the peak is the profile's tallest hour
+        replicas = [
+            max(1, needed) for needed in replicas_by_hour(ask.profile, mean, first.capacity_requests_per_s)
+        ]
+    plain = replace(first.candidate, offer=None)
+    found = routes(plain, first.usage, means.terms, allowed, apis, replicas)
+    if len(found) < 2:
+        return None
+    told = "; ".join(_told(route, means.terms.currency) for route in found)
+    return Flip("paying", means.terms.currency, 0.0, None, "", tr("choose.flip.paying", routes=told))
+
+
+def _told(route: Route, currency: str) -> str:
+    cost = money(route.cost.per_month_money, currency)
+    if route.kind == "hybrid":
+        return tr("choose.paying.hybrid", cost=cost, base=route.reserved_replicas_count)
+    told = tr("choose.paying.plain", kind=tr(f"choose.capacity.{route.kind}"), cost=cost)
+    if route.pays_above_ratio is None or not 0 < route.pays_above_ratio < 1:
+        return told
+    return tr("choose.paying.above", told=told, use=percent(route.pays_above_ratio))

@@ -1,0 +1,180 @@
+"""What a decision tells beside its figures: what was taken for granted, and what to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cabida import checks, facts, money
+from cabida.brief import Brief, claims
+from cabida.choose.ask import Ask
+from cabida.choose.limits import S_PER_DAY
+from cabida.choose.means import Means
+from cabida.choose.options import model_of
+from cabida.choose.splits import accelerators_per_node
+from cabida.choose.worked import Worked
+from cabida.money.terms import TrainingUse, Usage
+from cabida.plan import Assumption, Caution, Option
+from cabida.quantity import Quantity
+from cabida.text import duration, number, percent, tr
+from cabida.text import money as money_text
+from cabida.timing import TrainingSpeed
+from cabida.units import HOURS_PER_MONTH
+
+LIST_PRICE_COUNT = 64  # beyond it nobody rents at a list price
+DAYS_PER_MONTH = 365.0 / 12
+TEAM = "team.platform_engineers"
+
+
+def assumptions_of(
+    brief: Brief, ask: Ask | None, means: Means, kept: Sequence[Worked]
+) -> tuple[Assumption, ...]:
+    """What the brief left open, what the load took for granted, and the cost inputs nobody stated."""
+    said = [
+        Assumption(item.path, item.default or "–", item.why, item.how_to_find_out, item.grade)
+        for item in brief.assumed
+        if item.path != TEAM  # the bill takes a team by how it is held instead: among the inputs below
+    ]
+    found = [*said, *(ask.assumptions if ask else ()), *means.assumed, *_without_effect(brief)]
+    if kept:
+        found += _switched(kept[0], brief, means)
+    return (*found, *means.terms.assumptions(_inputs_used(kept, means)))
+
+
+def _without_effect(brief: Brief) -> list[Assumption]:
+    """Fields of the brief that this choice doesn't take into account yet."""
+    stated = {
+        "objectives.error_rate": brief.objectives.error_ratio,
+        "training.target": brief.training.target_value if brief.training else None,
+    }
+    why, how = tr("choose.assume.no_effect.why"), tr("choose.assume.no_effect.how")
+    return [Assumption(path, number(value), why, how) for path, value in stated.items() if value is not None]
+
+
+def _switched(first: Worked, brief: Brief, means: Means) -> list[Assumption]:
+    """Rented replicas that follow the demand: the hours they are on, and the bill if they were not switched off."""
+    usage, month = first.usage, float(HOURS_PER_MONTH)
+    if not isinstance(usage, Usage) or first.tenure is None or not first.tenure.scalable or usage.batch:
+        return []
+    if usage.active_hours_per_month >= month - 1:
+        return []
+    always = replace(
+        usage,
+        active_hours_per_month=month,
+        utilisation_ratio=usage.utilisation_ratio * usage.active_hours_per_month / month,
+    )
+    cost = money.serving_cost(first.candidate, always, means.terms, first.tenure).per_month_money
+    why = tr("choose.assume.switched.why", cost=money_text(cost, brief.currency))
+    value = number(usage.active_hours_per_month)
+    return [Assumption("active_hours_per_month", value, why, tr("choose.assume.switched.how"))]
+
+
+def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
+    """Names of the cost assumptions behind the lines of the first option."""
+    if not kept:
+        return []
+    nodes = cost_tree_of(kept[0], means)
+    names = {part.name for tree in nodes.values() for part in tree.leaves() if part.grade == "assumed"}
+    return sorted(name for name in names if name in means.terms.ranges)
+
+
+def cost_tree_of(one: Worked, means: Means) -> dict[str, Quantity]:
+    """The bill of an option with its ancestry."""
+    usage = one.usage
+    if one.candidate.api is not None and isinstance(usage, money.Usage):
+        return money.api_tree(one.candidate.api, usage, means.terms)
+    if isinstance(usage, money.Usage):
+        return money.cost_tree(one.candidate, usage, means.terms, one.tenure)
+    return money.training_tree(one.candidate, usage, means.terms, one.tenure)
+
+
+def cautions_of(
+    brief: Brief, options: Sequence[Option], kept: Sequence[Worked], means: Means
+) -> tuple[Caution, ...]:
+    """Classic mistakes, doubts about prices and places, and the figures in the brief that are wrong."""
+    found: list[Caution] = []
+    if kept:
+        first = kept[0]
+        found += [
+            *_of_the_price(first, brief, means),
+            *_of_the_run(first, brief),
+            *_of_the_models(kept, brief),
+        ]
+        found += _of_what_is_held(first, brief, means)
+    found += checks.pitfalls(brief, options, means.terms.as_of)
+    found += [Caution(claim.code, claim.what) for claim in claims(brief)]
+    return tuple(dict.fromkeys(found))
+
+
+def _of_the_price(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:
+    """Its age and kind; where the machines are; what is sold at that price against what is needed."""
+    if first.tenure is None:
+        return
+    yield from money.price_warnings(first.tenure, means.terms.as_of)
+    offer, held = first.tenure.offer, first.tenure.accelerators_count
+    if offer.capacity in ("buy", "have"):
+        return
+    if brief.limits.countries and not offer.country:
+        where = ", ".join(brief.limits.countries)
+        yield Caution("CB-X010", tr("choose.caution.place", provider=offer.provider, where=where))
+    if held > LIST_PRICE_COUNT:
+        values = {"provider": offer.provider, "sold": offer.accelerators_count, "count": number(held)}
+        yield Caution("CB-X013", tr("choose.caution.many", **values))
+    each = first.candidate.deployment.parallel.accelerators_count if first.candidate.deployment else 1
+    if each > offer.accelerators_count and offer.provider not in means.machine_sellers:
+        sentence = tr("choose.caution.one_machine", provider=offer.provider, count=each)
+        yield Caution("CB-X014", sentence)
+
+
+def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
+    """Another sharding than asked, a network nobody priced, a deadline inside the interval of the time."""
+    run, tenure = first.candidate.run, first.tenure
+    if run is None or tenure is None or brief.training is None:
+        return
+    asked = brief.training.sharding
+    if asked and run.sharding not in (asked, "none"):
+        yield Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=run.sharding))
+    per_machine, offer = accelerators_per_node(run.accelerator, run.node), tenure.offer
+    if run.accelerators_count > per_machine > offer.accelerators_count and offer.capacity != "have":
+        machines = -(-run.accelerators_count // per_machine)
+        yield Caution("CB-X012", tr("choose.caution.fabric", provider=offer.provider, machines=machines))
+    limit_s = brief.objectives.time_to_target_s or brief.objectives.deadline_s
+    if limit_s and isinstance(first.speed, TrainingSpeed) and isinstance(first.usage, TrainingUse):
+        slow_s = first.usage.wall_s * first.speed.spread.get("time_to_target_s", (1.0, 1.0))[1]
+        if first.usage.wall_s <= limit_s < slow_s:
+            values = {"value": duration(slow_s), "limit": duration(limit_s)}
+            yield Caution("CB-X015", tr("choose.caution.slow_end", **values))
+
+
+def _of_the_models(kept: Sequence[Worked], brief: Brief) -> Iterator[Caution]:
+    """Acceptance taken alike: an API's as one's own, and one model's as another's."""
+    api = kept[0].candidate.api
+    if api is not None:
+        values = {"provider": api.provider, "model": api.model, "ratio": percent(kept[0].acceptance_ratio)}
+        yield Caution("CB-X016", tr("choose.caution.api_acceptance", **values))
+    guessed = [
+        index
+        for index, _ in enumerate(brief.models)
+        if any(item.path.startswith(f"models[{index}]") for item in brief.assumed)
+    ]
+    if guessed and len({model_of(one) for one in kept}) > 1:
+        yield Caution("CB-X017", tr("choose.caution.models_alike"))
+
+
+def _of_what_is_held(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:
+    """A contract or credit that ends before the need does."""
+    if first.tenure is None or first.tenure.capacity != "have":
+        return
+    end_days = (brief.horizon_months or 12.0) * DAYS_PER_MONTH
+    for held in brief.have:
+        if held.accelerator == first.tenure.offer.accelerator and held.until:
+            left_days = _days_between(means.terms.as_of, held.until)
+            if left_days < end_days:
+                name = facts.accelerator(held.accelerator).name
+                yield Caution("CB-X018", tr("choose.caution.until", name=name, until=held.until))
+
+
+def _days_between(start: str, end: str) -> float:
+    from datetime import date
+
+    return (date.fromisoformat(end) - date.fromisoformat(start)).total_seconds() / S_PER_DAY

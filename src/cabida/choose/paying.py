@@ -9,6 +9,7 @@ from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.limits import risks
 from cabida.choose.means import Means
+from cabida.choose.splits import name_of
 from cabida.choose.worked import Worked
 from cabida.money import Route, Usage, replicas_by_hour, routes
 from cabida.plan import Flip
@@ -30,7 +31,6 @@ def paying_flip(
     count = each * (first.candidate.replicas_count + first.candidate.spare_replicas_count)
     tenures = means.tenures(first.candidate.deployment.accelerator, count, each)
     allowed = [tenure for tenure in tenures if not risks(tenure, brief)]
-    apis = [one.candidate.api for one in worked if one.candidate.api and one.status == "satisfies"]
     replicas: list[int] = []
     if not ask.batch and first.capacity_requests_per_s > 0:
         mean = first.wanted_requests_per_s / max(ask.profile)  # the peak is the profile's tallest hour
@@ -38,11 +38,18 @@ def paying_flip(
             max(1, needed) for needed in replicas_by_hour(ask.profile, mean, first.capacity_requests_per_s)
         ]
     plain = replace(first.candidate, offer=None)
-    found = routes(plain, first.usage, means.terms, allowed, apis, replicas)
+    found = routes(plain, first.usage, means.terms, allowed, replicas=replicas)
+    found = [one for one in found if one.kind != "hybrid" or one.reserved_replicas_count]
+    apis = [one for one in worked if one.candidate.api and one.status == "satisfies"]
+    if apis:
+        cheapest = min(apis, key=lambda one: one.cost.per_month_money)
+        found.append(Route("api", cheapest.candidate.id, cheapest.cost, None))
     if len(found) < 2:
         return None
+    found.sort(key=lambda one: one.cost.per_month_money)
     told = "; ".join(_told(route, means.terms.currency) for route in found)
-    return Flip("paying", means.terms.currency, 0.0, None, "", tr("choose.flip.paying", routes=told))
+    sentence = tr("choose.flip.paying", name=name_of(first.candidate.deployment), routes=told)
+    return Flip("paying", means.terms.currency, 0.0, None, "", sentence)
 
 
 def _told(route: Route, currency: str) -> str:

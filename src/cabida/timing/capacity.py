@@ -97,7 +97,7 @@ def metric_s(speed: ServingSpeed, name: str) -> float:
 
 def _fluid_capacity(model: StepModel, shape: Load, objectives: Mapping[str, float], most: float) -> float:
     low, high = 0.0, most
-    for _ in range(12):
+    for _ in range(6):
         rate = 0.5 * (low + high)
         speed = fluid_of(model, replace(shape, requests_per_s=rate, concurrency=None), {})
         if first_missed(speed, objectives):

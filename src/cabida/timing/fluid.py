@@ -19,7 +19,7 @@ from cabida.timing.steps import StepModel, step_model
 
 ROUNDS = 8
 FIGURES = ("tpot_s", "prompt_step_s", "ttft_s", "requests_per_s", "batch", "prompt_ratio")
-HALVINGS = 30
+HALVINGS = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,9 @@ def run(
                     continue
                 need = min(own, left)
                 will = own + reserve_ratio * (output_tokens[request] - done[request])
-                if need > room or (reserve_ratio > 0 and promised + will > pool):
+                if need > room or (
+                    reserve_ratio > 0 and promised + will + (alive + finished + 1) * waste > pool
+                ):
                     break
                 if fresh:
                     head += 1

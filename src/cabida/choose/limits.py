@@ -52,7 +52,7 @@ def _over_power(worked: Worked, means: Means) -> list[str]:
     thing = worked.candidate.deployment or worked.candidate.run
     if not (limits.power_w and tenure and tenure.owned and thing and thing.accelerator.tdp_w):
         return []
-    ratio = means.terms.base("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
+    ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
     drawn = thing.accelerator.tdp_w * ratio * tenure.accelerators_count
     if drawn <= limits.power_w:
         return []

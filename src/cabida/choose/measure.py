@@ -33,7 +33,11 @@ def measurements(
     if not worked:
         return ()
     first, option = worked[0], options[0]
-    found = [_speed(first, option, flips, stakes[0]), _acceptance(first, flips, brief), _price(first, option)]
+    found = [
+        _speed(first, option, flips, stakes[0]),
+        _acceptance(first, option, flips, brief),
+        _price(first, option),
+    ]
     return tuple(item for item in found if item is not None)
 
 
@@ -64,12 +68,13 @@ def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -
     )
 
 
-def _acceptance(first: Worked, flips: Sequence[Flip], brief: Brief) -> Measurement | None:
+def _acceptance(first: Worked, option: Option, flips: Sequence[Flip], brief: Brief) -> Measurement | None:
     flip = next((one for one in flips if one.name == "acceptance" and one.at is not None), None)
     if flip is None or first.acceptance.grade == "measured" or flip.at is None:
         return None
     review = brief.costs.review_money_per_output or 0.0
-    values = {"format": format_of(first), "at": percent(flip.at, 3), "count": REVIEW_PROMPTS_COUNT}
+    name = short_title(option) if first.candidate.api else format_of(first)
+    values = {"format": name, "at": percent(flip.at, 3), "count": REVIEW_PROMPTS_COUNT}
     return Measurement(
         what=tr("choose.measure.acceptance.what", **values),
         decides=tr("choose.measure.acceptance.decides", **values),

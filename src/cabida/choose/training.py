@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from cabida import facts, memory, money, timing
 from cabida.brief import Acceptance, Brief, Training
+from cabida.checks import trainable
+from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
 from cabida.choose.limits import late_run, over_limits
@@ -20,10 +22,12 @@ from cabida.memory import TrainingMemory
 from cabida.money import TrainingUse
 from cabida.plan import Candidate, TrainingRun
 from cabida.text import duration, size
-from cabida.timing import TrainingSpeed
+from cabida.timing import TrainingSpeed, goodput
+from cabida.timing.training import trained_params
 from cabida.units import S_PER_HOUR
 
 BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak
+STAGES_EARN_RATIO = 1.05  # a pipeline is taken only when it is this much faster than a run without
 COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
 CHECKPOINT_BYTES_PER_PARAM = 14.0  # BLOOM-176B kept 13 to 14 bytes a parameter with fp32 master and moments
 
@@ -117,6 +121,10 @@ def _fastest(
     best: Timed | None = None
     for run in runs_on(brief, training, model, accelerator, count):
         name = name_of_run(run)
+        verdict = trainable(run)
+        if verdict.state == "no":
+            tally.reject("not_runnable", ways, name, 0.0, why=verdict.sentence)
+            continue
         shortest = _shortest_s(run, training)
         if deadline_s is not None and shortest > deadline_s:
             values = {"value": duration(shortest), "limit": duration(deadline_s)}
@@ -152,8 +160,9 @@ def _fastest(
 
 
 def _preference(timed: Timed, training: Training) -> tuple[bool, float]:
-    """The asked sharding first, then the shortest run."""
-    return bool(training.sharding) and timed.run.sharding not in (training.sharding, "none"), timed.wall_s
+    """The asked sharding first, then the shortest run; stages must earn what they add in work and trouble."""
+    other = bool(training.sharding) and timed.run.sharding not in (training.sharding, "none")
+    return other, timed.wall_s * (STAGES_EARN_RATIO if timed.run.pp > 1 else 1.0)
 
 
 def _state_bytes(room: TrainingMemory) -> float:
@@ -182,7 +191,20 @@ def _timed(run: TrainingRun, room: TrainingMemory, training: Training) -> Timed 
         return None
     wall = speed.time_to_target_s or (training.tokens_count or 0.0) / speed.tokens_per_s / speed.goodput_ratio
     extra = training.evaluation_passes_count * (training.evaluation_tokens or 0.0) / speed.tokens_per_s / 3
-    return Timed(run, room, speed, wall + extra)
+    extra += START_UP_HOURS * float(S_PER_HOUR)
+    return Timed(run, room, speed, wall * _asked_interval_ratio(run, training) + extra)
+
+
+def _asked_interval_ratio(run: TrainingRun, training: Training) -> float:
+    """How much longer a run is with the brief's checkpoint interval than with the best one. Daly 2006."""
+    if not training.checkpoint_interval_s:
+        return 1.0
+    best = goodput.goodput(trained_params(run), run.accelerators_count)
+    interval_s = max(training.checkpoint_interval_s, best.write_s)
+    if max(interval_s + best.write_s, goodput.RESTART_S) > goodput.MOST_EXPONENT * best.mtbi_s:
+        return 1.0
+    asked = goodput.checkpoint_slowdown_ratio.raw(interval_s, best.write_s, goodput.RESTART_S, best.mtbi_s)
+    return float(max(1.0, asked / best.slowdown_ratio))
 
 
 def _priced(

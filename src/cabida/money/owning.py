@@ -56,7 +56,7 @@ def machine_upkeep(
     )
     lines["residual"] = ways.apply(ownership.residual_money_per_month, present, recovery(ways))
     if tenure.capacity == "buy":
-        name = "desktop_support_ratio_per_year" if tenure.desktop else "support_ratio_per_year"
+        name = "desktop_support_ratio_per_year" if tenure.at_desk else "support_ratio_per_year"
         support = ways.apply(ownership.support_money_per_month, bought, ways.assume(name))
         parts = ways.apply(ownership.replaced_money_per_month, bought, ways.assume("spares_ratio_per_year"))
         lines["support"] = ways.apply(ownership.upkeep_money_per_month, support, parts)
@@ -70,8 +70,8 @@ def _electricity(
     rated = ways.given(
         "rated_power_w", accelerator.tdp_w or 0.0, accelerator.source.what, accelerator.source.grade
     )
-    host = ways.assume("desktop_host_power_ratio" if tenure.desktop else "host_power_ratio")
-    billing = ways.terms.power_billing or ("energy" if tenure.desktop else "reserved_kw")
+    host = ways.assume("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
+    billing = ways.terms.power_billing or ("energy" if tenure.at_desk else "reserved_kw")
     if billing == "reserved_kw":
         power = ways.apply(ownership.reserved_kw, rated, host, count)
         rent = ways.assume("colocation_money_per_kw_per_month")
@@ -83,7 +83,7 @@ def _electricity(
     wall = ways.apply(ownership.machine_power_w, mean, host)
     energy = ways.apply(ownership.energy_kwh_per_month, wall, count)
     tariff = ways.assume("electricity_money_per_kwh")
-    pue = ways.assume("desktop_pue_ratio" if tenure.desktop else "pue_ratio")
+    pue = ways.assume("desktop_pue_ratio" if tenure.at_desk else "pue_ratio")
     return {
         "energy": ways.apply(ownership.energy_money_per_month, energy, tariff),
         "cooling": ways.apply(ownership.cooling_money_per_month, energy, pue, tariff),

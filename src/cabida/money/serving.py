@@ -221,8 +221,7 @@ def _is_stated(ways: Ways, key: str) -> bool:
 
 def _own_or_desktop(ways: Ways, tenure: Tenure, name: str) -> str:
     """A machine under one's desk is its own gateway and is watched by its owner, unless the brief says otherwise."""
-    at_desk = tenure.desktop and tenure.owned
-    return f"desktop_{name}" if at_desk and name not in ways.terms.stated else name
+    return f"desktop_{name}" if tenure.at_desk and name not in ways.terms.stated else name
 
 
 def _labour(ways: Ways, tenure: Tenure, nodes: Number) -> Number:
@@ -237,7 +236,7 @@ def staff_names(tenure: Tenure) -> tuple[str, str]:
     """The assumptions about people that a way of holding rests on: a fixed team, and a share per machine or ""."""
     if not tenure.owned:
         return "rent_staff_count", "rent_node_staff_count"
-    return ("desktop_staff_count", "") if tenure.desktop else ("own_staff_count", "node_staff_count")
+    return ("desktop_staff_count", "") if tenure.at_desk else ("own_staff_count", "node_staff_count")
 
 
 def _node_size(deployment: Deployment) -> int:

@@ -19,6 +19,7 @@ from cabida.text import tr
 
 SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
 OTHER_SHELF_LIFE_DAYS = 30
+DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
 SCALABLE = ("on-demand", "spot")  # paid only while on
 STALE_SPAN_DAYS = 60  # the age at which a stale price has its stated range; older ones are wider
@@ -55,6 +56,11 @@ class Tenure:
     def id(self) -> str:
         """Stable name of this way of holding."""
         return f"{self.offer.id}{'~' + self.discount if self.discount else ''}"
+
+    @property
+    def at_desk(self) -> bool:
+        """Whether it stands under somebody's desk: owned PCs, not a room full of them."""
+        return self.owned and self.desktop and self.accelerators_count <= DESK_COUNT
 
     @property
     def owned(self) -> bool:

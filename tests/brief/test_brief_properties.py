@@ -18,6 +18,8 @@ AS_OF = "2026-11-30"
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 share = st.floats(0, 1).map(lambda x: round(x, 6))
+kept = st.floats(0.01, 1).map(lambda x: round(x, 6))
+lost = st.floats(0, 0.99).map(lambda x: round(x, 6))
 amount = st.floats(0.01, 1e7).map(lambda x: round(x, 3))
 tokens = st.floats(1, 4e3).map(lambda x: round(x, 3))
 money = st.tuples(amount, st.sampled_from(["EUR", "USD", "MXN"]))
@@ -52,12 +54,13 @@ said_brief = some(
                 "id": st.sampled_from(["meta-llama/Llama-3.3-70B-Instruct", "meta-llama/Llama-3.1-8B"]),
                 "weights": st.dictionaries(
                     st.sampled_from(["bf16", "fp8", "awq-int4"]),
-                    some(acceptance=share, how=st.just("measured")),
+                    some(acceptance=kept, how=st.just("measured")),
                 ),
             }
         ),
         min_size=1,
         max_size=2,
+        unique_by=lambda model: model["id"],
     ),
     traffic=some(
         requests_per_s=st.tuples(amount, st.floats(1, 9)).map(
@@ -77,7 +80,7 @@ said_brief = some(
         growth=st.floats(-0.9, 5).map(lambda x: round(x, 4)),
     ),
     objectives=some(ttft_p95=duration, itl_p95=duration, e2e_p99=duration, error_rate=share),
-    acceptance=some(retries=st.integers(0, 5), failure_rate=share),
+    acceptance=some(retries=st.integers(0, 5), failure_rate=lost),
     have=st.lists(
         st.fixed_dictionaries(
             {"accelerator": st.sampled_from(["l40s", "h100-sxm-80", "rtx4090"]), "count": st.integers(1, 64)},
@@ -101,7 +104,7 @@ said_brief = some(
         electricity=euros("/kWh"), pue=st.floats(1, 3).map(lambda x: round(x, 2)), wacc=share, storage=euros()
     ),
     consider=some(
-        capacity=st.lists(st.sampled_from(["on-demand", "spot", "api"]), unique=True),
+        capacity=st.lists(st.sampled_from(["on-demand", "spot", "api"]), unique=True, min_size=1),
         engines=st.just(["vllm"]),
         max_accelerators=st.integers(1, 512),
     ),

@@ -39,6 +39,10 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _providers,
         _context,
         _budget,
+        _places,
+        _batch,
+        _own_rate,
+        _tasks,
     )
     found = [item for check in checks for item in check(brief, as_of)]
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]
@@ -131,7 +135,8 @@ def _whole_and_part(brief: Brief, as_of: str) -> Iterator[Problem]:
 def _trace(brief: Brief, as_of: str) -> Iterator[Problem]:
     trace = brief.traffic.trace
     if trace and not (Path(brief.file).parent / trace).is_file():
-        yield _problem(brief, "CB-B016", "traffic.trace", trace=trace, folder=Path(brief.file).parent)
+        folder = Path(brief.file).resolve().parent
+        yield _problem(brief, "CB-B016", "traffic.trace", trace=trace, folder=folder)
 
 
 def _prefix(brief: Brief, as_of: str) -> Iterator[Problem]:
@@ -235,7 +240,50 @@ def _budget(brief: Brief, as_of: str) -> Iterator[Problem]:
         yield _problem(brief, "CB-B035", "budget.monthly", **values)
 
 
+def _places(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """Data that may not leave the house, with nothing in it and no leave to buy."""
+    capacity = brief.consider.capacity
+    if brief.limits.own_premises and not brief.have and capacity and "buy" not in capacity:
+        at = brief.line("consider.capacity")
+        yield _problem(brief, "CB-B042", "limits.data", at=at, capacity=", ".join(capacity))
+
+
+def _batch(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """One step that holds more than the whole run."""
+    training = brief.training
+    if training is None or not training.global_batch_count or not training.samples_count:
+        return
+    whole = training.samples_count * (training.epochs_count or 1.0)
+    if training.global_batch_count > max(1.0, whole):
+        path, batch = "training.global_batch", training.global_batch_count
+        yield _problem(brief, "CB-B043", path, batch=batch, whole=f"{whole:.0f}")
+
+
+def _own_rate(brief: Brief, as_of: str) -> Iterator[Problem]:
+    rate = brief.exchange_rates.get(brief.currency, 1.0)
+    if rate != 1.0:
+        path = f"exchange_rates.{brief.currency}"
+        yield _problem(brief, "CB-B044", path, currency=brief.currency, rate=f"{rate:g}")
+
+
+def _tasks(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """Models that write no tokens, in a brief that wants tokens written."""
+    if brief.workload not in ("realtime-inference", "batch-inference"):
+        return
+    for index, choice in enumerate(brief.models):
+        model = find_model(choice.id)
+        if model is not None and model.task not in ("llm", "vlm"):
+            path = f"models[{index}].id"
+            yield _problem(brief, "CB-B045", path, name=choice.id, task=tr(f"brief.task.{model.task}"))
+
+
 def _said_twice(brief: Brief, walk: Walk) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for index, choice in enumerate(brief.models):
+        before = first.setdefault(choice.id, index)
+        if before != index:
+            at, pair = brief.line(f"models[{before}].id"), (f"models[{before}]", f"models[{index}]")
+            yield _problem(brief, "CB-B036", f"{pair[1]}.id", one=pair[0], other=pair[1], at=at)
     for one, other in (
         ("traffic.requests_per_s", "traffic.requests_per_day"),
         ("traffic.requests_per_s.profile", "traffic.profile"),

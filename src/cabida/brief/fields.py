@@ -28,23 +28,23 @@ def _one(kind: Kind) -> OneOf:
 
 def _words(kind: Kind) -> OneOf:
     """A list of words, a single one, or "any"."""
-    return OneOf(sequence=Listing(_one(kind)), spread=True)
+    return OneOf(sequence=Listing(_one(kind), shortest=1), spread=True)
 
 
 LENGTHS = OneOf(
-    scalar=kinds.TOKENS,
+    scalar=kinds.LENGTH,
     shorthand="fixed",
-    mapping=Group("lengths", {key: _one(kinds.TOKENS) for key in ("mean", "p50", "p95", "p99", "max")}),
+    mapping=Group("lengths", {key: _one(kinds.LENGTH) for key in ("mean", "p50", "p95", "p99", "max")}),
 )
 HOURLY = OneOf(scalar=kinds.PROFILE, sequence=Listing(_one(kinds.FACTOR), longest=168))
 
 ACCEPTANCE = OneOf(
-    scalar=kinds.SHARE,
+    scalar=kinds.KEPT,
     shorthand="acceptance",
     mapping=Group(
         "acceptance_of_format",
         {
-            "acceptance": _one(kinds.SHARE),
+            "acceptance": _one(kinds.KEPT),
             "how": _one(kinds.TEXT),
             "grade": _one(word("measured", "quoted", "derived", "assumed")),
         },
@@ -142,7 +142,7 @@ COSTS = Group(
         "pue": _one(kinds.PUE),
         "colocation_per_kw": _one(kinds.money("month")),
         "wacc": _one(kinds.YEAR_RATE),
-        "depreciation": _one(kinds.MONTHS),
+        "depreciation": _one(number("months", "months", low=1, high=600, needs_unit=True)),
         "storage": _one(kinds.money("month")),
         "network": _one(kinds.money("month")),
         "egress": _one(kinds.money("month")),
@@ -155,7 +155,7 @@ TRAINING = Group(
     "training",
     {
         "method": _one(word("pretrain", "full", "lora", "qlora")),
-        "tokens": _one(kinds.TOKENS),
+        "tokens": _one(number("tokens", "tokens", low=1, high=1e18, likely_whole=True)),
         "samples": _one(kinds.AMOUNT),
         "epochs": _one(number("factor", "count", above=True, high=10_000)),
         "sample_tokens": LENGTHS,
@@ -185,8 +185,8 @@ TRAINING = Group(
             mapping=Group("checkpoint", {"interval": _one(kinds.DURATION), "size": _one(kinds.BYTES)}),
         ),
         "dataset": _one(kinds.BYTES),
-        "failed_runs": _one(kinds.SHARE),
-        "accepted_runs": _one(kinds.SHARE),
+        "failed_runs": _one(kinds.LOST),
+        "accepted_runs": _one(kinds.KEPT),
         "runs": _one(kinds.POSITIVE),
     },
 )
@@ -215,7 +215,7 @@ BRIEF = Group(
         "media": OneOf(mapping=MEDIA),
         "objectives": OneOf(mapping=OBJECTIVES),
         "acceptance": OneOf(
-            mapping=Group("acceptance", {"retries": _one(kinds.WHOLE), "failure_rate": _one(kinds.SHARE)})
+            mapping=Group("acceptance", {"retries": _one(kinds.WHOLE), "failure_rate": _one(kinds.LOST)})
         ),
         "have": OneOf(sequence=Listing(HELD), spread=True),
         "limits": OneOf(mapping=LIMITS),
@@ -223,7 +223,7 @@ BRIEF = Group(
             mapping=Group("budget", {"monthly": _one(kinds.money("month")), "total": _one(kinds.money())})
         ),
         "currency": _one(kinds.CURRENCY),
-        "exchange_rates": OneOf(mapping=Table(kinds.CURRENCY, _one(kinds.POSITIVE))),
+        "exchange_rates": OneOf(mapping=Table(kinds.CURRENCY, _one(kinds.EXCHANGE))),
         "horizon": _one(kinds.MONTHS),
         "team": OneOf(
             mapping=Group(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
+from zoneinfo import available_timezones
 
 from cabida import units
 from cabida.text import closest
@@ -26,7 +27,9 @@ COUNTRIES = _codes(
     "AE AR AT AU BE BG BR CA CH CL CN CO CY CZ DE DK EE ES FI FR GB GR HK HR HU ID IE IL IN IS IT JP KR LI LT LU LV "
     "MT MX MY NL NO NZ PE PL PT RO RS SA SE SG SI SK TH TR TW UA US UY VN ZA"
 )
+_SOME_ZONES = ("UTC", "Europe/Madrid", "America/Mexico_City")
 PROFILES = ("flat", "office-hours", "evening", "follow-the-sun")
+TINIEST = 1e-12  # what is nearer to nothing than this was not meant, and would overflow what divides by it
 ANYTHING = ("any", "anywhere", "none")
 _THOUSANDS = re.compile(r"^\d{1,3}(,\d{3})+(?![\d,])")
 _POINT_OR_THOUSANDS = re.compile(r"^[1-9]\d{0,2}(\.\d{3})+(?![\d.])")
@@ -97,6 +100,8 @@ def _bounded(value: float, text: str, low: float, high: float, *, above: bool) -
         raise Refusal(code="CB-B011", text=text, bound=f"> {low:g}" if above else f">= {low:g}")
     if value > high:
         raise Refusal(code="CB-B011", text=text, bound=f"<= {high:g}")
+    if 0 < abs(value) < TINIEST:
+        raise Refusal(code="CB-B011", text=text, bound=f">= {TINIEST:g}")
     return value
 
 
@@ -225,7 +230,10 @@ def _read_profile(said: str) -> tuple[str, str]:
     name, _, timezone = said.partition(" ")
     if name not in PROFILES:
         raise Refusal(code="CB-B003", word=name, near=closest(name, PROFILES), choices=PROFILES)
-    return name, timezone.strip()
+    timezone, zones = timezone.strip(), available_timezones()
+    if timezone and zones and timezone not in zones:
+        raise Refusal(code="CB-B003", word=timezone, near=closest(timezone, zones), choices=_SOME_ZONES)
+    return name, timezone
 
 
 def _read_token_rate(said: str) -> float:
@@ -247,18 +255,24 @@ PLACE = Kind("place", _read_place, {"type": "string"})
 PROFILE = Kind("profile", _read_profile, {"type": "string"})
 TOKEN_RATE = Kind("token_rate", _read_token_rate)
 DURATION = number("duration", "s", above=True, high=3.2e9, needs_unit=True)
-MONTHS = number("months", "months", above=True, high=600, needs_unit=True)
+MONTHS = number("months", "months", low=0.03, high=600, needs_unit=True)  # a day
 BYTES = number("bytes", "bytes", above=True, needs_unit=True)
 POWER = number("power", "w", above=True, needs_unit=True)
 TOKENS = number("tokens", "tokens", high=1e15, likely_whole=True)
+LENGTH = number("tokens", "tokens", low=1, high=1e9, likely_whole=True)
 WHOLE_TOKENS = number("tokens", "tokens", low=1, high=1e9, whole=True)
-RATE = number("rate", "per_s", high=1e9)
-AMOUNT = number("amount", "count", high=1e15, likely_whole=True)
+RATE = number("rate", "per_s", above=True, high=1e9)
+AMOUNT = number("amount", "count", above=True, high=1e15, likely_whole=True)
 FACTOR = number("factor", "count", high=1e6)
 POSITIVE = number("factor", "count", above=True, high=1e9)
 COUNT = number("whole", "count", low=1, high=1e9, whole=True)
 WHOLE = number("whole", "count", high=1e9, whole=True)
+EXCHANGE = number("factor", "count", low=1e-7, high=1e7)
 SHARE = number("share", "ratio", high=1.0)
+KEPT = number(
+    "share", "ratio", low=1e-6, high=1.0
+)  # what is divided by: at nothing kept, nothing has a price
+LOST = number("share", "ratio", high=0.999)
 GROWTH = number("growth", "ratio", low=-1.0, high=100.0, suffix=r"\s*(/\s*(year|y))$")
 YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")
 PUE = number("factor", "count", low=1.0, high=5.0)

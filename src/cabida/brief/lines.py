@@ -20,6 +20,7 @@ LARGEST_FILE_BYTES = 1_000_000
 LARGEST_DEPTH_COUNT = 12
 LARGEST_NODES_COUNT = 20_000
 LARGEST_ALIASES_COUNT = 20
+PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def _convert(node: Node, file: str, problems: list[Problem], above: tuple[int, .
     line = node.start_mark.line + 1
     if id(node) in above:
         raise _Refused(problem("CB-B004", file=file, line=line, limit=LARGEST_ALIASES_COUNT))
-    if not node.tag.startswith("tag:yaml.org,2002:") or "python" in node.tag:
+    if node.tag.removeprefix("tag:yaml.org,2002:") not in PLAIN_TAGS:
         raise _Refused(problem("CB-B006", file=file, line=line, what=f"tag {node.tag}"))
     if isinstance(node, yaml.ScalarNode):
         quoted = node.style is not None

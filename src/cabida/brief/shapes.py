@@ -14,6 +14,7 @@ from cabida.brief.lines import Said
 from cabida.errors import Problem
 from cabida.text import closest, problem, tr
 
+MOST_SHOWN = 80  # characters of a value that a problem quotes
 UNKNOWN_WORDS = ("unknown", "desconocido", "desconocida", "?")
 
 
@@ -40,6 +41,7 @@ class Listing:
 
     item: OneOf
     longest: int = 1000
+    shortest: int = 0  # 1 where an empty list would leave nothing to choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _scalar(said: Said, shape: OneOf, path: str, into: Walk) -> Any:
 
 
 def _explain(refusal: Refusal, line: int, path: str, into: Walk) -> None:
-    values = dict(refusal.values_)
+    values = {key: _clipped(value) for key, value in refusal.values_.items()}
     if refusal.code == "CB-B003":
         choices = [str(choice) for choice in values["choices"]]  # type: ignore[attr-defined]
         near = values["near"]
@@ -130,6 +132,10 @@ def _explain(refusal: Refusal, line: int, path: str, into: Walk) -> None:
     if "kind" in values:
         values["kind"] = tr(f"brief.kind.{values['kind']}")
     into.refuse(refusal.code, line, path=path, **values)
+
+
+def _clipped(value: object) -> object:
+    return f"{value[:MOST_SHOWN]}…" if isinstance(value, str) and len(value) > MOST_SHOWN else value
 
 
 def _cure(near: str | None, choices: list[str]) -> str:
@@ -142,6 +148,9 @@ def _sequence(said: Said, listing: Listing, path: str, into: Walk) -> list[Any] 
     items = said.value if isinstance(said.value, list) else []
     if len(items) > listing.longest:
         into.refuse("CB-B009", said.line, limit=listing.longest)
+        return None
+    if len(items) < listing.shortest:
+        into.refuse("CB-B041", said.line, path=path)
         return None
     values = [walk(item, listing.item, f"{path}[{index}]", into) for index, item in enumerate(items)]
     return [value for value in values if value is not None]
@@ -165,8 +174,11 @@ def _group(said: Said, group: Group, path: str, into: Walk) -> dict[str, Any]:
     for key, item in items.items():
         below = f"{path}.{key}" if path else key
         if key not in group.fields:
+            split = item.value is None and key[:1].isdigit()
             cure = _cure(closest(key, group.fields), list(group.fields))
-            into.refuse("CB-B003", item.line, parent=path or tr("brief.the_brief"), key=key, cure=cure)
+            cure = tr("brief.comma_ends") if split else cure
+            parent = path or tr("brief.the_brief")
+            into.refuse("CB-B003", item.line, parent=parent, key=_clipped(key), cure=cure)
             continue
         value = walk(item, group.fields[key], below, into)
         if value is not None:

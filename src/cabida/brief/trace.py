@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cabida.brief.jobs import Lengths
 from cabida.brief.lengths import fit
 from cabida.errors import InvalidInput
-from cabida.text import problem
+from cabida.text import problem, tr
 
 COLUMNS = ("arrival_s", "input_tokens", "output_tokens")
 LARGEST_ROWS_COUNT = 2_000_000
@@ -42,10 +42,17 @@ def read_trace(path: Path, file: str = "") -> list[tuple[float, float, float]]:
     name = file or str(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            return sorted(_rows(csv.reader(lines), name))
+            rows = sorted(_rows(csv.reader(lines), name))
+    except UnicodeDecodeError:
+        raise InvalidInput(problem("CB-B007", file=name)) from None
     except (OSError, ValueError, csv.Error) as error:
         why_not = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(problem("CB-B001", file=name, why_not=why_not)) from None
+    for place in (1, 2):
+        if not any(row[place] for row in rows):
+            what = tr("brief.trace.all_zero", column=COLUMNS[place])
+            raise InvalidInput(problem("CB-B039", file=name, line=2, what=what))
+    return rows
 
 
 def _rows(lines: Iterable[list[str]], file: str) -> Iterable[tuple[float, float, float]]:
@@ -53,7 +60,7 @@ def _rows(lines: Iterable[list[str]], file: str) -> Iterable[tuple[float, float,
     head = [name.strip() for name in next(found, [])]
     missing = [name for name in COLUMNS if name not in head]
     if missing:
-        raise InvalidInput(problem("CB-B039", file=file, line=1, what=", ".join(missing)))
+        raise InvalidInput(problem("CB-B039", file=file, line=1, what=_lacks(missing, head)))
     places = [head.index(name) for name in COLUMNS]
     count = 0
     for line, row in enumerate(found, start=2):
@@ -61,11 +68,19 @@ def _rows(lines: Iterable[list[str]], file: str) -> Iterable[tuple[float, float,
             continue
         values = _numbers(row, places)
         count += 1
-        if values is None or count > LARGEST_ROWS_COUNT:
+        if count > LARGEST_ROWS_COUNT:
+            what = tr("brief.trace.too_long", limit=f"{LARGEST_ROWS_COUNT:,}")
+            raise InvalidInput(problem("CB-B039", file=file, line=line, what=what))
+        if values is None:
             raise InvalidInput(problem("CB-B039", file=file, line=line, what=",".join(row)[:60]))
         yield values
     if not count:
-        raise InvalidInput(problem("CB-B039", file=file, line=1, what=", ".join(COLUMNS)))
+        raise InvalidInput(problem("CB-B039", file=file, line=1, what=tr("brief.trace.no_rows")))
+
+
+def _lacks(missing: Sequence[str], head: Sequence[str]) -> str:
+    found = ",".join(head)[:60] or tr("brief.shape.nothing")
+    return tr("brief.trace.lacks", columns=", ".join(missing), found=found)
 
 
 def _numbers(row: Sequence[str], places: Sequence[int]) -> tuple[float, float, float] | None:

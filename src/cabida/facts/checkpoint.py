@@ -95,9 +95,19 @@ def _files(path: Path) -> list[Path]:
             found = sorted(path.glob("*.safetensors"))
             if not found:
                 raise _broken(path, 0, "no .safetensors file")
+            _whole(path, found)
             return found[:FILES_MOST]
         path = index
     return _indexed(path) if path.suffix == ".json" else [path]
+
+
+def _whole(folder: Path, found: list[Path]) -> None:
+    """Refuses ``model-00001-of-00004`` without its three others: a download that stopped would pass for small."""
+    parts = [match for file in found if (match := re.search(r"-(\d+)-of-(\d+)$", file.stem))]
+    there = {int(part[1]) for part in parts}
+    missing = sorted(set(range(1, min(FILES_MOST, int(parts[0][2])) + 1)) - there) if parts else []
+    if missing:
+        raise _broken(folder, 0, f"part {missing[0]} of {int(parts[0][2])} is missing")
 
 
 def _indexed(index: Path) -> list[Path]:

@@ -61,11 +61,11 @@ def _experts_count(f: Fields) -> int:
     return _first(f, _EXPERTS, 0)
 
 
-def _first(f: Fields, names: tuple[str, ...], default: int | None) -> int:
+def _first(f: Fields, names: tuple[str, ...], default: int | None, most: int = 1_000_000_000) -> int:
     found = next((name for name in names if f.raw(name) is not None), None)
     if found is None and default is None:
         raise f.lacks([names[0]])
-    return f.count(found, default) if found else int(default or 0)
+    return f.count(found, default, most=most) if found else int(default or 0)
 
 
 def _dense(f: Fields, family: Family, experts: int) -> MlpLayers:
@@ -109,7 +109,7 @@ def _routed(f: Fields, family: Family, experts: int) -> MlpLayers:
     """
     hidden = f.count("hidden_size", least=1)
     width = _first(f, _EXPERT_WIDTH, _width(f, family, experts))
-    chosen = _first(f, _CHOSEN, _dbrx_chosen(f))
+    chosen = _first(f, _CHOSEN, _dbrx_chosen(f), most=experts)
     shared = _shared(f, width, hidden, family)
     space = f.count("moe_latent_size", f.count("routed_expert_hidden_size", hidden), least=1, most=hidden)
     if space != hidden:

@@ -254,7 +254,7 @@ def read_json(path: Path, most_bytes: int = CONFIG_BYTES_MOST) -> dict[str, Any]
     except json.JSONDecodeError as error:
         raise _unreadable(path, error.msg, error.lineno) from error
     except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise _unreadable(path, str(error)) from error
+        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
     if not isinstance(parsed, dict):
         raise _unreadable(path, "not a JSON object")
     return parsed

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cabida.errors import EndpointFailed, InvalidInput
+from cabida.errors import EndpointFailed, InvalidInput, Problem
 from cabida.facts.architectures import from_config
 from cabida.facts.fields import CONFIG_BYTES_MOST, read_json
 from cabida.facts.formats import find_format
@@ -93,7 +93,13 @@ def model(ref: str, online: bool | None = None) -> Model:
         return found
     if online if online is not None else os.environ.get("CABIDA_ONLINE") == "1":
         return _from_hub(ref)
-    raise InvalidInput(problem("CB-F010", ref=ref, nearest=", ".join(nearest(ref))))
+    raise InvalidInput(unknown(ref))
+
+
+def unknown(ref: str) -> Problem:
+    """CB-F010: none is called that; the nearest names when any is near."""
+    found = problem("CB-F010", ref=ref[:200], nearest=", ".join(near := nearest(ref)))
+    return found if near else replace(found, why="")
 
 
 def find_model(ref: str) -> Model | None:
@@ -213,7 +219,14 @@ def _from_directory(path: Path) -> Model:
     if any(path.glob("*.safetensors")):
         from cabida.facts.checkpoint import read as read_checkpoint
 
-        return replace(made, checkpoint_bytes=float(read_checkpoint(path).total_bytes))
+        held_bytes = read_checkpoint(path).total_bytes
+        least_bytes = made.layers_count * made.hidden_dim_count**2 / 8  # a bit for one square matrix a layer
+        if held_bytes < least_bytes:
+            reason = (
+                f"{held_bytes} bytes can't hold {made.layers_count} layers of width {made.hidden_dim_count}"
+            )
+            raise InvalidInput(problem("CB-F012", file=str(path), offset=0, reason=reason))
+        return replace(made, checkpoint_bytes=float(held_bytes))
     return made
 
 
@@ -227,7 +240,7 @@ def _from_hub(ref: str) -> Model:
     """The model of a hub repository by its config.json (one request of at most 10 MB, five seconds)."""
     name = cleaned(ref)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise InvalidInput(problem("CB-F010", ref=ref, nearest=", ".join(nearest(ref))))
+        raise InvalidInput(unknown(ref))
     url = HUB.format(id=name, file="config.json")
     config = _fetched(url, name)
     from datetime import UTC, datetime

@@ -8,7 +8,7 @@ from itertools import product
 
 from cabida import facts, memory
 from cabida.brief import Brief, Training
-from cabida.choose.splits import accelerators_per_node, heads_divide
+from cabida.choose.splits import accelerators_per_node, heads_divide, networked
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
@@ -41,8 +41,8 @@ def counts_for(accelerator: Accelerator, brief: Brief, held_count: int) -> list[
     """Cluster sizes worth trying: powers of two up to what the kind of machine allows, and what is held."""
     per_node = accelerators_per_node(accelerator, facts.node_for(accelerator))
     most = brief.consider.accelerators_max_count or COUNTS[-1]
-    if accelerator.segment != "datacenter":
-        most = min(most, per_node)
+    if not networked(accelerator):
+        most = min(most, max(per_node, held_count))
     return sorted({count for count in (*COUNTS, held_count) if 0 < count <= most})
 
 

@@ -13,6 +13,7 @@ from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.currency import Rate
+from cabida.money.offers import is_history
 from cabida.money.tenure import is_market
 from cabida.plan import Assumption
 from cabida.quantity import Source
@@ -153,8 +154,13 @@ class Means:
         return REALTIME_CAPACITIES if hurried else ALL_CAPACITIES
 
     def _networked(self, found: list[Tenure]) -> list[Tenure]:
-        """Of each capacity the sellers of whole machines; all of them where there is none."""
+        """Of each capacity the sellers of whole machines; where there is none, those seen of late."""
         by_machine = {t.capacity for t in found if t.offer.provider in self.machine_sellers}
+        found = [
+            t
+            for t in found
+            if t.offer.provider in self.machine_sellers or not is_history(t.offer, self.terms.as_of)
+        ]
         return [t for t in found if t.capacity not in by_machine or t.offer.provider in self.machine_sellers]
 
     def _lawful(self, tenure: Tenure, count: int, spans: bool) -> bool:

@@ -39,7 +39,7 @@ def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) ->
         pp = size // tp
         if tp * pp != size or pp > model.layers_count:
             continue
-        if size > per_node and not _networked(accelerator):
+        if size > per_node and not networked(accelerator):
             continue
         if not heads_divide(model, tp):
             continue
@@ -50,8 +50,8 @@ def serving_splits(model: Model, accelerator: Accelerator, node: Node | None) ->
     return splits
 
 
-def _networked(accelerator: Accelerator) -> bool:
-    """Whether machines of it come with a network made for one replica to span them: those of linked modules."""
+def networked(accelerator: Accelerator) -> bool:
+    """Whether machines of it come with a network made for one job to span them: those of linked modules."""
     return accelerator.segment == "datacenter" and accelerator.link_domain_count >= 4
 
 

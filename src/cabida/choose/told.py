@@ -23,7 +23,8 @@ from cabida.units import HOURS_PER_MONTH
 
 LIST_PRICE_COUNT = 64  # beyond it nobody rents at a list price
 DAYS_PER_MONTH = 365.0 / 12
-TEAM = "team.platform_engineers"
+# Defaults this choice doesn't take: it has people by how it is held, and the best checkpoint interval.
+NOT_TAKEN = ("team.platform_engineers", "training.checkpoint")
 
 
 def assumptions_of(
@@ -33,7 +34,7 @@ def assumptions_of(
     said = [
         Assumption(item.path, item.default or "–", item.why, item.how_to_find_out, item.grade)
         for item in brief.assumed
-        if item.path != TEAM  # the bill takes a team by how it is held instead: among the inputs below
+        if item.path not in NOT_TAKEN
     ]
     found = [*said, *(ask.assumptions if ask else ()), *means.assumed, *_without_effect(brief)]
     if kept:

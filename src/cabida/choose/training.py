@@ -27,6 +27,7 @@ from cabida.timing.training import trained_params
 from cabida.units import S_PER_HOUR
 
 BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak
+CHECKPOINT = "training.checkpoint"
 STAGES_EARN_RATIO = 1.05  # a pipeline is taken only when it is this much faster than a run without
 COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
 CHECKPOINT_BYTES_PER_PARAM = 14.0  # BLOOM-176B kept 13 to 14 bytes a parameter with fp32 master and moments
@@ -65,6 +66,8 @@ def search_training(
     if training is None or training.tokens_count is None:
         message = "a completed training brief says what to train on"
         raise ValueError(message)
+    if any(item.path == CHECKPOINT for item in brief.assumed):
+        training = replace(training, checkpoint_interval_s=None)  # nobody asked for one: the best is taken
     deadline = brief.objectives.time_to_target_s or brief.objectives.deadline_s
     tell = progress or (lambda stage, done, total: None)
     found = _search(brief, training, means, deadline, deadline, tell, exhaustive=exhaustive)

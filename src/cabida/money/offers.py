@@ -123,14 +123,17 @@ def _grouped(
     return groups.items()
 
 
+def is_history(offer: Offer, as_of: str) -> bool:
+    """Whether a sighting is too old to be an offer while anything newer is known; what one has or was quoted never is."""
+    age = age_days(offer, as_of)
+    return (
+        age is not None and age > HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) and not _is_own(offer)
+    )
+
+
 def _current(offers: list[Offer], as_of: str) -> list[Offer]:
     """Without what is too old to be an offer, unless nothing newer of that capacity is known."""
-    ages = [(age_days(offer, as_of), offer) for offer in offers]
-    newer = [
-        offer
-        for age, offer in ages
-        if age is None or age <= HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) or _is_own(offer)
-    ]
+    newer = [offer for offer in offers if not is_history(offer, as_of)]
     known = {offer.capacity for offer in newer if offer.seen}
     return newer + [offer for offer in offers if offer not in newer and offer.capacity not in known]
 

@@ -1,0 +1,238 @@
+"""A decision's figures by hand: replicas, hours, growth, budgets, dates, credits and intervals."""
+
+from dataclasses import replace
+from math import ceil, sqrt
+
+import pytest
+from choose_briefs import AS_OF
+
+from cabida.brief import complete, parse_brief
+from cabida.choose import decide
+from cabida.choose.ask import START_UP_HOURS, ask_of, shift_of
+from cabida.choose.doubt import Stake, traffic_turns, unit_cost, unit_cost_interval
+from cabida.choose.means import means_of
+from cabida.choose.splits import serving_splits
+from cabida.facts import accelerator, model, node_for
+
+
+def brief_of(**more):
+    """A chat service of an 8B model on a few cards, with the given parts replaced."""
+    parts = {
+        "workload": "realtime-inference",
+        "models": "[{id: meta-llama/Llama-3.1-8B-Instruct, weights: {fp8: {acceptance: 0.9, how: measured}}}]",
+        "traffic": "{requests_per_s: {mean: 4, peak: 12, profile: office-hours Europe/Madrid},"
+        " input_tokens: {p50: 900, p95: 3500}, output_tokens: {p50: 250, p95: 700}}",
+        "objectives": "{ttft_p95: 1 s, itl_p95: 50 ms}",
+        "limits": "{data: any, needed_by: 2027-06-01, availability: n+1, risk: medium}",
+        "horizon": "24 months",
+        "team": "{platform_engineers: 0.5, loaded_cost: 120000 USD/year}",
+        "consider": "{capacity: [on-demand, reserved, buy], providers: any, accelerators: [l40s, h100-sxm-80]}",
+    } | more
+    text = "name: hand\n" + "".join(f"{key}: {value}\n" for key, value in parts.items() if value)
+    return complete(parse_brief(text, as_of=AS_OF), assume=True, as_of=AS_OF)
+
+
+@pytest.fixture(scope="module")
+def chat():
+    return decide(brief_of(), AS_OF, show_all=True)
+
+
+def test_replicas_hold_the_peak_with_its_margin_and_every_option_a_spare(chat):
+    for option, one in zip(chat.decision.options, chat.worked, strict=True):
+        if not one.candidate.deployment:
+            continue
+        wanted = 12 * 1.1  # peak, medium risk; one try, no failures
+        assert one.wanted_requests_per_s == pytest.approx(wanted)
+        assert option.replicas_count == ceil(wanted / one.capacity_requests_per_s - 1e-9)
+        assert option.spare_replicas_count == 1
+
+
+def test_a_month_is_price_times_accelerators_times_hours(chat):
+    looked = 0
+    for option, one in zip(chat.decision.options, chat.worked, strict=True):
+        if one.tenure is None or one.tenure.capacity == "buy":
+            continue
+        each = one.candidate.deployment.parallel.accelerators_count
+        active = one.usage.active_hours_per_month if one.tenure.scalable else 730
+        serving = one.tenure.accelerators_count - each  # what is left over by the machine serves too
+        held = sum(one.cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+        assert held == pytest.approx(one.tenure.money_per_hour * (serving * active + each * 730))
+        assert sum(line.money for line in option.cost_lines) == pytest.approx(option.cost_per_month_money)
+        accepted = 4 * 3600 * 730 * 0.9
+        assert option.unit_cost.value == pytest.approx(option.cost_per_month_money / accepted)
+        assert one.cost.line("platform_labour") == pytest.approx(0.5 * 120_000 / 12)
+        looked += 1
+    assert looked > 10
+
+
+def test_a_unit_cost_interval_holds_what_a_slow_replica_would_cost(chat):
+    for option, one in zip(chat.decision.options, chat.worked, strict=True):
+        if one.tenure is None or not one.capacity_requests_per_s:
+            continue
+        per_second = option.metrics["req_s"].low / option.replicas_count
+        slow = ceil(one.wanted_requests_per_s / per_second - 1e-9) + 1
+        held = sum(one.cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+        grown = held * (slow / (option.replicas_count + 1) - 1) / one.cost.accepted_per_month
+        assert option.unit_cost.high >= option.unit_cost.value + grown * (1 - 1e-9)
+
+
+def test_memory_parts_and_headroom_are_the_whole_card(chat):
+    for option in chat.decision.options:
+        if option.memory:
+            assert sum(option.memory.values()) == pytest.approx(option.usable_bytes)
+
+
+def test_probabilities_make_one_and_the_least_regret_is_the_likeliest_or_near(chat):
+    able = [one for one in chat.decision.options if one.status in ("chosen", "satisfies")]
+    assert sum(one.best_probability for one in able) == pytest.approx(1.0)
+    assert all(one.expected_regret_money >= 0 for one in able)
+    for one in able:  # an option whose whole interval lies above another's has no chance
+        if any(other.unit_cost.high < one.unit_cost.low for other in able):
+            assert one.best_probability < 0.05
+
+
+def test_hours_follow_the_profile_and_each_start_is_paid():
+    ask = replace(ask_of(brief_of()), profile=(0.5,) * 12 + (1.5,) * 12, mean_requests_per_s=10.0)
+    ask = replace(ask, peak_requests_per_s=15.0, margin_ratio=1.0)
+    shift = shift_of(ask, 5.0, 1.0)
+    on = (1 * 12 + 3 * 12 + 2 * START_UP_HOURS) / 24  # 5/s at night, 15/s by day: one and three; two starts
+    assert shift.replicas_count == 3
+    assert shift.active_hours_per_month == pytest.approx(730 * on / 3)
+    assert shift.utilisation_ratio == pytest.approx(10 / (5 * on))
+
+
+def test_growth_sizes_for_the_middle_of_the_horizon_and_says_so():
+    traffic = (
+        "{requests_per_s: {mean: 4, peak: 12}, growth: 44 %/year,"
+        " input_tokens: {p50: 900, p95: 3500}, output_tokens: {p50: 250, p95: 700}}"
+    )
+    ask = ask_of(brief_of(traffic=traffic, horizon="12 months"))
+    assert ask.peak_requests_per_s == pytest.approx(12 * 1.2)
+    assert ask.mean_requests_per_s == pytest.approx(4 * sqrt(1.44))
+    told = next(item for item in ask.assumptions if item.name == "planned_traffic_ratio")
+    assert told.value == "1.2"
+    assert "1.44" in told.why
+    assert ask_of(brief_of()).growth_ratio == 1.0
+
+
+def test_a_batch_is_done_within_its_window_start_included():
+    brief = brief_of(
+        workload="batch-inference",
+        traffic="{items: 90000, window: 8 h, every: day, input_tokens: {p50: 900, p95: 3500},"
+        " output_tokens: {p50: 250, p95: 700}}",
+        objectives="{}",
+    )
+    assert ask_of(brief).peak_requests_per_s == pytest.approx(90_000 / ((8 - START_UP_HOURS) * 3600))
+
+
+def test_budgets_and_delivery_rule_out_with_their_figures():
+    limits = "{data: any, needed_by: 2026-12-15, availability: none, risk: medium}"
+    brief = brief_of(limits=limits, budget="{total: 100000 USD}", horizon="24 months")
+    outcome = decide(brief, AS_OF, show_all=True)
+    for option in outcome.decision.options:
+        over = option.cost_per_month_money * 24 > 100_000
+        late = option.capacity == "buy"  # 84 days for a server, 15 until it is needed
+        assert (option.status == "misses") == (over or late)
+        assert len(option.reasons) == over + late
+    assert {one.capacity for one in outcome.decision.options} >= {"on-demand", "buy"}
+
+
+def test_what_is_bought_comes_by_the_board_and_is_resold_with_the_need(chat):
+    bought = [one for one in chat.worked if one.tenure and one.tenure.capacity == "buy"]
+    modules = [one for one in bought if one.tenure.offer.accelerator == "h100-sxm-80"]
+    assert modules
+    assert all(one.tenure.accelerators_count % 4 == 0 for one in modules)
+    assert means_of(brief_of(), AS_OF).terms.base("life_years") == 2.0
+    assert means_of(brief_of(horizon="60 months"), AS_OF).terms.base("life_years") == 4.0
+    said = means_of(brief_of(costs="{depreciation: 36 months}"), AS_OF)
+    assert said.terms.base("life_years") == 3.0
+
+
+def test_a_credit_lowers_the_rent_and_is_no_free_hardware():
+    have = "[{accelerator: h100-sxm-80, count: 8, credit: 14016 USD}]"
+    means = means_of(brief_of(have=have, horizon="12 months"), AS_OF)
+    card = accelerator("h100-sxm-80")
+    rent = min(t.money_per_hour for t in means.tenures(card, 8) if t.capacity == "on-demand")
+    own = next(t for t in means.tenures(card, 8) if t.capacity == "have")
+    assert own.money_per_hour == pytest.approx(rent - 14016 / (8 * 12 * 730))  # 0.20 an hour
+    assert not own.owned
+    assert [item.name for item in means.assumed if item.name == "have.credit"]
+
+
+def test_what_ends_before_it_is_needed_is_not_held():
+    have = "[{accelerator: h100-sxm-80, count: 8, kind: contracted, price: 1.2 USD/h, until: 2027-01-01}]"
+    assert "h100-sxm-80" not in means_of(brief_of(have=have), AS_OF).held_counts
+
+
+def test_what_is_held_is_counted_whole_and_never_wins_traffic_it_cannot_carry():
+    have = "[{accelerator: l40s, count: 4, owned: true}]"
+    traffic = (
+        "{requests_per_s: {mean: 40, peak: 120}, input_tokens: {p50: 900, p95: 3500},"
+        " output_tokens: {p50: 250, p95: 700}}"
+    )
+    decision = decide(brief_of(have=have, traffic=traffic), AS_OF).decision
+    held = next(one for one in decision.options if one.capacity == "have")
+    assert held.status == "misses"
+    assert held.accelerators_count == held.replicas_count * (2 if held.split == "tp2" else 1) == 4
+    above = next((flip for flip in decision.flips if flip.name == "utilisation_above"), None)
+    assert above is None or above.flips_to != held.id
+    few = Stake(
+        "held", "", "a", "m", 0.0, 10.0, 1.0, 8.0, 0, 100.0, 1.0, 1, 0.0, 0.0, 0.0, 0.0, replicas_most_count=4
+    )
+    rent = replace(few, key="rent", held_money=100.0, replicas_most_count=float("inf"))
+    below, over = traffic_turns([rent, few])
+    assert below.key == "held"
+    assert below.at == pytest.approx(0.5, rel=0.05)  # four replicas carry half of eight
+    assert over is None
+
+
+def test_a_unit_cost_interval_adds_bill_speed_and_acceptance_in_quadrature():
+    stake = Stake(
+        "x", "vllm", "a", "m", 900.0, 100.0, 1.0, 9.5, 0, 1000.0, 1.0, 1, 0.0, 0.1, 0.0, 0.0,
+        money_low_ratio=0.9, money_high_ratio=1.2,
+    )  # fmt: skip
+    slow = ceil(9.5 / 0.8484)  # e^(-1.6449 x 0.1): 12 replicas for 10
+    speed = 900 * (slow / 10 - 1) / 1000
+    low, high = unit_cost_interval(stake)
+    assert float(unit_cost(stake)) == pytest.approx(1.0)
+    assert high == pytest.approx(1.0 + sqrt(0.2**2 + speed**2))
+    fast = 900 * (1 - ceil(9.5 / 1.1788) / 10) / 1000
+    assert low == pytest.approx(1.0 - sqrt(0.1**2 + fast**2))
+
+
+def test_no_replica_spans_machines_over_a_bus():
+    llama = model("meta-llama/Llama-3.3-70B-Instruct")
+    for name in ("l4", "l40s", "a40"):
+        card = accelerator(name)
+        node = node_for(card)
+        counts = [one.accelerators_count for one in serving_splits(llama, card, node)]
+        assert max(counts) <= (node.accelerators_count if node else 4)
+    card = accelerator("h100-sxm-80")
+    assert 16 in [one.accelerators_count for one in serving_splits(llama, card, node_for(card))]
+
+
+def test_a_run_over_machines_is_sold_by_someone_who_sells_machines():
+    means = means_of(
+        brief_of(consider="{capacity: [on-demand, spot], providers: any, accelerators: any}"), AS_OF
+    )
+    card = accelerator("h100-sxm-80")
+    apart, joined = means.tenures(card, 64, 1), means.tenures(card, 64, 64)
+    assert {t.offer.provider for t in joined} < {t.offer.provider for t in apart}
+    assert all(t.offer.provider in means.machine_sellers for t in joined)
+    assert not [t for t in joined if t.offer.provider_kind in ("marketplace", "serverless")]
+
+
+def test_fields_without_effect_and_apis_taken_alike_are_told():
+    brief = brief_of(
+        objectives="{ttft_p95: 1 s, itl_p95: 50 ms, error_rate: 0.1 %}",
+        consider="{capacity: [api], providers: any, accelerators: any}",
+        team="{platform_engineers: unknown}",
+    )
+    decision = decide(brief, AS_OF).decision
+    told = {item.name for item in decision.assumptions}
+    assert {"objectives.error_rate", "api_staff_count"} <= told
+    assert "team.platform_engineers" not in told  # the bill takes the API's share of people, not that default
+    assert decision.options[0].capacity == "api"
+    assert "CB-X016" in {caution.code for caution in decision.warnings}
+    usual = decision.options[0]
+    assert usual.unit_cost.low < usual.unit_cost.value < usual.unit_cost.high

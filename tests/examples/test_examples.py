@@ -76,6 +76,7 @@ def test_costs_add_up_and_have_an_interval(decision):
         assert sum(line.money for line in one.cost_lines) == pytest.approx(one.cost_per_month_money)
         assert one.cost_per_month_money > 0
     assert sum(one.best_probability for one in decision.options) == pytest.approx(1.0)
+    assert all(one.expected_regret_money >= 0 for one in decision.options)
 
 
 def test_memory_is_told_part_by_part(decision):
@@ -149,7 +150,7 @@ def test_serving_turns_are_told(name, decided):
         assert (one.at is None) == (one.flips_to == "")
         assert one.flips_to == "" or one.flips_to in {option.id for option in decision.options}
     first = decision.options[0]
-    assert (first.title if first.capacity == "api" else first.weights) in flips["acceptance"].sentence
+    assert (first.provider if first.capacity == "api" else first.weights) in flips["acceptance"].sentence
     assert flips["acceptance"].now == pytest.approx(acceptance_in_brief(decision, first), abs=1e-9)
 
 

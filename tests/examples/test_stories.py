@@ -142,3 +142,26 @@ def test_nothing_satisfies_is_exit_4_with_the_nearest(tmp_path):
     assert all(one["reasons"] for one in answer["options"])
     assert "the deadline is 60 s" in answer["options"][0]["reasons"][0]
     assert answer["options"][0]["title"] in answer["answer"]
+
+
+@pytest.mark.parametrize("name", ["full-finetune-70b", "qlora-70b", "student-4090", "story-university-13b"])
+def test_training_is_proposed_only_where_its_framework_runs(name, decided):
+    decision = decided(name)[0]
+    kind = "bnb" if decision.brief["training"]["method"] == "qlora" else "bf16"
+    trains = facts.engine("trl").formats[kind]
+    for one in decision.options:
+        assert facts.accelerator(one.accelerator).architecture.lower() in trains, one.title
+
+
+def test_a_held_card_that_no_framework_trains_on_is_refused_with_those_that_do(tmp_path):
+    text = (ROOT / "examples/student-4090.yaml").read_text(encoding="utf-8")
+    brief = tmp_path / "mi100.yaml"
+    text = text.replace("accelerator: rtx4090", "accelerator: mi100").replace(
+        "accelerators: any", "accelerators: [mi100]"
+    )
+    brief.write_text(text, encoding="utf-8")
+    decision = cabida.recommend(brief, as_of="2026-11-30", language="en")
+    assert decision.verdict == "nothing_satisfies"
+    refused = next(one for one in decision.rejections if one.code == "not_runnable")
+    assert "CDNA1" in refused.sentence
+    assert refused.count == decision.candidates_count

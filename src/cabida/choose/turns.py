@@ -10,6 +10,7 @@ from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns, unit_cost
 from cabida.choose.options import capacity_factors, format_of, model_of
 from cabida.choose.worked import Worked
+from cabida.money.paths import OWNER
 from cabida.money.serving import HELD
 from cabida.money.terms import TrainingUse
 from cabida.plan import Flip, Option
@@ -20,7 +21,7 @@ from cabida.timing import ServingSpeed, TrainingSpeed
 Z90_WIDTH = 3.29  # a 90 % interval in standard deviations
 ACCEPTANCE_SIGMAS = {"measured": 0.01, "quoted": 0.02, "derived": 0.03}
 ACCEPTANCE_SIGMA_ASSUMED = 0.03
-TRAINING_HELD = ("compute", "failed_runs", "idle", "platform_labour", "energy", "cooling")
+TRAINING_HELD = ("compute", "failed_runs", "idle", "platform_labour", *OWNER)
 
 
 def sigma_of(factors: tuple[float, float]) -> float:
@@ -46,7 +47,7 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
     thing = one.candidate.deployment or one.candidate.run
     tenure, cost, api = one.tenure, one.cost, one.candidate.api
     training = isinstance(one.usage, TrainingUse)
-    keys = TRAINING_HELD if training else HELD
+    keys = TRAINING_HELD if training else (*HELD, *OWNER)
     held = sum(line.money for line in cost.lines if line.key in keys)
     price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else (0.95, 1.05)
     factors = speed_factors(one)

@@ -64,7 +64,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         blocks += _titled("measure", steps)
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:
-            told = [f"{say.assumption(one.name)} {one.value}" for one in d.assumptions]
+            told = [f"{say.assumption(one.name)}: {one.value}" for one in d.assumptions]
             careful.append(tr("faces.assumptions", count=len(told), names="; ".join(told)))
         blocks += _titled("careful", careful)
         best = first(d)

@@ -32,7 +32,7 @@ class Range:
     def as_assumption(self, name: str, currency: str) -> Assumption:
         """For the decision record: value and range, why, and how it would be found out."""
         unit = f" {currency}" if self.money else ""
-        value = f"{number(self.base)}{unit} ({number(self.low)} - {number(self.high)})"
+        value = f"{number(self.base)}{unit} [{number(self.low)}–{number(self.high)}]"
         key = f"money.find_out.{name}"
         how = tr(key) if has_text(key) else tr("money.find_out.other")
         return Assumption(name, value, self.source.what, how, self.source.grade)

@@ -24,9 +24,11 @@ def charts(decision: Decision) -> tuple[Chart, ...]:
 
 
 def short(option: Option) -> str:
-    """An option in a chart's margin: ``1 · 4×h100-sxm-80 fp8``."""
-    what = f"{option.accelerators_count}×{option.accelerator}" if option.accelerator else option.title
-    return clip(f"{option.rank} · {what} {option.weights}".rstrip(), 38)
+    """An option in a chart's margin: ``1 · 4 replicas of 1×H200 SXM 141 GB fp8``."""
+    what = option.title.partition(" · ")[0]
+    if option.accelerator:
+        what = f"{what} {option.weights}".rstrip()
+    return clip(f"{option.rank} · {what}", 48)
 
 
 def memory(decision: Decision) -> Chart | None:
@@ -146,7 +148,7 @@ def waterfall(decision: Decision) -> Chart | None:
     total = sum(one.money for one in lines)
     most = max([total, *(one.money for one in lines), 1e-12])
     widest = max(len(say.price(one, decision.currency)) for one in (total, *(line.money for line in lines)))
-    left_x, right_x, y, reached = 168.0, WIDTH - 20.0 - 8.0 * widest, 4.0, 0.0
+    left_x, right_x, y, reached = 190.0, WIDTH - 20.0 - 8.0 * widest, 4.0, 0.0
     marks, rows = [], []
 
     def place(money: float) -> float:
@@ -156,7 +158,7 @@ def waterfall(decision: Decision) -> Chart | None:
         start, end = sorted((place(reached), place(reached + one.money)))
         name, amount = say.cost_line(one.key), say.price(one.money, decision.currency)
         marks += [
-            words(0, y + 15, clip(name, 24)),
+            words(0, y + 15, clip(name, 27)),
             rect(start, y, max(1.5, end - start), 20, "cost" if one.money > 0 else "credit", one.note),
         ]
         marks += [words(WIDTH, y + 15, amount, "num", "end")]
@@ -182,13 +184,12 @@ def waterfall(decision: Decision) -> Chart | None:
 
 def frontier(decision: Decision) -> Chart | None:
     """Cost against speed: what more money buys."""
-    counts = {name: sum(name in one.metrics for one in decision.options) for name in SPEEDS}
+    known = [(one, name) for one in decision.options for name in SPEEDS if _drawable(one, name)]
+    counts = {name: sum(name == other for _, other in known) for name in SPEEDS}
     metric = next((name for name in SPEEDS if counts[name] >= 2), None)
     if metric is None:
         return None
-    options = [
-        one for one in decision.options if metric in one.metrics and math.isfinite(one.metrics[metric].value)
-    ]
+    options = [one for one in decision.options if _drawable(one, metric)]
     lower_is_better = metric == "minutes_to_target"
     costs = [one.cost_per_month_money for one in options]
     right = max(costs) * 1.08 or 1.0
@@ -264,6 +265,11 @@ def frontier(decision: Decision) -> Chart | None:
     )
 
 
+def _drawable(option: Option, metric: str) -> bool:
+    """Whether the option has such a speed at all: one that is outrun by its load has none."""
+    return metric in option.metrics and 0 < option.metrics[metric].value < math.inf
+
+
 def free_place(x: float, y: float, taken: list[tuple[float, float]]) -> tuple[float, float] | None:
     """Where a label of a point can stand without touching what stands already; ``None`` when nowhere."""
     for dx, dy in ((17, 0), (-17, 0), (0, -17), (0, 17), (14, -14), (-14, -14), (14, 14), (-14, 14)):
@@ -286,7 +292,7 @@ def flip_value(flip: Flip, value: float) -> str:
 
 def tornado(decision: Decision) -> Chart | None:
     """How far each input may move before another option wins; short bars are the fragile ones."""
-    flips = [one for one in decision.flips if one.now > 0]
+    flips = [one for one in decision.flips if one.now > 0 and one.name != "limits"]  # a limit is no input
     if not flips:
         return None
 

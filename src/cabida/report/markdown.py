@@ -111,7 +111,7 @@ def _measure(decision: Decision) -> list[str]:
 def measurement(what: str, decides: str, duration_s: float, cost_money: float, decision: Decision) -> str:
     """``One hour of your traffic. It settles 1 against 2. 40 min, about 30 EUR.``"""
     return tr(
-        "report.measurement",
+        "report.measurement" if cost_money else "report.measurement_free",
         what=what.rstrip("."),
         decides=(decides[:1].upper() + decides[1:]).rstrip("."),
         duration=text.duration(duration_s),

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from cabida import text
-from cabida.plan import Decision, Estimate
+from cabida.plan import Decision, Estimate, Option
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
@@ -82,25 +82,25 @@ def tiles(decision: Decision) -> list[tuple[str, str, str]]:
         (
             tr("report.cost_run" if say.is_run(decision) else "report.cost_month"),
             month,
-            month_interval(decision),
+            month_interval(option),
         ),
         (say.per_output(decision), amount, interval),
     ]
     for name in say.headline(option, decision, most=3):
         shown.append((say.label(name), *split(say.figure(name, option.metrics[name], decision.currency))))
     if option.best_probability > 0:
-        shown.append((tr("report.best_head"), text.number(option.best_probability, 2), tr("report.best_of")))
+        shown.append((tr("report.best_head"), say.probability(option.best_probability), tr("report.best_of")))
     return shown
 
 
-def month_interval(decision: Decision) -> str:
-    """The 90 % interval of the first option's cost, when its tree tells."""
-    option = first(decision)
-    root = option.trees.get("cost_per_month") if option else None
-    node = next((one for one in decision.trees if one["id"] == root), None)
-    if node is None or node.get("low") is None or node.get("high") is None:
+def month_interval(option: Option) -> str:
+    """The 90 % interval of what the option costs: as wide as that of its unit cost."""
+    unit = option.unit_cost
+    if unit.value <= 0:
         return ""
-    value, low, high = (float(node[key]) for key in ("value", "low", "high"))
+    value, low, high = (
+        option.cost_per_month_money * one / unit.value for one in (unit.value, unit.low, unit.high)
+    )
     return split(say.span(Estimate(value, low, high, "formula")))[1]
 
 

@@ -39,7 +39,7 @@ def chance(option: Option) -> str:
     """``best with probability 0.71``."""
     if option.best_probability <= 0:
         return ""
-    return tr("report.best", probability=text.number(option.best_probability, 2))
+    return tr("report.best", probability=say.probability(option.best_probability))
 
 
 def metrics_line(option: Option, decision: Decision) -> list[str]:

@@ -151,6 +151,13 @@ def price(amount: float, currency: str) -> str:
     return text.money(amount, currency)
 
 
+def probability(value: float) -> str:
+    """Two decimals; what no simulation can tell from 0 or 1 is said as a bound."""
+    if 0.005 <= value <= 0.99:
+        return decimal(value, 2)
+    return f"> {decimal(0.99, 2)}" if value > 0.5 else f"< {decimal(0.01, 2)}"
+
+
 def is_run(decision: Decision) -> bool:
     """Whether costs are for a whole run (training) and not per month (serving)."""
     return decision.denominator in RUN_DENOMINATORS

@@ -36,7 +36,9 @@ def assumptions_of(
         for item in brief.assumed
         if item.path not in NOT_TAKEN
     ]
-    found = [*said, *(ask.assumptions if ask else ()), *means.assumed, *_without_effect(brief)]
+    owned = any(one.tenure and one.tenure.owned for one in kept)
+    taken = [item for item in means.assumed if owned or item.name != "life_years"]
+    found = [*said, *(ask.assumptions if ask else ()), *taken, *_without_effect(brief)]
     if kept:
         found += _switched(kept[0], brief, means)
     return (*found, *means.terms.assumptions(_inputs_used(kept, means)))

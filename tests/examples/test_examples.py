@@ -69,6 +69,15 @@ def test_options_are_ranked_by_what_an_accepted_output_costs(decision):
     assert len({one.id for one in decision.options}) == len(decision.options)
 
 
+def test_titles_name_the_model_where_there_are_several(decision):
+    models = {one.model for one in decision.options}
+    if len(models) > 1:
+        for one in decision.options:
+            assert one.model.split("/")[1].lower() in one.title.lower(), one.title
+    titles = [one.title for one in decision.options]
+    assert len(titles) == len(set(titles)), titles
+
+
 def test_costs_add_up_and_have_an_interval(decision):
     for one in decision.options:
         assert one.unit_cost.low <= one.unit_cost.value <= one.unit_cost.high

@@ -15,7 +15,7 @@ from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
-from cabida.choose.options import chosen_few, option_of, title_of, with_doubt, with_interval
+from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
 from cabida.choose.paying import paying_flip
 from cabida.choose.serving import Progress, search_serving
 from cabida.choose.tally import Tally
@@ -71,7 +71,7 @@ def decide(
         worked, tally, ask = served.worked, served.tally, served.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
     rejections = _fell(tally, worked, kept)
-    options, stakes = _options(kept, ask, seed)
+    options, stakes = _options(kept, ask, seed, named=several_models(worked))
     turned = flips(brief, kept, options, ask, brief.currency)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
@@ -110,13 +110,20 @@ def decide(
     return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))
 
 
-def _options(kept: Sequence[Worked], ask: Ask | None, seed: int) -> tuple[list[Option], list[Stake]]:
+def _options(
+    kept: Sequence[Worked], ask: Ask | None, seed: int, *, named: bool
+) -> tuple[list[Option], list[Stake]]:
     """Options with their chance of being best among those that satisfy."""
     stakes = [stake_of(one, ask) for one in kept]
     able = [index for index, one in enumerate(kept) if one.status == "satisfies"]
     options = [
         with_interval(
-            option_of(one, rank, "chosen" if rank == 1 and one.status == "satisfies" else one.status),
+            option_of(
+                one,
+                rank,
+                "chosen" if rank == 1 and one.status == "satisfies" else one.status,
+                named=named,
+            ),
             unit_cost_interval(stake),
         )
         for rank, (one, stake) in enumerate(zip(kept, stakes, strict=True), 1)
@@ -157,15 +164,17 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
 
 def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tuple[Rejection, ...]:
     """Screened-out candidates, and those worked out but not shown."""
-    shown = {one.candidate.id for one in kept}
+    shown, named = {one.candidate.id for one in kept}, several_models(worked)
     for one in worked:
         if one.candidate.id in shown:
             continue
         if one.status == "satisfies":
-            tally.reject("dominated", 1, title_of(one), -one.cost.per_accepted_money)
+            tally.reject("dominated", 1, title_of(one, named=named), -one.cost.per_accepted_money)
         else:
             reason = one.reasons[0] if one.reasons else ""
-            tally.reject("breaks_a_limit", 1, title_of(one), -one.cost.per_accepted_money, why=reason)
+            tally.reject(
+                "breaks_a_limit", 1, title_of(one, named=named), -one.cost.per_accepted_money, why=reason
+            )
     return tally.rejections()
 
 

@@ -76,8 +76,13 @@ def accelerators_of(one: Worked) -> int:
     return one.tenure.accelerators_count if one.tenure else 0
 
 
-def title_of(one: Worked) -> str:
-    """One line for people: what, how many, how split, held how, from whom."""
+def several_models(worked: Sequence[Worked]) -> bool:
+    """Whether options differ in their model too, so that a title must name it."""
+    return len({model_of(one) for one in worked}) > 1
+
+
+def title_of(one: Worked, *, named: bool = False) -> str:
+    """One line for people: what, how many, how split, held how, from whom; ``named`` = with its model."""
     if one.candidate.api:
         return tr("choose.title.api", provider=one.candidate.api.provider, model=one.candidate.api.model_name)
     tenure = one.tenure
@@ -89,23 +94,30 @@ def title_of(one: Worked) -> str:
     whom = ", ".join(
         part for part in (held, f"{provider} ({place})" if provider and place else provider) if part
     )
+    model = model_of(one).rpartition("/")[2] if named else ""
     if one.candidate.deployment:
         each = one.candidate.deployment
         replicas = one.candidate.replicas_count + one.candidate.spare_replicas_count
         count = f"{each.parallel.accelerators_count}×{each.accelerator.name}"
         many = tr("choose.title.replicas", replicas=replicas, each=count) if replicas > 1 else count
-        words = [many, each.weights.id, facts.engine(each.engine).name, whom]
+        words = [many, model, each.weights.id, facts.engine(each.engine).name, whom]
     else:
         run = one.candidate.run
         words = (
-            [f"{run.accelerators_count}×{run.accelerator.name}", describe_run(run), run.precision, whom]
+            [
+                f"{run.accelerators_count}×{run.accelerator.name}",
+                model,
+                describe_run(run),
+                run.precision,
+                whom,
+            ]
             if run
             else []
         )
     return " · ".join(word for word in words if word)
 
 
-def option_of(one: Worked, rank: int, status: str, command: str = "") -> Option:
+def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: bool = False) -> Option:
     """The option as the decision keeps it; doubt and trees are added later."""
     deployment, run, tenure, api = one.candidate.deployment, one.candidate.run, one.tenure, one.candidate.api
     thing = deployment or run
@@ -114,7 +126,7 @@ def option_of(one: Worked, rank: int, status: str, command: str = "") -> Option:
     return Option(
         rank=rank,
         id=one.candidate.id,
-        title=title_of(one),
+        title=title_of(one, named=named),
         status=status,
         reasons=one.reasons,
         accelerator=thing.accelerator.id if thing else "",

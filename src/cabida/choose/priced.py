@@ -50,7 +50,7 @@ class Runnable:
     def candidate_id(self, tenure: Tenure) -> str:
         """Stable name of this deployment under one way to hold it."""
         one = self.deployment
-        return f"{one.name} {describe(one.parallel)} {one.kv_cache.id} @ {tenure.id}"
+        return f"{one.model.id} {one.name} {describe(one.parallel)} {one.kv_cache.id} @ {tenure.id}"
 
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:

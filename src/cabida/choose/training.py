@@ -228,7 +228,9 @@ def _priced(
     )
     found = []
     for tenure in means.tenures(run.accelerator, run.accelerators_count, run.accelerators_count):
-        candidate = Candidate(id=f"{run.name} {describe_run(run)} @ {tenure.id}", run=run, offer=tenure.offer)
+        candidate = Candidate(
+            id=f"{run.model.id} {run.name} {describe_run(run)} @ {tenure.id}", run=run, offer=tenure.offer
+        )
         cost = money.training_cost(candidate, use, means.terms, tenure)
         nodes = -(-run.accelerators_count // (run.node.accelerators_count if run.node else 8))
         wall = timed.wall_s * money.stretch_ratio(tenure, use, means.terms, nodes)

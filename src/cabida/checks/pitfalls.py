@@ -61,6 +61,11 @@ def _say(code: str, severity: str = "warning", **values: object) -> Caution:
     return Caution(code, tr(f"checks.{code}", **values), severity)
 
 
+def _short(option: Option) -> str:
+    """An option inside a sentence: its number and what it is."""
+    return tr("checks.option", rank=option.rank, what=option.title.partition(" · ")[0])
+
+
 def hourly_money(option: Option) -> float:
     """What one accelerator of an option costs an hour, from its bill."""
     held = sum(line.money for line in option.cost_lines if line.key in HELD)
@@ -75,7 +80,7 @@ def by_hourly_rate(c: Context) -> Iterator[Caution]:
     by_hour, by_output = min(held, key=hourly_money), min(held, key=lambda option: option.unit_cost.value)
     ratio = by_hour.unit_cost.value / by_output.unit_cost.value
     if by_hour.accelerator != by_output.accelerator and ratio > REQUIRED_MARGIN:
-        yield _say("CB-K001", "info", cheap=by_hour.title, ratio=number(ratio, 3), best=by_output.title)
+        yield _say("CB-K001", "info", cheap=_short(by_hour), ratio=number(ratio, 3), best=_short(by_output))
 
 
 def by_compute(c: Context) -> Iterator[Caution]:
@@ -89,7 +94,12 @@ def by_compute(c: Context) -> Iterator[Caution]:
     if strongest.accelerator != best.accelerator and ratio > REQUIRED_MARGIN:
         flops = number(card.flop_per_s.get("bf16", 0.0) / 1e12)
         yield _say(
-            "CB-K002", "info", strong=strongest.title, flops=flops, ratio=number(ratio, 3), best=best.title
+            "CB-K002",
+            "info",
+            strong=_short(strongest),
+            flops=flops,
+            ratio=number(ratio, 3),
+            best=_short(best),
         )
 
 
@@ -98,12 +108,12 @@ def memory_as_yes_or_no(c: Context) -> Iterator[Caution]:
     if c.chosen and c.chosen.usable_bytes and c.chosen.accelerator:
         left = c.chosen.memory.get("headroom", c.chosen.usable_bytes) / c.chosen.usable_bytes
         if left < TIGHT_RATIO:
-            yield _say("CB-K003", option=c.chosen.title, left=percent(max(0.0, left)))
+            yield _say("CB-K003", option=_short(c.chosen), left=percent(max(0.0, left)))
     missing = [option for option in c.options if option.status == "misses" and option.accelerator]
     if missing:
         first = missing[0]
         why = first.reasons[0] if first.reasons else "-"
-        yield _say("CB-K004", "info", count=len(missing), example=first.title, why=why)
+        yield _say("CB-K004", "info", count=len(missing), example=_short(first), why=why)
 
 
 def ignoring_interconnect(c: Context) -> Iterator[Caution]:
@@ -170,7 +180,7 @@ def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
     idle = lines.get("idle", 0.0) / held if held else 0.0
     months = c.brief.horizon_months or 0.0
     if idle > IDLE_RATIO or 0 < months < 12:
-        yield _say("CB-K012", option=chosen.title, idle=percent(idle), months=number(months))
+        yield _say("CB-K012", option=_short(chosen), idle=percent(idle), months=number(months))
 
 
 def power_and_case(c: Context) -> Iterator[Caution]:

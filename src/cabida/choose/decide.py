@@ -158,6 +158,8 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
         if one.status == "satisfies" and one.best_probability > first.best_probability * 0.8
     ]
     period = "run" if brief.is_training else "month"
+    if brief.is_training and abs(first.unit_cost.value / first.cost_per_month_money - 1) < 1e-6:
+        period = "run_kept"  # every run's model is kept: its cost is said once
     sentence = tr(f"choose.answer.{period}", **values)
     return f"{sentence} {tr('choose.answer.tie', option=tied[0])}" if tied else sentence
 

@@ -205,7 +205,7 @@ def _speed_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str]) 
     if isinstance(first.speed, ServingSpeed):
         now, unit = first.capacity_requests_per_s, "req/s"
     elif isinstance(first.speed, TrainingSpeed):
-        now, unit = first.speed.tokens_per_s_per_accelerator, "token/s"
+        now, unit = first.speed.tokens_per_s_per_accelerator, "tok/s"
     if turn is None:
         return Flip("speed", unit, now, None, "", tr("choose.flip.speed.never"))
     values = {

@@ -211,7 +211,9 @@ def frontier(decision: Decision) -> Chart | None:
             "small",
         )
     ]
-    for value in ticks(floor, ceiling, 4):
+    hours = 60.0 if lower_is_better and ceiling > 120 else 1.0  # round hours, not round minutes
+    for tick in ticks(floor / hours, ceiling / hours, 4):
+        value = tick * hours
         y = bottom - (value - floor) / (ceiling - floor) * (bottom - top)
         marks += [
             line(left_x, y, WIDTH - 10, y, "grid"),

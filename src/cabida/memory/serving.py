@@ -67,12 +67,6 @@ class ServingMemory:
         return sum(self.parts.values())
 
     @property
-    def peak_total_bytes(self) -> float:
-        """What all accelerators of the replica hold together."""
-        each = self.activation_bytes + self.graph_bytes + self.non_torch_bytes
-        return self.weights_total_bytes + self.kv_cache_total_bytes + each * self.accelerators_count
-
-    @property
     def cure(self) -> str:
         """What to change when it does not fit, in the language in use; empty when it fits."""
         return serving_cure(self)

@@ -238,14 +238,6 @@ def net_present_value(cash_flows: list[float] | tuple[float, ...], wacc_ratio: f
     return sum(flow / (1 + wacc_ratio) ** year for year, flow in enumerate(cash_flows))
 
 
-def residual_range(
-    price_money: float, age_years: float, decays: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """Resale value as low, base, high for three yearly decays (slow to fast); the market agrees on none."""
-    values = sorted(exponential_residual_money.raw(price_money, decay, age_years) for decay in decays)
-    return values[0], values[1], values[2]
-
-
 def nodes_for_availability(needed_count: int, availability_ratio: float, target_ratio: float) -> int:
     """Fewest machines so that at least ``needed_count`` are up with probability ``target_ratio``.
 

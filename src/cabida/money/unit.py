@@ -156,12 +156,6 @@ def accepted_unit_money_per_output(total_money_per_month: float, accepted_output
 
 
 @formula
-def run_hours(accelerators_count: float, wall_s: float) -> float:
-    """Accelerator-hours a run occupies, waiting and restarting included."""
-    return accelerators_count * wall_s / S_PER_HOUR
-
-
-@formula
 def occupied_hours(ideal_hours: float, goodput_ratio: float) -> float:
     """Accelerator-hours paid for an ideal amount of work. Worked example E18."""
     return ideal_hours / goodput_ratio

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida import facts
+from cabida.checks.plan import WRITERS, refused_split, refused_task
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Deployment, Load, Setup
 from cabida.plan.setup import deployment, runs, training_run
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from cabida.choose import Outcome
     from cabida.facts.model import Accelerator, Model
     from cabida.memory import ServingMemory
-    from cabida.timing import ServingSpeed
 
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 COUNTS = (1, 2, 4, 8)  # accelerators tried for one replica when none are asked for
@@ -132,10 +132,10 @@ def fit(
     setup = Setup(model=model, gpu=gpu, **flags)
     models = (
         [facts.model(model)]
-        if model
-        else [one for one in facts.models().values() if one.task in ("llm", "vlm")]
+        if model is not None
+        else [one for one in facts.models().values() if one.task in WRITERS]
     )
-    cards = [facts.accelerator(gpu)] if gpu else list(facts.accelerators(as_of).values())
+    cards = [facts.accelerator(gpu)] if gpu is not None else list(facts.accelerators(as_of).values())
     rows = [_fit_row(setup, one, card, alone=bool(model and gpu)) for one in models for card in cards]
     if model and gpu:
         return rows[0]
@@ -152,12 +152,15 @@ def _fit_row(setup: Setup, model: Model, card: Accelerator, *, alone: bool) -> d
     tried = [deployment(one, model, card) for one in _counts(setup, card)]
     from cabida import memory
 
-    found = [(d, memory.serving(d)) for d in tried]
+    lawful = [one for one in tried if not refused_split(one)]
+    if alone and not lawful:
+        raise InvalidInput(refused_split(tried[-1]))
+    found = [(d, memory.serving(d)) for d in lawful or tried]
     d, m = next(((d, m) for d, m in found if m.verdict == "fits"), found[-1])
     tree = memory.serving_tree(d) if alone else {}
     return {
         **_named(d),
-        "runs": runs(d.engine, card, d.weights),
+        "runs": bool(lawful) and runs(d.engine, card, d.weights),
         "verdict": m.verdict,
         "headroom_gib": m.headroom_bytes / GIB,
         "usable_gib": m.usable_bytes / GIB,
@@ -185,6 +188,8 @@ def _counts(setup: Setup, card: Accelerator) -> list[Setup]:
 def _fit_training(setup: Setup, model: Model, card: Accelerator) -> dict[str, Any]:
     from cabida import memory
 
+    if setup.optimizer not in memory.OPTIMIZERS:
+        raise InvalidInput([problem("CB-U018", name=setup.optimizer, known=", ".join(memory.OPTIMIZERS))])
     run = training_run(setup, model, card)
     m = memory.training(run)
     peak = scaled(sure(m.peak_bytes), 1 / GIB)
@@ -226,7 +231,7 @@ def speed(
     from cabida.evidence.trace import read_trace
 
     d, m, load = _asked(model, gpu, flags)
-    answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else _simulated(d, m, load, seed)
+    answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else timing.simulate(d, m, load, seed)
     return {
         **_named(d),
         "saturated": answer.saturated,
@@ -246,6 +251,8 @@ def _asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, Ser
 
     load, rest = _load(flags)
     d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
+    if wrong := [*refused_task(d.model), *refused_split(d)]:
+        raise InvalidInput(wrong)
     m = memory.serving(d)
     if m.verdict == "no" and d.settings.max_model_len is None and m.largest_context_tokens >= 1:
         longest = int(min(m.largest_context_tokens, d.model.context_tokens or m.largest_context_tokens))
@@ -255,12 +262,6 @@ def _asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, Ser
     if m.verdict == "no":
         raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
     return d, m, load
-
-
-def _simulated(d: Deployment, m: ServingMemory, load: Load, seed: int) -> ServingSpeed:
-    from cabida import timing
-
-    return timing.simulate(d, m, load, seed)
 
 
 def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
@@ -288,12 +289,13 @@ def cost(
 
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
+    from cabida import timing
     from cabida.report.bills import bills
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
         flags["concurrency"] = 32.0
     d, m, load = _asked(model, gpu, flags)
-    answer = _simulated(d, m, load, seed)
+    answer = timing.simulate(d, m, load, seed)
     rows = bills(
         d,
         load,
@@ -304,6 +306,8 @@ def cost(
         capacity=tuple(capacity),
         acceptance_ratio=acceptance,
     )
+    if not rows:
+        raise InvalidInput([problem("CB-U015")])
     return {
         **_named(d),
         "as_of": as_of,

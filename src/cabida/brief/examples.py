@@ -31,5 +31,5 @@ def example_text(name: str) -> str:
         if plain in example_names() and (folder / f"{plain}.yaml").is_file():
             return (folder / f"{plain}.yaml").read_text(encoding="utf-8")
     near = closest(plain, example_names())
-    cure = tr("brief.closest", near=near) if near else ", ".join(example_names())
+    cure = tr("brief.closest", near=near) if near else tr("brief.choices", choices=", ".join(example_names()))
     raise InvalidInput(problem("CB-B037", name=name, cure=cure))

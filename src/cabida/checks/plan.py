@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from cabida.errors import Problem
 from cabida.facts.model import Accelerator, Model, Node
 from cabida.plan import Caution, Deployment, Parallel
-from cabida.text import number, tr
+from cabida.text import number, problem, tr
+
+WRITERS = ("llm", "vlm")  # tasks of the models that write token by token
+EVEN_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # every rank gets the same share, or the engine won't start
 
 
 def split_warnings(deployment: Deployment) -> tuple[Caution, ...]:
@@ -14,7 +18,30 @@ def split_warnings(deployment: Deployment) -> tuple[Caution, ...]:
 
 def lawful(deployment: Deployment) -> bool:
     """Whether the engine would accept the split at all."""
-    return not any(found.severity == "blocking" for found in split_warnings(deployment))
+    return _goes(split_warnings(deployment))
+
+
+def refused_task(model: Model) -> list[Problem]:
+    """Why a model has no speed in tokens (CB-K091): it writes none."""
+    if model.task in WRITERS:
+        return []
+    return [problem("CB-K091", model=model.id, task=tr(f"brief.task.{model.task}"))]
+
+
+def refused_split(deployment: Deployment) -> list[Problem]:
+    """Why the engine would not start with this split (CB-K090); empty when it would, or splits unevenly itself."""
+    if deployment.engine not in EVEN_ENGINES:
+        return []
+    why = [found.sentence for found in split_warnings(deployment) if found.severity == "blocking"]
+    if not why:
+        return []
+    model, card = deployment.model, deployment.accelerator
+    sizes = ", ".join(str(size) for size in range(1, 17) if _goes(judge_split(Parallel(size), model, card)))
+    return [problem("CB-K090", model=model.id, why=why[0], sizes=sizes, layers=model.layers_count)]
+
+
+def _goes(found: tuple[Caution, ...]) -> bool:
+    return all(one.severity != "blocking" for one in found)
 
 
 def judge_split(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cabida.errors import InvalidInput
-from cabida.text import problem
+from cabida.text import problem, tr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,12 +31,12 @@ def read_trace(path: Path | str) -> tuple[Floats, Floats, Floats]:
 
     file = str(path)
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream)
             lacking = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             rows = [] if lacking else [(reader.line_num, [row[name] for name in COLUMNS]) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = getattr(error, "strerror", None) or "UTF-8"
+        why = getattr(error, "strerror", None) or tr("faces.not_utf8")
         raise InvalidInput([problem("CB-U014", file=file, why=why)]) from None
     if lacking or not rows:
         raise InvalidInput([problem("CB-U012", file=file, line=1, what=", ".join(lacking or COLUMNS))])

@@ -91,6 +91,16 @@ class Cabida(Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _make_streams_safe() -> None:
+    """A closed stream swallows what is written; an alphabet without ``×`` shows a question mark instead."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+        else:
+            stream.reconfigure(encoding="utf-8" if "--json" in sys.argv else None, errors="replace")
+
+
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
@@ -109,4 +119,5 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Entry point of the console script."""
+    _make_streams_safe()
     cli.main(prog_name="cabida")

@@ -10,12 +10,20 @@ import click
 
 from cabida.errors import UsageProblem
 from cabida.faces.output import emit
-from cabida.faces.words import Command, option, shared
-from cabida.text import problem
+from cabida.faces.words import Command, Figure, option, shared
+from cabida.text import problem, tr
 
 F = TypeVar("F", bound=Callable[..., Any])
 COUNT = click.IntRange(min=1)
-SIZE = click.FloatRange(min=0, min_open=True)
+SIZE = Figure(min=0, min_open=True)
+TOKENS = Figure(min=1, max=1e9)
+SEED = click.IntRange(min=0)
+
+
+def _version(_: click.Context, __: click.Parameter, text: str) -> str:
+    if text and not any(letter.isdigit() for letter in text):
+        raise click.BadParameter(tr("faces.no_version", text=text))
+    return text
 
 
 def setup(function: F) -> F:
@@ -33,11 +41,11 @@ def setup(function: F) -> F:
             option("--weights", metavar="FORMAT"),
             option("--kv-cache", metavar="DTYPE"),
             option("--engine", metavar="NAME"),
-            option("--engine-version", metavar="V", default=""),
+            option("--engine-version", metavar="V", default="", callback=_version),
             option("--max-model-len", type=COUNT),
             option("--max-num-seqs", type=COUNT),
             option("--max-num-batched-tokens", type=COUNT),
-            option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True)),
+            option("--gpu-memory-utilization", type=Figure(0, 1, min_open=True)),
             option("--enforce-eager", is_flag=True),
         ]
     ):
@@ -50,8 +58,8 @@ def load(function: F) -> F:
     for declare in (
         option("--requests-per-s", type=SIZE),
         option("--concurrency", type=SIZE),
-        option("--output-tokens", type=SIZE),
-        option("--input-tokens", type=SIZE),
+        option("--output-tokens", type=TOKENS),
+        option("--input-tokens", type=TOKENS),
     ):
         function = declare(function)
     return function
@@ -61,7 +69,7 @@ def load(function: F) -> F:
 @click.argument("model", required=False)
 @setup
 @option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
-@option("--optimizer", default="adamw", show_default=True)
+@option("--optimizer", metavar="NAME", default="adamw", show_default=True)
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
 @option("--seq-len", type=COUNT, default=2048, show_default=True)
 @option("--micro-batch", type=COUNT, default=1, show_default=True)
@@ -88,7 +96,7 @@ def fit(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> No
 @setup
 @load
 @option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
-@option("--seed", type=int, default=0, show_default=True)
+@option("--seed", type=SEED, default=0, show_default=True)
 @shared
 def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
     """How fast is it? Percentiles under a load."""
@@ -110,13 +118,13 @@ def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
 @setup
 @load
 @option("--currency", default="USD", show_default=True)
-@option("--utilisation", type=click.FloatRange(0, 1, min_open=True), default=0.6, show_default=True)
-@option("--acceptance", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True)
+@option("--utilisation", type=Figure(0, 1, min_open=True), default=0.6, show_default=True)
+@option("--acceptance", type=Figure(0, 1, min_open=True), default=1.0, show_default=True)
 @option("--capacity", multiple=True, type=click.Choice(["on-demand", "reserved", "spot", "buy"]))
 @option("--watts", type=SIZE)
 @option("--price", type=SIZE, metavar="PER_KWH")
 @option("--hours", type=SIZE, default=8760.0, show_default=True)
-@option("--pue", type=click.FloatRange(min=1), default=1.0, show_default=True)
+@option("--pue", type=Figure(min=1), default=1.0, show_default=True)
 @shared
 def cost(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
     """What does it cost? A deployment under every offer; or, with --watts and --price, electricity."""

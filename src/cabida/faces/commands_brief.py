@@ -151,7 +151,7 @@ def _goes_together(software: str | None, pc: str | None, *, as_json: bool) -> in
 @option("--assume", is_flag=True)
 @option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @option("--all", "every", is_flag=True)
-@option("--seed", type=int, default=0, show_default=True)
+@option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @shared
 def recommend(
     brief: Path, assume: bool, out: Path | None, every: bool, seed: int, as_json: bool, as_of: str | None

@@ -16,6 +16,8 @@ def exit_code_of(error: BaseException) -> int:
     """0 done, 1 unexpected, 2 usage, 3 invalid, 4 nothing satisfies, 5 endpoint, 6 audit."""
     if isinstance(error, CabidaError):
         return error.exit_code
+    if isinstance(error, OSError):
+        return InvalidInput.exit_code
     return 2 if isinstance(error, click.ClickException) else 1
 
 
@@ -34,13 +36,16 @@ def problems_of(error: BaseException) -> tuple[Problem, ...]:
         return (problem("CB-U003", name=name),)
     if isinstance(error, click.ClickException):
         return (problem("CB-U004", what=error.format_message().rstrip(".")),)
+    if isinstance(error, OSError):
+        why = (error.strerror or str(error)).lower()
+        return (problem("CB-U017", place=str(error.filename or tr("faces.the_answer")), why=why),)
     return (problem("CB-U000", kind=type(error).__name__, what=str(error).partition("\n")[0]),)
 
 
 def tell(error: BaseException, *, as_json: bool, assumed: bool = False) -> None:
     """Print the error's problems; ``assumed`` = defaults were allowed already."""
     problems = problems_of(error)
-    if as_json:
+    if as_json and not isinstance(error, OSError):
         click.echo(json.dumps({"errors": [one.as_dict() for one in problems]}, ensure_ascii=False, indent=1))
     waits = [one for one in problems if one.code == WAITS]
     if waits:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cabida.text import LANGUAGES, has_text, problem, tr, use_language
 
 F = TypeVar("F", bound=Callable[..., Any])
+LEAST_FIGURE, MOST_FIGURE = 1e-12, 1e15
 
 
 class Option(click.Option):
@@ -23,6 +25,23 @@ class Option(click.Option):
         self.help = tr(key if has_text(key) else f"faces.option.{self.name}")
         record = super().get_help_record(ctx)
         return record and (record[0], record[1].replace("[default:", f"[{tr('faces.default')}:"))
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """As click does, but nothing typed between the quotes (an unset shell variable) is no answer."""
+        if value == "" and ctx.get_parameter_source(self.name or "") == ParameterSource.COMMANDLINE:
+            raise click.BadParameter(tr("faces.empty"), ctx=ctx, param=self)
+        return super().process_value(ctx, value)
+
+
+class Figure(click.FloatRange):
+    """A float within bounds that a person can mean: no NaN, no infinity, nothing that overflows what it divides."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click does, then the bounds of what can be meant."""
+        found = super().convert(value, param, ctx)
+        if not LEAST_FIGURE <= abs(found) <= MOST_FIGURE and found != 0:
+            self.fail(tr("faces.no_figure", value=value), param, ctx)
+        return found
 
 
 class Spoken(click.Command):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from cabida.facts.families import Family
-from cabida.facts.fields import LAYERS_MOST, Fields
+from cabida.facts.fields import COUNT_MOST, LAYERS_MOST, Fields
 from cabida.facts.model import MlpLayers
 from cabida.facts.recurrent import letters
 
@@ -61,7 +61,7 @@ def _experts_count(f: Fields) -> int:
     return _first(f, _EXPERTS, 0)
 
 
-def _first(f: Fields, names: tuple[str, ...], default: int | None, most: int = 1_000_000_000) -> int:
+def _first(f: Fields, names: tuple[str, ...], default: int | None, most: int = COUNT_MOST) -> int:
     found = next((name for name in names if f.raw(name) is not None), None)
     if found is None and default is None:
         raise f.lacks([names[0]])

@@ -2,9 +2,11 @@
 
 from cabida.memory.params import Params, params
 from cabida.memory.serving import ServingMemory, sequences_that_fit, serving, serving_tree
+from cabida.memory.state import OPTIMIZERS
 from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [
+    "OPTIMIZERS",
     "Params",
     "ServingMemory",
     "TrainingMemory",

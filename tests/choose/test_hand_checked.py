@@ -233,6 +233,32 @@ def test_fields_without_effect_and_apis_taken_alike_are_told():
     assert {"objectives.error_rate", "api_staff_count"} <= told
     assert "team.platform_engineers" not in told  # the bill takes the API's share of people, not that default
     assert decision.options[0].capacity == "api"
-    assert "CB-X016" in {caution.code for caution in decision.warnings}
+    assert {"CB-X016", "CB-X019"} <= {caution.code for caution in decision.warnings}
+    tokens = decision.options[0].cost_lines[0].money / (4 * 3600 * 730) * 1000  # a thousand prompts' worth
+    assert any(item.cost_money == pytest.approx(tokens, rel=0.3) for item in decision.measurements)
     usual = decision.options[0]
     assert usual.unit_cost.low < usual.unit_cost.value < usual.unit_cost.high
+
+
+def test_spot_is_no_spare_and_a_service_that_must_go_on_has_none():
+    spot = "{capacity: [spot, on-demand], providers: any, accelerators: [l40s, h100-sxm-80]}"
+    for availability, barred in (("n+1", True), ("none", False)):
+        limits = f"{{data: any, needed_by: 2027-06-01, availability: {availability}, risk: medium}}"
+        decision = decide(brief_of(consider=spot, limits=limits), AS_OF, show_all=True).decision
+        taken = {one.status for one in decision.options if one.capacity == "spot"}
+        assert taken == ({"ruled_out"} if barred else taken - {"ruled_out"})
+
+
+def test_what_is_held_without_room_for_the_spare_is_told_so():
+    traffic = (
+        "{requests_per_s: {mean: 1, peak: 3}, input_tokens: {p50: 900, p95: 3500},"
+        " output_tokens: {p50: 250, p95: 700}}"
+    )
+    have = "[{accelerator: h100-sxm-80, count: 1, owned: true}]"
+    only = "{capacity: [on-demand], providers: any, accelerators: [h100-sxm-80]}"
+    decision = decide(brief_of(have=have, traffic=traffic, consider=only), AS_OF).decision
+    held = next(one for one in decision.options if one.capacity == "have")
+    assert held.status == "misses"
+    assert "n+1" not in held.reasons[0]
+    assert "spare" in held.reasons[0]
+    assert " 2 accelerators" in held.reasons[0]

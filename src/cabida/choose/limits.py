@@ -15,10 +15,13 @@ S_PER_DAY = 24 * float(S_PER_HOUR)
 
 
 def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
-    """Why a way of holding is too risky for a service whose brief says that risk must be low."""
-    if brief.limits.risk != "low" or brief.workload != "realtime-inference":
+    """Why a way of holding is too risky for a service: risk must be low, or it must go on when a machine fails."""
+    if brief.workload != "realtime-inference":
         return ()
-    found = [name for name in ("spot", "marketplace") if name in tenure.flags]
+    low = brief.limits.risk == "low"
+    found: list[str] = [name for name in ("spot", "marketplace") if low and name in tenure.flags]
+    if "spot" in tenure.flags and not found and brief.limits.availability == "n+1":
+        found = ["spot_spare"]
     return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
 
 

@@ -9,9 +9,11 @@ from cabida.choose.doubt import Stake
 from cabida.choose.options import format_of
 from cabida.choose.turns import short_title
 from cabida.choose.worked import Worked
+from cabida.money.terms import Usage
 from cabida.plan import Flip, Measurement, Option
 from cabida.text import number, percent, tr
 
+API_PROMPTS_COUNT = 1000
 BENCH_S = 40 * 60.0  # load, warm-up, a sweep over five rates of five minutes each
 STEPS_S = 30 * 60.0  # install, load, and two hundred optimizer steps
 REVIEW_PROMPTS_COUNT = 200
@@ -35,6 +37,7 @@ def measurements(
     first, option = worked[0], options[0]
     found = [
         _speed(first, option, flips, stakes[0]),
+        _latency_of_api(first, option, brief),
         _acceptance(first, option, flips, brief),
         _price(first, option),
     ]
@@ -65,6 +68,25 @@ def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -
         duration_s=seconds,
         cost_money=money,
         command=option.command,
+    )
+
+
+def _latency_of_api(first: Worked, option: Option, brief: Brief) -> Measurement | None:
+    """Nobody but its users knows how fast an API answers at one's own rate."""
+    usage = first.usage
+    if first.candidate.api is None or not isinstance(usage, Usage) or not brief.objectives.latency_s:
+        return None
+    paid = sum(line.money for line in first.cost.lines if line.key in ("compute", "retries_waste"))
+    asked = ", ".join(
+        f"{name.upper()} {one}" for name, limits in brief.objectives.latency_s.items() for one in limits
+    )
+    values = {"option": short_title(option), "count": API_PROMPTS_COUNT, "asked": asked}
+    return Measurement(
+        what=tr("choose.measure.api.what", **values),
+        decides=tr("choose.measure.api.decides", **values),
+        duration_s=3600.0,
+        cost_money=paid / usage.requests_per_month * API_PROMPTS_COUNT,
+        command="",
     )
 
 

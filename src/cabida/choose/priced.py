@@ -170,7 +170,8 @@ def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: 
         return
     carried = replicas * found.requests_per_s / ask.margin_ratio / ask.attempts_ratio(one.acceptance_ratio)
     values = {"rate": number(carried), "peak": number(ask.peak_requests_per_s), "needed": number(count)}
-    sentence = tr("choose.misses.held_too_few", **values)
+    few = carried < ask.peak_requests_per_s
+    sentence = tr("choose.misses.held_too_few" if few else "choose.misses.held_no_spare", **values)
     load = replace(ask.shape, requests_per_s=found.requests_per_s)
     shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
     yield _kept(one, ask, means, tenure, shift, found.speed, load, found.requests_per_s, sentence)

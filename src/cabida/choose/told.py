@@ -152,6 +152,8 @@ def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
 def _of_the_models(kept: Sequence[Worked], brief: Brief) -> Iterator[Caution]:
     """Acceptance taken alike: an API's as one's own, and one model's as another's."""
     api = kept[0].candidate.api
+    if api is not None and brief.objectives.latency_s:
+        yield Caution("CB-X019", tr("choose.caution.api_latency", provider=api.provider))
     if api is not None:
         values = {"provider": api.provider, "model": api.model, "ratio": percent(kept[0].acceptance_ratio)}
         yield Caution("CB-X016", tr("choose.caution.api_acceptance", **values))

@@ -38,6 +38,7 @@ test-long: check
 docs: $(VENV)/.dev
 	$(BIN)/python -m cabida.faces.reference docs/commands.md
 	$(BIN)/python calibration/accuracy.py
+	$(BIN)/python calibration/readme.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulator.py

@@ -262,3 +262,12 @@ def test_what_is_held_without_room_for_the_spare_is_told_so():
     assert "n+1" not in held.reasons[0]
     assert "spare" in held.reasons[0]
     assert " 2 accelerators" in held.reasons[0]
+
+
+def test_what_is_contracted_elsewhere_is_not_ones_own_premises():
+    limits = "{data: own premises, needed_by: 2027-06-01, availability: none, risk: medium}"
+    rented = "{accelerator: h100-sxm-80, count: 8, kind: contracted, price: 1.2 USD/h}"
+    have = f"[{rented}, {{accelerator: l40s, count: 2, owned: true}}]"
+    means = means_of(brief_of(have=have, limits=limits), AS_OF)
+    assert {t.capacity for t in means.tenures(accelerator("h100-sxm-80"), 2)} == {"buy"}
+    assert {t.capacity for t in means.tenures(accelerator("l40s"), 2)} == {"buy", "have"}

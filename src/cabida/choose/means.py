@@ -167,10 +167,10 @@ class Means:
         """Held ones only as many as there are; allowed places; no commitment beyond the horizon."""
         if spans and (tenure.offer.provider_kind in SINGLE_MACHINES or is_market(tenure.offer)):
             return False
+        if self.brief.limits.own_premises and not tenure.owned:
+            return False
         if tenure.capacity == "have":
             return count <= self.held_counts.get(tenure.offer.accelerator, 0)
-        if self.brief.limits.own_premises and tenure.capacity != "buy":
-            return False
         if tenure.committed_months > self.terms.horizon_months:
             return False
         return allowed_place(tenure.offer, self.brief.limits.countries)

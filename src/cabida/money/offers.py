@@ -16,7 +16,7 @@ from cabida.money.terms import Terms
 
 # An older sighting is history while a newer one of its part and capacity exists. Of 86 rental prices of the book seen
 # again a month or more later, May to November 2026, 47 rose (all 10 of spot) and 2 fell: old ones are mostly low ones.
-HISTORY_DAYS = {"buy": 730, "reserved": 365}
+HISTORY_DAYS = {"buy": 365, "reserved": 365}
 OTHER_HISTORY_DAYS = 120
 PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
 MARKET_LOW_RATIO = 0.5

@@ -78,4 +78,5 @@ def test_ticks_are_even_few_and_inside(low, width):
     high = low + width
     found = svg.ticks(low, high)
     assert len(found) <= 7
-    assert all(low - width * 1e-6 <= one <= high + width * 1e-6 for one in found)
+    slack = width * 1e-6 + low * 1e-12
+    assert all(low - slack <= one <= high + slack for one in found)

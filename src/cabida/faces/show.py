@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -25,12 +25,14 @@ MOST_OPTIONS = 5
 SHORT = 36  # a first column no wider than this never wraps
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Table:
-    """A plain table; columns whose index is in ``right`` are aligned right."""
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """A plain table; columns in ``right`` are aligned right, those in ``whole`` never wrap (else a short first)."""
     cells = [list(row) for row in rows]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for at, name in enumerate(header):
-        short = at == 0 and all(len(row[0]) <= SHORT for row in cells)
+        short = at in whole if whole else at == 0 and all(len(row[0]) <= SHORT for row in cells)
         made.add_column(
             Text(name), justify="right" if at in right else "left", overflow="fold", no_wrap=short
         )
@@ -130,7 +132,8 @@ def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
     """Metrics with their intervals."""
     header = [tr("report.metric_head"), tr("faces.value"), tr("faces.basis")]
     return table(
-        header, [(say.label(k), say.figure(k, one, currency), one.basis) for k, one in found.items()]
+        header,
+        [(say.label(k), say.figure(k, one, currency), say.grade(one.basis)) for k, one in found.items()],
     )
 
 
@@ -164,7 +167,7 @@ def fit_one(answer: dict[str, Any]) -> RenderableType:
     rows = [(say.part(name), f"{text.number(size, 4)} GiB") for name, size in answer["parts_gib"].items()]
     rows.append((tr("report.usable"), f"{text.number(answer['usable_gib'], 4)} GiB"))
     facts = [verdict]
-    if answer.get("largest_context_tokens") is not None:
+    if answer.get("largest_context_tokens"):
         facts.append(tr("faces.largest_context", tokens=text.number(answer["largest_context_tokens"], 6)))
     if answer.get("largest_micro_batch") is not None:
         facts.append(
@@ -228,25 +231,50 @@ def speed(answer: dict[str, Any]) -> RenderableType:
     return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))
 
 
+NARROW = 100  # columns below which a table of offers leaves the lesser columns out
+
+
+class Fitting:
+    """A table wide or narrow, as the terminal is."""
+
+    def __init__(self, wide: Table, narrow: Table) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What rich prints."""
+        yield self.wide if options.max_width >= NARROW else self.narrow
+
+
 def cost(answer: dict[str, Any]) -> RenderableType:
     """One line for each offer, cheapest first."""
-    keys = ("provider", "capacity", "price_hour", "month", "thousand", "mtok", "seen", "flags")
-    rows = [
-        (
-            f"{row['provider']} {row['region']}".strip(),
-            held(row["capacity"]),
-            text.number(row["price_money_per_hour"]),
-            text.money(row["cost_per_month_money"], "").strip(),
-            say.span(row["metrics"]["accepted_answer_money"], 1000),
-            say.span(row["metrics"]["output_mtok_money"]),
-            row["seen"] or tr("report.undated"),
-            ", ".join(tr(f"faces.flag.{one}") for one in row["flags"]),
-        )
-        for row in answer["rows"]
-    ]
+    rows = [_cost_cells(row) for row in answer["rows"]]
     told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
-    header = [tr(f"faces.{key}") for key in keys]
-    return Group(clean(setup_line(answer)), clean(told), Text(), table(header, rows, right=(2, 3)))
+    tables = [
+        table(
+            [tr(f"faces.{key}") for key in keys],
+            [[row[key] for key in keys] for row in rows],
+            right=(2, 3),
+            whole=(1, 2, 3, 4, 5, 6) if "flags" in keys else (1, 2, 3, 4, 5),
+        )
+        for keys in (
+            ("provider", "capacity", "price_hour", "month", "thousand", "mtok", "seen", "flags"),
+            ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
+        )
+    ]
+    return Group(clean(setup_line(answer)), clean(told), Text(), Fitting(*tables))
+
+
+def _cost_cells(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "provider": f"{row['provider']} {row['region']}".strip(),
+        "capacity": held(row["capacity"]),
+        "price_hour": text.number(row["price_money_per_hour"]),
+        "month": text.money(row["cost_per_month_money"], "").strip(),
+        "thousand": say.span(row["metrics"]["accepted_answer_money"], 1000),
+        "mtok": say.span(row["metrics"]["output_mtok_money"]),
+        "seen": row["seen"] or tr("report.undated"),
+        "flags": ", ".join(tr(f"faces.flag.{one}") for one in row["flags"]),
+    }
 
 
 def held(capacity: str) -> str:

@@ -86,7 +86,7 @@ def latency(decision: Decision) -> Chart | None:
     )
     tops = [one.latency_quantiles[metric][-1] for one in options]
     right = max(min(max(tops), 4 * min(tops)), limit_s * 1000 * 1.15) * 1.02
-    left_x, top, bottom = 44.0, 34.0 + 20 * len(options), 290.0 + 20 * (len(options) - 1)
+    left_x, top, bottom = 52.0, 34.0 + 20 * len(options), 290.0 + 20 * (len(options) - 1)
 
     def at(milliseconds: float, share: float) -> tuple[float, float]:
         place = left_x + min(1.0, milliseconds / right) * (WIDTH - left_x - 8)

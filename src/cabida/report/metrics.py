@@ -39,7 +39,8 @@ def of_tree(value: float, quantity: Quantity | None) -> Estimate:
     if quantity is None:
         return sure(value)
     low, high = quantity.interval
-    return Estimate(value, min(low, value), max(high, value), "formula")
+    floor = 0.0 if value >= 0 else low  # no memory is less than none
+    return Estimate(value, max(floor, min(low, value)), max(high, value), "formula")
 
 
 def memory_metrics(d: Deployment, m: ServingMemory, tree: Mapping[str, Quantity]) -> dict[str, Estimate]:

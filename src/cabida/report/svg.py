@@ -70,7 +70,7 @@ def legend(entries: Sequence[tuple[str, str]], y: float) -> tuple[list[str], flo
     """Coloured squares with names, wrapped; gives the marks and the height they end at."""
     marks, x = [], 0.0
     for css, name in entries:
-        needed = 22 + 7.2 * len(name)
+        needed = 22 + 7.8 * len(name)
         if x and x + needed > WIDTH:
             x, y = 0.0, y + 20
         marks += [rect(x, y - 10, 11, 11, css), words(x + 16, y, name, "small")]

@@ -136,9 +136,7 @@ def value_of(node: Mapping[str, Any], currency: str = "") -> str:
             if abs(value) >= 2**17
             else (1, "B")
         )
-    return say.span(
-        Estimate(value, low, high, ""), factor, unit.replace("money", currency) if currency else unit
-    )
+    return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency))
 
 
 def lines(top: Branch) -> Iterator[str]:

@@ -146,6 +146,12 @@ def _time(estimate: Estimate, seconds: float) -> str:
     return span(estimate, seconds / 86400.0, tr("report.days"))
 
 
+def unit(name: str, currency: str = "") -> str:
+    """A compound unit in words: ``money/month`` as ``EUR/month`` or ``EUR/mes``."""
+    parts = [currency if part == "money" and currency else part for part in name.split("/")]
+    return "/".join(tr(f"report.unit.{one}") if has_text(f"report.unit.{one}") else one for one in parts)
+
+
 def price(amount: float, currency: str) -> str:
     """An amount of money; cents matter only below 100."""
     return text.money(amount, currency)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import cabida
-from cabida import facts, memory
+from cabida import facts, memory, timing
+from cabida.plan.setup import Setup, training_run
 
 ROOT = Path(__file__).parents[2]
 GIB = 2**30
@@ -66,6 +67,20 @@ def test_wrong_figures_of_the_university_are_put_right(decided):
     told = " ".join(one.sentence for one in decided("story-university-13b")[0].warnings)
     assert "112 GB" in told
     assert "ZeRO" in told
+
+
+def test_four_cards_with_data_parallelism_take_a_quarter_of_the_time_of_one(decided):
+    told = " ".join(one.sentence for one in decided("story-university-13b")[0].warnings)
+    assert "75 % less time" in told
+    asked = {"gpu": "a100-sxm-80", "method": "lora", "micro_batch": 4, "global_batch": 64, "recompute": "selective"}
+    model, card = facts.model("meta-llama/Llama-2-13b-hf"), facts.accelerator("a100-sxm-80")
+    times = []
+    for count in (1, 4):
+        run = training_run(Setup(gpus=count, target_tokens=3e8, **asked), model, card)
+        room = memory.training(run)
+        assert room.verdict == "fits"
+        times.append(timing.training(run, room).time_to_target_s)
+    assert 1 - times[1] / times[0] == pytest.approx(0.75, abs=0.02)
 
 
 def test_the_startup_sees_its_card_and_the_cloud_side_by_side(decided):

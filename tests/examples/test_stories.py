@@ -72,7 +72,13 @@ def test_wrong_figures_of_the_university_are_put_right(decided):
 def test_four_cards_with_data_parallelism_take_a_quarter_of_the_time_of_one(decided):
     told = " ".join(one.sentence for one in decided("story-university-13b")[0].warnings)
     assert "75 % less time" in told
-    asked = {"gpu": "a100-sxm-80", "method": "lora", "micro_batch": 4, "global_batch": 64, "recompute": "selective"}
+    asked = {
+        "gpu": "a100-sxm-80",
+        "method": "lora",
+        "micro_batch": 4,
+        "global_batch": 64,
+        "recompute": "selective",
+    }
     model, card = facts.model("meta-llama/Llama-2-13b-hf"), facts.accelerator("a100-sxm-80")
     times = []
     for count in (1, 4):

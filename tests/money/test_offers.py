@@ -247,3 +247,15 @@ def test_modules_are_bought_by_the_board_and_cards_one_by_one():
     card = replace(CARD, form_factor="PCIe", link_domain_count=2)
     assert money.tenure_of(bought, card, TERMS, 3).accelerators_count == 3
     assert money.tenure_of(offer("2.00"), newer, TERMS, 3).accelerators_count == 3  # rented as sold
+
+
+def test_a_lone_low_is_held_against_old_prices_too():
+    old = [
+        offer(price, "spot", provider=f"p{price}", seen="2026-05-24") for price in ("0.30", "0.35", "0.40")
+    ]
+    low = offer("0.09", "spot", provider="M", provider_kind="marketplace")
+    book = [*old, low, offer("0.60", "spot", provider="N"), offer("0.35")]
+    found = money.offers_for(CARD, 1, book, TERMS)
+    assert {t.offer.provider for t in found if t.capacity == "spot"} == {
+        "N"
+    }  # lower quartile 0.195, half of it 0.0975

@@ -51,7 +51,8 @@ def offers_for(
         flagged: whether stale, undated and marketplace prices may appear at all.
     """
     own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
-    kept, _ = plausible(_current(own, terms.as_of), terms)
+    kept, _ = plausible(own, terms)  # against all that was ever asked for it, then against what is asked now
+    kept, _ = plausible(_current(kept, terms.as_of), terms)
     allowed = [
         offer
         for offer in kept

@@ -163,6 +163,8 @@ def test_nothing_satisfies_is_exit_4_with_the_nearest(tmp_path):
     assert all(one["reasons"] for one in answer["options"])
     assert "the deadline is 60 s" in answer["options"][0]["reasons"][0]
     assert answer["options"][0]["title"] in answer["answer"]
+    minutes = [one["metrics"]["minutes_to_target"]["value"] for one in answer["options"]]
+    assert minutes[0] == min(minutes)  # the nearest to a deadline is the fastest
 
 
 @pytest.mark.parametrize("name", ["full-finetune-70b", "qlora-70b", "student-4090", "story-university-13b"])

@@ -239,7 +239,9 @@ def _priced(
             tenure, timed.room, speed,
         )  # fmt: skip
         reasons = [*over_limits(worked, means), *late_run(wall, deadline_s, means)]
-        found.append(replace(worked, status="misses", reasons=tuple(reasons)) if reasons else worked)
+        late = max(1.0, wall / deadline_s) if deadline_s else 1.0
+        missed = replace(worked, status="misses", reasons=tuple(reasons), late_ratio=late)
+        found.append(missed if reasons else worked)
     return found
 
 

@@ -31,9 +31,10 @@ class Worked:
     wanted_requests_per_s: float = 0.0
     status: str = "satisfies"
     reasons: tuple[str, ...] = ()
+    late_ratio: float = 1.0  # time a run takes over its deadline, where it misses it
     replicas_most_count: float = float("inf")  # of what is held there is no more
 
     @property
-    def order(self) -> tuple[int, float]:
-        """Best first: what satisfies, then the cheapest per accepted output."""
-        return STATUS_ORDER.index(self.status), self.cost.per_accepted_money
+    def order(self) -> tuple[int, float, float]:
+        """Best first: what satisfies, then what misses its deadline by least, then the cheapest per accepted output."""
+        return STATUS_ORDER.index(self.status), self.late_ratio, self.cost.per_accepted_money

@@ -37,11 +37,10 @@ def facts() -> None:
 def list_(kind: str, as_json: bool, as_of: str | None) -> None:
     """All facts of one kind."""
     from cabida import app
-    from cabida.faces.show import table
+    from cabida.faces import tables
 
     rows = app.facts_list(kind, as_of)
-    header = list(rows[0]) if rows else []
-    emit(rows, lambda: table(header, [[str(cell) for cell in row.values()] for row in rows]), as_json=as_json)
+    emit(rows, lambda: tables.facts_rows(rows), as_json=as_json)
 
 
 @facts.command("show")

@@ -23,6 +23,8 @@ from cabida.text import has_text, tr
 
 MOST_OPTIONS = 5
 SHORT = 36  # a first column no wider than this never wraps
+LEAST = 8  # letters that a column keeps, however narrow the terminal
+FEW = 12  # nor does any other column of so few letters
 
 
 def table(
@@ -30,11 +32,17 @@ def table(
 ) -> Table:
     """A plain table; columns in ``right`` are aligned right, those in ``whole`` never wrap (else a short first)."""
     cells = [list(row) for row in rows]
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
     for at, name in enumerate(header):
-        short = at in whole if whole else at == 0 and all(len(row[0]) <= SHORT for row in cells)
+        longest = max((len(row[at]) for row in cells), default=0)
+        short = at in whole or longest <= (SHORT if at == 0 and not whole else FEW) >= len(name) - 2
+        words = [len(word) for row in cells for word in row[at].split()] + [len(name)]
         made.add_column(
-            Text(name), justify="right" if at in right else "left", overflow="fold", no_wrap=short
+            Text(name),
+            justify="right" if at in right else "left",
+            overflow="fold",
+            no_wrap=short,
+            min_width=min(LEAST, max(words)),
         )
     for row in cells:
         made.add_row(*(clean(cell) for cell in row))

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.show import clean, held, table
+from cabida.faces.show import Fitting, clean, held, table
 from cabida.plan import Caution
 from cabida.report import words as say
 from cabida.text import has_text, tr
@@ -97,7 +97,7 @@ def record(fields: dict[str, Any], sources: dict[str, str]) -> RenderableType:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) > 9999):
         return text.number(value, 6)
     if isinstance(value, dict):
         return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
@@ -186,9 +186,8 @@ def _number(value: float | None) -> str:
 
 def price_rows(offers: list[dict[str, Any]]) -> RenderableType:
     """Price sightings."""
-    header = [
-        tr(f"faces.{key}") for key in ("gpu", "provider", "capacity", "region", "price", "seen", "source")
-    ]
+    keys = ("gpu", "provider", "capacity", "region", "price", "seen", "source")
+    header = [tr(f"faces.{key}") for key in keys]
     rows = [
         (
             one["gpu"],
@@ -201,4 +200,13 @@ def price_rows(offers: list[dict[str, Any]]) -> RenderableType:
         )
         for one in offers
     ]
-    return table(header, rows, right=(4,))
+    return Fitting(
+        table(header, rows, right=(4,), whole=(0, 4, 5)),
+        table(header[:-1], [row[:-1] for row in rows], right=(4,), whole=(0, 4, 5)),
+    )
+
+
+def facts_rows(rows: list[dict[str, Any]]) -> RenderableType:
+    """Facts of one kind, a few fields of each."""
+    header = [tr(f"faces.fact.{name}") for name in rows[0]] if rows else []
+    return table(header, [[_value(cell) for cell in row.values()] for row in rows])

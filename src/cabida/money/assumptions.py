@@ -35,7 +35,9 @@ class Range:
         value = f"{number(self.base)}{unit} [{number(self.low)}–{number(self.high)}]"
         key = f"money.find_out.{name}"
         how = tr(key) if has_text(key) else tr("money.find_out.other")
-        return Assumption(name, value, self.source.what, how, self.source.grade)
+        because = f"money.because.{name}"
+        why = tr(because) if has_text(because) else self.source.what
+        return Assumption(name, value, why, how, self.source.grade)
 
 
 @cache

@@ -139,7 +139,8 @@ def _price_flip(
     if turn is None:
         return Flip("price", unit, now, None, "", tr(f"{key}.never", now=said(now)))
     at = now * turn.at if first.tenure else float(unit_cost(stakes[0], price=turn.at))
-    values = {"at": said(at), "now": said(now), "option": titles[turn.key]}
+    now_said = said(now) if first.tenure else said(now).partition(f" {currency} ")[0] + f" {currency}"
+    values = {"at": said(at), "now": now_said, "option": titles[turn.key]}
     return Flip("price", unit, now, at, turn.key, tr(f"{key}.at", **values))
 
 
@@ -187,7 +188,8 @@ def _traffic_flips(
 def _acceptance_flip(stakes: Sequence[Stake], titles: dict[str, str]) -> Flip | None:
     winner = stakes[0]
     turn = acceptance_turn(stakes)
-    name = winner.format if winner.format != "api" else titles[winner.key]
+    title = titles[winner.key]
+    name = winner.format if winner.format != "api" else title[:1].upper() + title[1:]
     values: dict[str, object] = {"format": name, "now": percent(winner.acceptance_ratio)}
     if turn is None:
         return Flip(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import tempfile
 import types
 from collections.abc import Mapping
@@ -19,8 +20,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision
 from cabida.plan.decision import SCHEMA
-from cabida.text import problem
+from cabida.report.belongs import misfits
+from cabida.text import problem, tr
 
+LARGEST = 1.7976931348623157e308  # of a float; an integer may be longer
 ODD_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -59,6 +62,13 @@ def from_json(text: str, *, file: str = "") -> Decision:
     if problems:
         raise InvalidInput(problems)
     assert isinstance(decision, Decision)
+    for misfit in misfits(decision):
+        found = json.dumps(misfit.found, ensure_ascii=False)[:60]
+        problems.append(
+            problem("CB-R003", file=file, line=0, where=misfit.where, expected=misfit.expected, found=found)
+        )
+    if problems:
+        raise InvalidInput(problems)
     return decision
 
 
@@ -70,6 +80,8 @@ def save(decision: Decision, path: Path | str) -> Path:
 def load(path: Path | str) -> Decision:
     """Read a decision from a file. A missing or unreadable file is CB-R004."""
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=tr("report.no_file"))])
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "UTF-8"
@@ -144,7 +156,8 @@ def _build(kind: Any, value: Any, where: str, file: str, problems: list[Problem]
     if kind is float:
         if isinstance(value, str) and value in ODD_NUMBERS:
             return ODD_NUMBERS[value]
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else wrong("number")
+        sound = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+        return value if sound or value != value else wrong("number")
     if kind is int:
         return value if isinstance(value, int) and not isinstance(value, bool) else wrong("integer")
     return (

@@ -148,6 +148,18 @@ def test_serving_has_percentiles_with_intervals(name, decided):
 
 
 @pytest.mark.parametrize("name", SERVING)
+def test_a_percentile_can_be_explained_as_simulated(name, decided):
+    decision = decided(name)[0]
+    option = next(one for one in decision.options if one.capacity != "api" and one.trees)
+    node = decision.trees[option.trees["ttft_ms_p95"]]
+    figure = option.metrics["ttft_ms_p95"]
+    assert node["grade"] == "simulated"
+    assert [node[key] * 1000 for key in ("value", "low", "high")] == pytest.approx(
+        [figure.value, figure.low, figure.high]
+    )
+
+
+@pytest.mark.parametrize("name", SERVING)
 def test_serving_turns_are_told(name, decided):
     decision = decided(name)[0]
     flips = {one.name.split("_")[0]: one for one in decision.flips}

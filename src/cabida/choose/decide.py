@@ -29,6 +29,7 @@ from cabida.quantity import Quantity, tree_nodes
 from cabida.text import language, tr
 from cabida.text import money as money_text
 
+LATENCIES = ("ttft", "tpot", "itl", "e2e")
 TREES_SHOWN = 3  # options whose figures can be explained
 
 
@@ -75,7 +76,7 @@ def decide(
     turned = flips(brief, kept, options, ask, brief.currency)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
-    trees, roots = _trees(kept[:TREES_SHOWN], means)
+    trees, roots = _trees(kept[:TREES_SHOWN], means, seed)
     options = [
         replace(option, trees=roots[index]) if index < len(roots) else option
         for index, option in enumerate(options)
@@ -180,7 +181,19 @@ def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tup
     return tally.rejections()
 
 
-def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
+def _simulated(speed: timing.ServingSpeed, seed: int) -> dict[str, Quantity]:
+    """Latencies of the simulation as leaves, under the names of the metrics: ``ttft_ms_p95`` ..."""
+    found = {}
+    for name, quantity in timing.simulated_leaves(speed, seed).items():
+        metric, _, statistic = name.removesuffix("_s").partition("_")
+        if metric in LATENCIES:
+            found[f"{metric}_ms_{statistic}"] = quantity
+    return found
+
+
+def _trees(
+    kept: Sequence[Worked], means: Means, seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
     """Explain trees of the first options, shared nodes once: cost, memory and time."""
     all_roots: dict[str, Quantity] = {}
     names: list[list[str]] = []
@@ -190,6 +203,8 @@ def _trees(kept: Sequence[Worked], means: Means) -> tuple[list[dict[str, Any]], 
             roots |= memory.serving_tree(one.candidate.deployment)
             if one.load is not None and isinstance(one.room, memory.ServingMemory):
                 roots |= timing.step_tree(one.candidate.deployment, one.room, one.load)
+            if isinstance(one.speed, timing.ServingSpeed):
+                roots |= _simulated(one.speed, seed)
         if one.candidate.run is not None:
             roots |= memory.training_tree(one.candidate.run)
             roots |= timing.training_tree(one.candidate.run)

@@ -160,10 +160,11 @@ def _lines(one: Branch, depth: int) -> Iterator[str]:
 
 
 def trees(decision: Decision, *, depth: int = 40) -> list[Branch]:
-    """One tree for each explained figure of the first option, the figures that are part of another left out."""
+    """One tree for each explained figure of the first option, without what is part of another or simulated."""
     option = first(decision)
     roots = set(option.trees.values()) if option else set()
     inside = {id for node in decision.trees for _, id in inputs_of(node)}
+    inside |= {node["id"] for node in decision.trees if node["grade"] == "simulated"}
     grown = (branch(decision.trees, root, decision.currency, depth=depth) for root in sorted(roots - inside))
     return [one for one in grown if one is not None]
 

@@ -80,7 +80,7 @@ def tiles(decision: Decision) -> list[tuple[str, str, str]]:
     amount, interval = split(say.unit_cost(option, decision))
     shown = [
         (
-            tr("report.cost_run" if say.is_run(decision) else "report.cost_month"),
+            say.cost_head(decision),
             month,
             month_interval(option),
         ),

@@ -161,7 +161,7 @@ def probability(value: float) -> str:
     """Two decimals; what no simulation can tell from 0 or 1 is said as a bound."""
     if 0.005 <= value <= 0.99:
         return decimal(value, 2)
-    return f"> {decimal(0.99, 2)}" if value > 0.5 else f"< {decimal(0.01, 2)}"
+    return f">\u00a0{decimal(0.99, 2)}" if value > 0.5 else f"<\u00a0{decimal(0.01, 2)}"
 
 
 def is_run(decision: Decision) -> bool:
@@ -193,6 +193,11 @@ def per_output(decision: Decision) -> str:
 def unit_cost(option: Option, decision: Decision) -> str:
     """``0.0021 EUR [0.0018–0.0026]`` for one output (or the scale of ``per_output``)."""
     return span(option.unit_cost, unit_scale(decision), decision.currency)
+
+
+def cost_head(decision: Decision) -> str:
+    """``Cost per month`` or ``Cost per run``."""
+    return tr("report.cost_run" if is_run(decision) else "report.cost_month")
 
 
 def cost(option: Option, decision: Decision) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 SEEN = "2026-11-30"
 NEWEST = 2026.5  # year of the newest container in the cases
-EAGER = "the framework against the others; code run eagerly takes up to 1.27 times (torchtune without compile)"
+EAGER = (
+    "the framework against the others; code run eagerly takes up to 1.27 times (torchtune without compile)"
+)
 FUSED = (
     "fused attention, long sequences: FlashAttention-2 0.33 (H100) to 0.57 (A100) of peak, later kernels 0.75"
 )

@@ -8,6 +8,8 @@ from choose_briefs import AS_OF
 from cabida.brief import complete, parse_brief
 from cabida.choose import decide
 from cabida.choose.ask import START_UP_HOURS
+from cabida.choose.means import means_of
+from cabida.choose.told import cost_tree_of
 from cabida.choose.training import STAGES_EARN_RATIO, Timed, _preference
 from cabida.facts import accelerator
 
@@ -77,8 +79,10 @@ def test_the_day_it_is_needed_and_the_budget_of_all_runs_are_limits(tuned):
     middle = sorted(one.cost.per_month_money for one in tuned.worked)[len(tuned.worked) // 2]
     soon = decide(brief_of(limits="needed_by: 2026-12-01, "), AS_OF, show_all=True)
     for option, one in zip(soon.decision.options, soon.worked, strict=True):
-        assert (option.status == "misses") == (one.usage.wall_s > 86_400)
-    dear = decide(brief_of(budget=f"budget: {{total: {4 * middle + 0.01:.4f} USD}}"), AS_OF, show_all=True).decision
+        assert (option.status == "misses") == (one.wall_s > 86_400)
+    dear = decide(
+        brief_of(budget=f"budget: {{total: {4 * middle + 0.01:.4f} USD}}"), AS_OF, show_all=True
+    ).decision
     for option in dear.options:
         assert (option.status == "misses") == (option.cost_per_month_money > middle + 0.01)
     monthly = decide(
@@ -97,3 +101,15 @@ def test_stages_must_be_worth_their_trouble(tuned):
     stages = replace(plain, run=replace(one.candidate.run, pp=2), wall_s=100.0 / STAGES_EARN_RATIO * 1.001)
     assert _preference(plain, brief.training) < _preference(stages, brief.training)
     assert _preference(replace(stages, wall_s=90.0), brief.training) < _preference(plain, brief.training)
+
+
+def test_the_tree_of_a_spot_run_is_its_bill():
+    text = brief_of().text.replace("[on-demand]", "[spot, on-demand]")
+    brief = complete(parse_brief(text, as_of=AS_OF), assume=True, as_of=AS_OF)
+    means = means_of(brief, AS_OF)
+    spot = [one for one in decide(brief, AS_OF, show_all=True).worked if one.tenure.capacity == "spot"]
+    assert spot
+    for one in spot:
+        tree = cost_tree_of(one, means)
+        assert tree["unit_cost"].value == pytest.approx(one.cost.per_accepted_money)
+        assert one.wall_s > one.usage.wall_s  # interruptions make it longer

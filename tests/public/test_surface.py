@@ -16,8 +16,8 @@ def test_the_surface_is_small_and_sorted():
     assert cabida.__all__ == sorted(cabida.__all__)
     assert len(cabida.__all__) < 25
     assert set(cabida.__all__) <= set(dir(cabida))
-    with pytest.raises(AttributeError, match="no attribute 'recomend'"):
-        _ = cabida.recomend
+    with pytest.raises(AttributeError, match="no attribute 'advise'"):
+        _ = cabida.advise
 
 
 @pytest.mark.parametrize("name", cabida.__all__)

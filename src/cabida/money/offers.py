@@ -125,7 +125,7 @@ def _grouped(
 
 
 def is_history(offer: Offer, as_of: str) -> bool:
-    """Whether a sighting is too old to be an offer while anything newer is known; what one has or was quoted never is."""
+    """Whether a sighting is too old to be an offer while anything newer is known; what one has or was quoted is not."""
     age = age_days(offer, as_of)
     return (
         age is not None and age > HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) and not _is_own(offer)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 FEWEST_REQUESTS = 200
 MOST_REQUESTS = 10_000
 WARM_UP_RATIO = 0.1
-LOOSENING_RATIO = 0.06  # clients of equal requests drift apart on engines that mix prompts with decoding: public runs
+LOOSENING_RATIO = (
+    0.06  # clients of equal requests drift apart on engines that mix prompts with decoding: public runs
+)
 EVERYTHING = 10**9  # clients when all requests are queued at once
 
 

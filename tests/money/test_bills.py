@@ -283,3 +283,15 @@ def test_what_is_contracted_by_the_hour_pays_no_rack_and_no_resale():
     )
     owned = money.serving_cost(serving(offer("0", "have", unit="accelerator"), replicas=2), USAGE, TERMS)
     assert owned.line("colocation") > 0
+
+
+def test_long_prompts_pay_the_long_price():
+    tiered = replace(API, tier_above_tokens=200_000, tier_input_amount=Decimal("0.40"))
+    short, long = (replace(USAGE, input_tokens=tokens, batch=False) for tokens in (150_000.0, 250_000.0))
+    dear, plain = (money.api_cost(offer, long, TERMS).per_month_money for offer in (tiered, API))
+    tokens = money.attempted_requests(long) * 250_000 / 1e6
+    assert dear - plain == pytest.approx(tokens * (0.40 - 0.20))
+    assert (
+        money.api_cost(tiered, short, TERMS).per_month_money
+        == money.api_cost(API, short, TERMS).per_month_money
+    )

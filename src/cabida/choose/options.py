@@ -194,9 +194,7 @@ def _training_metrics(one: Worked, speed: TrainingSpeed) -> dict[str, Estimate]:
     found = {
         "tokens_s_per_gpu": _estimate(speed.tokens_per_s_per_accelerator, rate, basis),
         "step_time_s": _estimate(speed.step_s, spread.get("step_s", none), basis),
-        "minutes_to_target": _estimate(
-            getattr(one.usage, "wall_s", 0.0) / 60, spread.get("time_to_target_s", none), basis
-        ),
+        "minutes_to_target": _estimate(one.wall_s / 60, spread.get("time_to_target_s", none), basis),
         "mfu_ratio": _estimate(speed.mfu_ratio, spread.get("mfu_ratio", rate), basis),
         "goodput_ratio": _estimate(speed.goodput_ratio, none, "formula"),
     }

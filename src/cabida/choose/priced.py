@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cabida import facts, money
@@ -14,6 +14,7 @@ from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
+from cabida.facts.model import ApiOffer
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment, Load
@@ -230,13 +231,23 @@ def _judged(worked: Worked, means: Means) -> Worked:
     return replace(worked, status="misses", reasons=reasons) if reasons else worked
 
 
+def _all_day(offers: Iterable[ApiOffer]) -> list[ApiOffer]:
+    """Of prices that hold for some hours only, the dearest: a service asks at all hours."""
+    kept: dict[tuple[str, str], ApiOffer] = {}
+    for offer in offers:
+        known = kept.get((offer.provider, offer.model_name))
+        if known is None or offer.output_amount > known.output_amount:
+            kept[offer.provider, offer.model_name] = offer
+    return list(kept.values())
+
+
 def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> Iterator[Worked]:
     """The same models behind somebody else's API; ruled out where data may not leave."""
     if brief.consider.capacity and "api" not in brief.consider.capacity:
         return
     wanted = {one.model.id: one for one in served}
     allowed = {name.lower() for name in brief.consider.providers}
-    for offer in facts.current_api_offers(means.terms.as_of):
+    for offer in _all_day(facts.current_api_offers(means.terms.as_of)):
         one = wanted.get(offer.model)
         if one is None or (allowed and offer.provider.lower() not in allowed):
             continue

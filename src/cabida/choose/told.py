@@ -13,7 +13,7 @@ from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
-from cabida.money.terms import TrainingUse, Usage
+from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
 from cabida.quantity import Quantity
 from cabida.text import duration, number, percent, tr
@@ -142,9 +142,9 @@ def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
         machines = -(-run.accelerators_count // per_machine)
         yield Caution("CB-X012", tr("choose.caution.fabric", provider=offer.provider, machines=machines))
     limit_s = brief.objectives.time_to_target_s or brief.objectives.deadline_s
-    if limit_s and isinstance(first.speed, TrainingSpeed) and isinstance(first.usage, TrainingUse):
-        slow_s = first.usage.wall_s * first.speed.spread.get("time_to_target_s", (1.0, 1.0))[1]
-        if first.usage.wall_s <= limit_s < slow_s:
+    if limit_s and isinstance(first.speed, TrainingSpeed):
+        slow_s = first.wall_s * first.speed.spread.get("time_to_target_s", (1.0, 1.0))[1]
+        if first.wall_s <= limit_s < slow_s:
             values = {"value": duration(slow_s), "limit": duration(limit_s)}
             yield Caution("CB-X015", tr("choose.caution.slow_end", **values))
 

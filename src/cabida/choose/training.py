@@ -235,8 +235,8 @@ def _priced(
         nodes = -(-run.accelerators_count // (run.node.accelerators_count if run.node else 8))
         wall = timed.wall_s * money.stretch_ratio(tenure, use, means.terms, nodes)
         worked = Worked(
-            candidate, cost, replace(use, wall_s=wall), Acceptance(), training.accepted_runs_ratio,
-            tenure, timed.room, speed,
+            candidate, cost, use, Acceptance(), training.accepted_runs_ratio,
+            tenure, timed.room, speed, wall_s=wall,
         )  # fmt: skip
         reasons = [*over_limits(worked, means), *late_run(wall, deadline_s, means)]
         late = max(1.0, wall / deadline_s) if deadline_s else 1.0

@@ -33,6 +33,7 @@ class Worked:
     reasons: tuple[str, ...] = ()
     late_ratio: float = 1.0  # time a run takes over its deadline, where it misses it
     replicas_most_count: float = float("inf")  # of what is held there is no more
+    wall_s: float = 0.0  # of a run as it is held: on spot, interruptions included
 
     @property
     def order(self) -> tuple[int, float, float]:

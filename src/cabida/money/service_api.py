@@ -33,6 +33,8 @@ def api_prices(offer: ApiOffer, usage: Usage, terms: Terms) -> ApiPrices:
     exit_ = (
         offer.batch_output_amount if batch and offer.batch_output_amount is not None else offer.output_amount
     )
+    if offer.tier_input_amount is not None and usage.input_tokens > (offer.tier_above_tokens or 0):
+        entry = max(entry, offer.tier_input_amount)  # long prompts pay more, for all their tokens
     cached = float(entry)
     if offer.cached_input_amount is not None:
         cached = min(cached, float(offer.cached_input_amount))

@@ -10,7 +10,7 @@ from cabida.choose.splits import describe, describe_run
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option
-from cabida.text import tr
+from cabida.text import has_text, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
 from cabida.units import MS_PER_S
 
@@ -89,8 +89,8 @@ def title_of(one: Worked, *, named: bool = False) -> str:
     held = tr(f"choose.capacity.{tenure.capacity}") if tenure else ""
     if tenure and tenure.committed_months:
         held = tr("choose.title.term", held=held, months=int(tenure.committed_months))
-    provider = tenure.offer.provider if tenure else ""
-    place = tenure.offer.region or tenure.offer.country if tenure else ""
+    provider = _in_words("provider", tenure.offer.provider) if tenure else ""
+    place = _in_words("region", tenure.offer.region or tenure.offer.country) if tenure else ""
     whom = ", ".join(
         part for part in (held, f"{provider} ({place})" if provider and place else provider) if part
     )
@@ -115,6 +115,12 @@ def title_of(one: Worked, *, named: bool = False) -> str:
             else []
         )
     return " · ".join(word for word in words if word)
+
+
+def _in_words(kind: str, name: str) -> str:
+    """What price lists call a provider or region that is none: in words (``Global (lowest)``: any region)."""
+    key = f"choose.{kind}.{name}"
+    return tr(key) if has_text(key) else name
 
 
 def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: bool = False) -> Option:

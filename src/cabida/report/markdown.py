@@ -83,7 +83,7 @@ def _options(decision: Decision) -> list[str]:
             tr(f"report.status.{one.status}"),
             md(say.cost(one, decision)),
             md(say.unit_cost(one, decision)),
-            md(" · ".join(metrics_line(one, decision))),
+            md(" · ".join(metrics_line(one, decision))) or "–",
             md(fits(one)) or "–",
         ]
         for one in decision.options[:MOST_OPTIONS]

@@ -280,3 +280,20 @@ def test_a_price_of_some_hours_is_not_one_of_the_day():
     other = SimpleNamespace(provider="q", model_name="m", output_amount=0.2)
     assert _all_day([*windows, other]) == [windows[0], other]
     assert _all_day([other, *reversed(windows)]) == [other, windows[0]]
+
+
+def test_a_contract_paid_on_and_a_team_too_small_are_told():
+    have = "[{accelerator: a100-sxm-80, count: 8, kind: contracted, price: 1.5 USD/h, until: 2027-12-01}]"
+    decision = decide(brief_of(have=have), AS_OF).decision
+    assert decision.options[0].accelerator != "a100-sxm-80"
+    told = next(item.sentence for item in decision.warnings if item.code == "CB-X020")
+    assert "8,760" in told  # 1.5 x 8 x 730
+    small = "{platform_engineers: 0.05, loaded_cost: 120000 USD/year}"
+    have = "[{accelerator: h100-sxm-80, count: 16, owned: true}]"
+    own = "{data: own premises, needed_by: 2027-06-01, availability: n+1, risk: medium}"
+    decision = decide(brief_of(team=small, have=have, limits=own), AS_OF).decision
+    assert decision.options[0].capacity == "have"
+    assert "0.12" in next(
+        item.sentence for item in decision.warnings if item.code == "CB-X021"
+    )  # 0.1 + one machine
+    assert "CB-X021" not in {item.code for item in decide(brief_of(), AS_OF).decision.warnings}

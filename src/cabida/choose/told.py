@@ -13,6 +13,9 @@ from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
+from cabida.money.assumptions import assumed_ranges
+from cabida.money.serving import staff_names
+from cabida.money.tenure import OTHER_SHELF_LIFE_DAYS
 from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
 from cabida.quantity import Quantity
@@ -101,9 +104,9 @@ def cautions_of(
         found += [
             *_of_the_price(first, brief, means),
             *_of_the_run(first, brief),
-            *_of_the_models(kept, brief),
+            *_of_the_models(kept, brief, means),
         ]
-        found += _of_what_is_held(first, brief, means)
+        found += [*_of_what_is_held(first, brief, means), *_of_the_team(first, means)]
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]
     return tuple(dict.fromkeys(found))
@@ -149,9 +152,13 @@ def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
             yield Caution("CB-X015", tr("choose.caution.slow_end", **values))
 
 
-def _of_the_models(kept: Sequence[Worked], brief: Brief) -> Iterator[Caution]:
+def _of_the_models(kept: Sequence[Worked], brief: Brief, means: Means) -> Iterator[Caution]:
     """Acceptance taken alike: an API's as one's own, and one model's as another's."""
     api = kept[0].candidate.api
+    age = _days_between(f"{api.seen}-01-01"[:10], means.terms.as_of) if api and api.seen else 0.0
+    if api is not None and age > OTHER_SHELF_LIFE_DAYS:
+        values = {"provider": api.provider, "seen": api.seen, "days": round(age)}
+        yield Caution("CB-C100", tr("money.flag.stale", **values))
     if api is not None and brief.objectives.latency_s:
         yield Caution("CB-X019", tr("choose.caution.api_latency", provider=api.provider))
     if api is not None:
@@ -167,8 +174,17 @@ def _of_the_models(kept: Sequence[Worked], brief: Brief) -> Iterator[Caution]:
 
 
 def _of_what_is_held(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:
-    """A contract or credit that ends before the need does."""
-    if first.tenure is None or first.tenure.capacity != "have":
+    """A contract or credit that ends before the need does; a contract that is paid on and not used."""
+    used = first.tenure.offer.accelerator if first.tenure and first.tenure.capacity == "have" else ""
+    for held in brief.have:
+        if held.kind == "contracted" and held.price_money_per_hour and held.accelerator != used:
+            month = held.price_money_per_hour * held.count * float(HOURS_PER_MONTH)
+            values = {
+                "cost": money_text(month, brief.currency),
+                "name": facts.accelerator(held.accelerator).name,
+            }
+            yield Caution("CB-X020", tr("choose.caution.paid_on", **values, until=held.until or "?"))
+    if first.tenure is None or not used:
         return
     end_days = (brief.horizon_months or 12.0) * DAYS_PER_MONTH
     for held in brief.have:
@@ -177,6 +193,22 @@ def _of_what_is_held(first: Worked, brief: Brief, means: Means) -> Iterator[Caut
             if left_days < end_days:
                 name = facts.accelerator(held.accelerator).name
                 yield Caution("CB-X018", tr("choose.caution.until", name=name, until=held.until))
+
+
+def _of_the_team(first: Worked, means: Means) -> Iterator[Caution]:
+    """A team stated that is smaller than so many machines, held like this, usually take at the very least."""
+    tenure, thing = first.tenure, first.candidate.deployment
+    if tenure is None or thing is None:
+        return
+    team, per_node = staff_names(tenure)
+    if team not in means.terms.stated:
+        return
+    machines = -(-tenure.accelerators_count // accelerators_per_node(thing.accelerator, thing.node))
+    ranges = assumed_ranges()
+    least = ranges[team].low + (ranges[per_node].low * machines if per_node else 0.0)
+    if means.terms.base(team) < least:
+        values = {"team": number(means.terms.base(team)), "least": number(least), "machines": machines}
+        yield Caution("CB-X021", tr("choose.caution.team", **values))
 
 
 def _days_between(start: str, end: str) -> float:

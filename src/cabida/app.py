@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida import facts
-from cabida.checks.plan import WRITERS, refused_split, refused_task
 from cabida.errors import InvalidInput, Problem
-from cabida.plan import Decision, Deployment, Load, Setup
-from cabida.plan.setup import deployment, runs, training_run
+from cabida.plan import Decision, Setup
 from cabida.report.catalogue import fact, facts_list, models, prices
-from cabida.report.metrics import GIB, LATENCIES, finite, memory_metrics, scaled, speed_metrics, sure
+from cabida.report.metrics import LATENCIES, speed_metrics
 from cabida.text import problem, use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
     from cabida.choose import Outcome
-    from cabida.facts.model import Accelerator, Model
-    from cabida.memory import ServingMemory
 
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
-COUNTS = (1, 2, 4, 8)  # accelerators tried for one replica when none are asked for
 
 
 def init(
@@ -129,90 +123,10 @@ def fit(
         as_of: leaves out accelerators that came later.
         flags: those of :class:`Setup`; ``method`` asks about training.
     """
-    setup = Setup(model=model, gpu=gpu, **flags)
-    models = (
-        [facts.model(model)]
-        if model is not None
-        else [one for one in facts.models().values() if one.task in WRITERS]
-    )
-    cards = [facts.accelerator(gpu)] if gpu is not None else list(facts.accelerators(as_of).values())
-    rows = [_fit_row(setup, one, card, alone=bool(model and gpu)) for one in models for card in cards]
-    if model and gpu:
-        return rows[0]
-    order = {"fits": 0, "tight": 1, "no": 2}
-    rows.sort(
-        key=lambda row: (not row["runs"], order[row["verdict"]], row["gpus"], row["usable_gib"], row["model"])
-    )
-    return {"rows": rows}
+    from cabida.report.fits import fit_rows
 
-
-def _fit_row(setup: Setup, model: Model, card: Accelerator, *, alone: bool) -> dict[str, Any]:
-    if setup.method:
-        return _fit_training(setup, model, card)
-    tried = [deployment(one, model, card) for one in _counts(setup, card)]
-    from cabida import memory
-
-    lawful = [one for one in tried if not refused_split(one)]
-    if alone and not lawful:
-        raise InvalidInput(refused_split(tried[-1]))
-    found = [(d, memory.serving(d)) for d in lawful or tried]
-    d, m = next(((d, m) for d, m in found if m.verdict == "fits"), found[-1])
-    tree = memory.serving_tree(d) if alone else {}
-    return {
-        **_named(d),
-        "runs": bool(lawful) and runs(d.engine, card, d.weights),
-        "verdict": m.verdict,
-        "headroom_gib": m.headroom_bytes / GIB,
-        "usable_gib": m.usable_bytes / GIB,
-        "largest_context_tokens": finite(m.largest_context_tokens),
-        "model_context_tokens": model.context_tokens,
-        "metrics": memory_metrics(d, m, tree),
-        "parts_gib": {name: size / GIB for name, size in m.parts.items()},
-        "cure": m.cure,
-    }
-
-
-def _counts(setup: Setup, card: Accelerator) -> list[Setup]:
-    asked = (setup.gpus, setup.nodes, setup.tp, setup.pp, setup.dp, setup.cp)
-    if any(one is not None for one in asked):
-        return [setup]
-    node = facts.node_for(card)
-    room = node.accelerators_count if node else max(4, card.link_domain_count)
-    return (
-        [replace(setup, gpus=count) for count in COUNTS if count <= room]
-        if not setup.gpu
-        else [replace(setup, gpus=1)]
-    )
-
-
-def _fit_training(setup: Setup, model: Model, card: Accelerator) -> dict[str, Any]:
-    from cabida import memory
-
-    if setup.optimizer not in memory.OPTIMIZERS:
-        raise InvalidInput([problem("CB-U018", name=setup.optimizer, known=", ".join(memory.OPTIMIZERS))])
-    run = training_run(setup, model, card)
-    m = memory.training(run)
-    peak = scaled(sure(m.peak_bytes), 1 / GIB)
-    return {
-        "model": model.id,
-        "gpu": card.id,
-        "gpus": run.accelerators_count,
-        "method": run.method,
-        "sharding": run.sharding,
-        "weights": run.weights.id,
-        "optimizer": run.optimizer,
-        "seq_len": run.seq_tokens,
-        "micro_batch": run.micro_batch_count,
-        "runs": True,
-        "verdict": m.verdict,
-        "headroom_gib": m.headroom_bytes / GIB,
-        "usable_gib": m.usable_bytes / GIB,
-        "largest_micro_batch": m.largest_micro_batch_count,
-        "largest_seq_tokens": m.largest_seq_tokens,
-        "metrics": {"peak_mem_gib": peak, "peak_gib_per_gpu": peak},
-        "parts_gib": {name: size / GIB for name, size in m.parts.items()},
-        "cure": m.cure,
-    }
+    rows = fit_rows(Setup(model=model, gpu=gpu, **flags), as_of)
+    return rows[0] if model and gpu else {"rows": rows}
 
 
 def speed(
@@ -229,11 +143,12 @@ def speed(
     """
     from cabida import timing
     from cabida.evidence.trace import read_trace
+    from cabida.report.asked import asked, named
 
-    d, m, load = _asked(model, gpu, flags)
+    d, m, load = asked(model, gpu, flags)
     answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else timing.simulate(d, m, load, seed)
     return {
-        **_named(d),
+        **named(d),
         "saturated": answer.saturated,
         "metrics": speed_metrics(answer),
         "batch_mean": answer.batch_mean,
@@ -243,34 +158,6 @@ def speed(
             name: [q * 1000 for q in getattr(answer, f"{name}_s").quantiles] for name in LATENCIES
         },
     }
-
-
-def _asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, ServingMemory, Load]:
-    """The deployment, its memory and its load; a context nobody asked for is cut to what fits."""
-    from cabida import memory
-
-    load, rest = _load(flags)
-    d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
-    if wrong := [*refused_task(d.model), *refused_split(d)]:
-        raise InvalidInput(wrong)
-    m = memory.serving(d)
-    if m.verdict == "no" and d.settings.max_model_len is None and m.largest_context_tokens >= 1:
-        longest = int(min(m.largest_context_tokens, d.model.context_tokens or m.largest_context_tokens))
-        if longest >= load.input_tokens + load.output_tokens:
-            d = replace(d, settings=replace(d.settings, max_model_len=longest))
-            m = memory.serving(d)
-    if m.verdict == "no":
-        raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
-    return d, m, load
-
-
-def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
-    mine = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
-    asked = {name: flags[name] for name in mine if flags.get(name) is not None}
-    if "concurrency" not in asked and "requests_per_s" not in asked:
-        asked["concurrency"] = 1.0
-    load = Load(**({"input_tokens": 1000.0, "output_tokens": 200.0} | asked))
-    return load, {name: value for name, value in flags.items() if name not in mine}
 
 
 def cost(
@@ -290,11 +177,12 @@ def cost(
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
     from cabida import timing
+    from cabida.report.asked import asked, named
     from cabida.report.bills import bills
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
         flags["concurrency"] = 32.0
-    d, m, load = _asked(model, gpu, flags)
+    d, m, load = asked(model, gpu, flags)
     answer = timing.simulate(d, m, load, seed)
     rows = bills(
         d,
@@ -309,7 +197,7 @@ def cost(
     if not rows:
         raise InvalidInput([problem("CB-U015")])
     return {
-        **_named(d),
+        **named(d),
         "as_of": as_of,
         "currency": currency,
         "utilisation": utilisation,
@@ -358,20 +246,6 @@ def record(decision: Path | str | Decision, form: str) -> str:
     from cabida.report.store import load
 
     return report.render(decision if isinstance(decision, Decision) else load(decision), form)
-
-
-def _named(d: Deployment) -> dict[str, Any]:
-    return {
-        "model": d.model.id,
-        "gpu": d.accelerator.id,
-        "gpus": d.parallel.accelerators_count,
-        "split": {name: size for name, size in asdict(d.parallel).items() if size > 1},
-        "weights": d.weights.id,
-        "kv_cache": d.kv_cache.id,
-        "engine": d.engine,
-        "engine_version": d.engine_version,
-        "max_model_len": d.settings.max_model_len,
-    }
 
 
 __all__ = [

@@ -1,0 +1,59 @@
+"""What ``speed`` and ``cost`` are asked about: a deployment that fits, its memory and its load."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from cabida import facts
+from cabida.checks.plan import refused_split, refused_task
+from cabida.errors import InvalidInput
+from cabida.plan import Deployment, Load, Setup
+from cabida.plan.setup import deployment
+from cabida.text import problem
+
+if TYPE_CHECKING:
+    from cabida.memory import ServingMemory
+
+
+def asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, ServingMemory, Load]:
+    """The deployment, its memory and its load; a context nobody asked for is cut to what fits."""
+    from cabida import memory
+
+    load, rest = _load(flags)
+    d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
+    if wrong := [*refused_task(d.model), *refused_split(d)]:
+        raise InvalidInput(wrong)
+    m = memory.serving(d)
+    if m.verdict == "no" and d.settings.max_model_len is None and m.largest_context_tokens >= 1:
+        longest = int(min(m.largest_context_tokens, d.model.context_tokens or m.largest_context_tokens))
+        if longest >= load.input_tokens + load.output_tokens:
+            d = replace(d, settings=replace(d.settings, max_model_len=longest))
+            m = memory.serving(d)
+    if m.verdict == "no":
+        raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
+    return d, m, load
+
+
+def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
+    mine = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
+    said = {name: flags[name] for name in mine if flags.get(name) is not None}
+    if "concurrency" not in said and "requests_per_s" not in said:
+        said["concurrency"] = 1.0
+    load = Load(**({"input_tokens": 1000.0, "output_tokens": 200.0} | said))
+    return load, {name: value for name, value in flags.items() if name not in mine}
+
+
+def named(d: Deployment) -> dict[str, Any]:
+    """A deployment as the answers name it."""
+    return {
+        "model": d.model.id,
+        "gpu": d.accelerator.id,
+        "gpus": d.parallel.accelerators_count,
+        "split": {name: size for name, size in asdict(d.parallel).items() if size > 1},
+        "weights": d.weights.id,
+        "kv_cache": d.kv_cache.id,
+        "engine": d.engine,
+        "engine_version": d.engine_version,
+        "max_model_len": d.settings.max_model_len,
+    }

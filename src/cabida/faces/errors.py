@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import click
 
@@ -45,8 +46,10 @@ def problems_of(error: BaseException) -> tuple[Problem, ...]:
 def tell(error: BaseException, *, as_json: bool, assumed: bool = False) -> None:
     """Print the error's problems; ``assumed`` = defaults were allowed already."""
     problems = problems_of(error)
-    if as_json and not isinstance(error, OSError):
-        click.echo(json.dumps({"errors": [one.as_dict() for one in problems]}, ensure_ascii=False, indent=1))
+    if as_json:
+        with suppress(OSError):  # stdout itself may be what can't be written
+            told = {"errors": [one.as_dict() for one in problems]}
+            click.echo(json.dumps(told, ensure_ascii=False, indent=1))
     waits = [one for one in problems if one.code == WAITS]
     if waits:
         click.echo(tr("faces.waits", count=len(waits)), err=True)

@@ -52,10 +52,13 @@ def read_cases(files: Sequence[Path | str]) -> tuple[list[Case], list[Problem]]:
 
 
 def _read_file(path: Path) -> Iterator[Case | Problem]:
+    if path.exists() and not path.is_file():
+        yield problem("CB-V001", file=str(path), reason="no regular file")
+        return
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        yield problem("CB-V001", file=str(path), reason=type(error).__name__)
+        yield problem("CB-V001", file=str(path), reason=getattr(error, "strerror", None) or "UTF-8")
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -65,7 +68,7 @@ def _read_file(path: Path) -> Iterator[Case | Problem]:
 def _read_line(line: str, file: str, number: int) -> Case | Problem:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return problem("CB-V002", file=file, line=number, reason=str(error))
     if not isinstance(row, dict):
         return problem("CB-V002", file=file, line=number, reason=type(row).__name__)

@@ -15,6 +15,7 @@ TEXTS = (
 )  # fmt: skip
 TABLES = ("args", "load", "training")
 LOAD_COUNTS = ("input_tokens", "output_tokens", "requests_per_s", "prompts")
+LARGEST = 1e300  # of a measured figure; an integer may be longer than a float
 MOST = 1e7  # more accelerators, tokens or layers than this are a slip
 
 
@@ -23,6 +24,7 @@ def faults(row: dict[str, Any]) -> list[str]:
     found = [f"{key} = {row[key]!r}" for key in COUNTS if key in row and not _counts(row[key])]
     found += [f"{key} = {row[key]!r}" for key in TEXTS if key in row and not isinstance(row[key], str)]
     found += [f"{key} = {row[key]!r}" for key in TABLES if key in row and not isinstance(row[key], dict)]
+    found += [f"measured.{key} = {value!r}" for key, value in row["measured"].items() if _is_no_figure(value)]
     load = row.get("load")
     if isinstance(load, dict):
         found += [
@@ -51,6 +53,13 @@ def without_nulls(row: dict[str, Any]) -> dict[str, Any]:
         for key, value in row.items()
         if value is not None
     }
+
+
+def _is_no_figure(value: object) -> bool:
+    """Not-a-number, infinity, or a number in quotes. Below zero is one: a cache that lacks room is printed so."""
+    if isinstance(value, str):
+        return value.strip().lstrip("+-").replace(".", "", 1).isdigit()
+    return isinstance(value, int | float) and not abs(value) < LARGEST
 
 
 def _counts(value: object) -> bool:

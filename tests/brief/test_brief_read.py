@@ -113,7 +113,7 @@ def test_the_two_errors_of_the_notes_word_for_word():
     assert str(caught.value).splitlines() == [
         "support-chat.yaml:8: traffic.input_tokens.p50 (900) is above p95 (350). "
         "A higher percentile can't be smaller than a lower one; did you mean 3500? [CB-B021]",
-        "support-chat.yaml:11: objectives: ttf_p95 is not something it can say. Closest: ttft_p95. [CB-B003]",
+        "support-chat.yaml:11: objectives: ttf_p95 is not a key it knows. Closest: ttft_p95. [CB-B003]",
     ]
 
 
@@ -336,7 +336,7 @@ def test_errors_speak_spanish():
     use_language("es")
     try:
         with pytest.raises(
-            InvalidInput, match=r"traffic: concurrenzy no es algo .* Lo más parecido: concurrency"
+            InvalidInput, match=r"traffic: concurrenzy no es una clave .* Lo más parecido: concurrency"
         ):
             parse_brief("traffic: {concurrenzy: 3}", as_of=AS_OF)
     finally:

@@ -51,7 +51,7 @@ def table(
 
 def clean(content: str, style: str = "") -> Text:
     """Text without control characters, so that a name can't drive the terminal."""
-    return Text("".join(one for one in content if one.isprintable() or one == "\n"), style=style)
+    return Text("".join(one for one in content if one.isprintable() or one in "\n\u00a0"), style=style)
 
 
 def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) -> RenderableType:

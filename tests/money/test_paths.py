@@ -72,8 +72,7 @@ def test_a_commitment_says_from_which_use_on_it_pays():
     owned = found["buy"].cost
     keys = ("compute", "idle", "retries_waste", "residual", "colocation", "support")
     assert found["buy"].pays_above_ratio == pytest.approx(
-        sum(owned.line(key) for key in keys)
-        / (8 * 730 * 3.00)  # modules come on boards of four: eight are bought
+        sum(owned.line(key) for key in keys) / (7 * 730 * 3.00)  # eight are bought, seven work
     )
 
 

@@ -71,11 +71,15 @@ def routes(
         ):
             best[tenure.capacity] = tenure, cost
     hourly = best["on-demand"][0] if "on-demand" in best else None
+    each = candidate.deployment.parallel.accelerators_count if candidate.deployment else 1
+    needed = each * (
+        candidate.replicas_count + candidate.spare_replicas_count
+    )  # not what must be taken to have them
     found = []
     for kind in KINDS:
         if kind in best:
             tenure, cost = best[kind]
-            above = _pays_above(best[kind], hourly, tenure.accelerators_count)
+            above = _pays_above(best[kind], hourly, needed)
             found.append(Route(kind, tenure.offer.provider, cost, above, 0, tenure.flags))
     if replicas and hourly and "reserved" in best:
         found.append(hybrid(candidate, usage, terms, best["reserved"][0], hourly, replicas))

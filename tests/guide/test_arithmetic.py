@@ -167,3 +167,11 @@ def test_the_800_gb_s_rule_would_reject_a_card_that_often_wins():
     cheapest = [rows["rows"][0]["cost_per_month_money"] for rows in (answer, dear)]
     assert cheapest[0] < cheapest[1]
     assert answer["metrics"]["tpot_ms_p95"].value < 100
+
+
+def test_the_catalogue_says_how_many_parameters_each_model_has():
+    rows = {row["id"]: row for row in cabida.models()}
+    language = [row for row in rows.values() if row["task"] in ("llm", "vlm")]
+    assert all(row["params_count"] >= 1e7 for row in language)
+    assert rows["huggyllama/llama-30b"]["params_count"] == pytest.approx(32.5e9, rel=0.01)
+    assert rows["Qwen/Qwen3-30B-A3B"]["active_params_count"] == pytest.approx(3.3e9, rel=0.05)

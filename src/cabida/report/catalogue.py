@@ -70,10 +70,23 @@ def models(match: str = "") -> list[dict[str, Any]]:
         "native_format",
     )
     return [
-        {name: getattr(one, name) for name in (*names, "licence")}
+        {name: getattr(one, name) for name in (*names, "licence")} | _counted(one)
         for one in facts.models().values()
         if any(wanted in name.lower() for name in (one.id, *one.aliases))
     ]
+
+
+def _counted(model: Any) -> dict[str, float]:
+    """Parameters worked out from the architecture, where nobody states them."""
+    from cabida import memory
+
+    if model.task not in ("llm", "vlm") or (model.params_count and model.active_params_count):
+        return {}
+    counts = memory.params(model)
+    return {
+        "params_count": model.params_count or float(counts.total_count),
+        "active_params_count": model.active_params_count or float(counts.active_count),
+    }
 
 
 def prices(

@@ -43,7 +43,7 @@ said_lengths = st.one_of(
     st.tuples(tokens, st.floats(1, 3)).map(lambda pair: {"mean": pair[0], "p95": f"{pair[0] * pair[1]:.4f}"}),
 ).map(
     lambda said: (
-        f"{said:.4f}" if isinstance(said, float) else {key: str(value) + "0" for key, value in said.items()}
+        f"{said:.4f}" if isinstance(said, float) else {key: str(value) + "0000" for key, value in said.items()}
     )
 )
 said_brief = some(

@@ -295,3 +295,14 @@ def test_long_prompts_pay_the_long_price():
         money.api_cost(tiered, short, TERMS).per_month_money
         == money.api_cost(API, short, TERMS).per_month_money
     )
+
+
+def test_a_pc_at_a_desk_has_its_own_disk_and_a_room_of_them_does_not():
+    desk = replace(CARD, segment="consumer", tdp_w=450.0, form_factor="PCIe", link_domain_count=1)
+    few, many = (
+        money.serving_cost(serving(offer("1800", "buy"), replicas=count, accelerator=desk), USAGE, TERMS)
+        for count in (8, 9)
+    )
+    assert few.line("storage") == few.line("serving_stack") == few.line("colocation") == 0
+    assert min(many.line(key) for key in ("storage", "serving_stack", "colocation", "observability")) > 0
+    assert many.line("platform_labour") > 5 * few.line("platform_labour")

@@ -191,7 +191,9 @@ def _around(
     """What a service needs beside accelerators: disk, wire, gateway, watching, people."""
     nodes = ways.given("nodes_count", float(-(-held_count // _node_size(deployment))), "plan")
     lines = {
-        "storage": ways.apply(
+        "storage": 0.0  # a PC's own disk
+        if tenure.at_desk
+        else ways.apply(
             unit.storage_money_per_month,
             ways.given("stored_gb", stored_gb(candidate, usage, ways.terms), "weights and an assumed rest"),
             ways.assume("storage_money_per_gb_per_month"),

@@ -9,22 +9,43 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    field_validator,
+)
 
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.model import AttentionLayers, MlpLayers
 from cabida.quantity import Source
-from cabida.text import closest, problem
+from cabida.text import closest, problem, tr
 from cabida.units import parse
 
 Lines = dict[tuple[str | int, ...], int]
 
+LARGEST_FILE_BYTES, MOST_VALUES = 5_000_000, 200_000  # of a hand-kept file; aliases count each time
+LEAST_FIGURE, MOST_FIGURE = 1e-12, 1e18
+ABOVE_ZERO = frozenset(  # what is divided by, or is nothing when it is zero
+    [
+        *("Accelerator.label_memory_bytes", "Accelerator.usable_bytes", "Accelerator.memory_bytes_per_s"),
+        *("Accelerator.flop_per_s", "Accelerator.tdp_w", "Accelerator.matmul_ratio"),
+        *("Accelerator.link_domain_count", "Node.accelerators_count"),
+        *("Offer.accelerators_count", "Offer.amount"),
+    ]
+)
+BELOW_ZERO_TOO = ("EnergyFact.value",)  # a yearly change of a price
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 REQUIRED_TEXT = frozenset(
     [
@@ -74,6 +95,27 @@ class SourceRow(BaseModel):
         """As the kernel's noun."""
         return Source(self.what, self.url, self.seen, self.grade)
 
+    @field_validator("seen")
+    @classmethod
+    def is_a_day(cls, seen: str) -> str:
+        """A day of the calendar."""
+        return date.fromisoformat(seen).isoformat()
+
+
+def _within(name: str) -> Any:
+    """A figure that a thing can have: not below zero, above it where nothing else makes sense."""
+
+    def look(value: Any) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        if value and not LEAST_FIGURE <= abs(value) <= MOST_FIGURE:
+            raise ValueError(tr("facts.no_such_figure"))
+        if (value < 0 and name not in BELOW_ZERO_TOO) or (value == 0 and name in ABOVE_ZERO):
+            raise ValueError(tr("facts.not_below" if value < 0 else "facts.not_zero"))
+        return value
+
+    return AfterValidator(look)
+
 
 def _door(name: str) -> Any:
     kind = next((kind for suffix, kind in DOORS.items() if name.endswith(suffix)), None)
@@ -92,9 +134,11 @@ def _row_type(noun: type, name: str, hint: Any) -> Any:
     if words := WORDS.get(f"{noun.__name__}.{name}"):
         return Literal[words]
     if hint is float or hint == float | None:
-        return Annotated[hint, _door(name)]
+        return Annotated[hint, _door(name), _within(f"{noun.__name__}.{name}")]
     if hint == dict[str, float]:
-        return dict[str, Annotated[float, _door(name)]]
+        return dict[str, Annotated[float, _door(name), _within(f"{noun.__name__}.{name}")]]
+    if hint in (int, int | None, Decimal, Decimal | None):
+        return Annotated[hint, _within(f"{noun.__name__}.{name}")]
     if get_origin(hint) is tuple and get_args(hint)[0] in (AttentionLayers, MlpLayers):
         return tuple[row_class(get_args(hint)[0]), ...]  # type: ignore[misc]
     return hint
@@ -157,21 +201,47 @@ def read_yaml(path: Path) -> tuple[Any, Lines]:
     """
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            reason = tr("facts.large_file", limit=LARGEST_FILE_BYTES // 1_000_000)
+            raise InvalidInput(problem("CB-F002", file=str(path), reason=reason))
+        node = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=loader)
+    except (OSError, UnicodeDecodeError, yaml.reader.ReaderError) as error:
+        reason = getattr(error, "strerror", None) or tr("facts.not_utf8")
+        raise InvalidInput(problem("CB-F002", file=str(path), reason=reason)) from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise InvalidInput(
             problem("CB-F002", file=str(path), line=line, reason=str(error.problem or ""))
         ) from error
     lines: Lines = {}
-    return (_value(node, (), lines) if node is not None else None), lines
+    try:
+        return (_value(node, (), lines) if node is not None else None), lines
+    except _Refused as refused:
+        raise InvalidInput(
+            problem("CB-F002", file=str(path), line=refused.line, reason=str(refused))
+        ) from None
+
+
+class _Refused(Exception):
+    """Stops the reading of a file: why, and at which line."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        self.line = line
+        super().__init__(reason)
 
 
 def _value(node: Any, at: tuple[str | int, ...], lines: Lines) -> Any:
     lines.setdefault(at, node.start_mark.line + 1)
+    if len(lines) > MOST_VALUES or len(at) > 20:
+        raise _Refused(tr("facts.too_many_values", limit=MOST_VALUES), node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         made: dict[str, Any] = {}
         for key, part in node.value:
+            if not isinstance(key.value, str):
+                raise _Refused(tr("facts.no_key"), key.start_mark.line + 1)
+            if key.value in made:
+                first = lines[(*at, key.value)]
+                raise _Refused(tr("facts.twice", key=key.value, first=first), key.start_mark.line + 1)
             lines[(*at, key.value)] = key.start_mark.line + 1
             made[key.value] = _value(part, (*at, key.value), lines)
         return made

@@ -31,8 +31,13 @@ NOUNS: dict[str, type] = {
 
 def folder() -> Path | None:
     """Where the user's facts lie, or ``None`` when there are none."""
-    path = Path(os.environ.get("CABIDA_FACTS", FOLDER))
-    return path.resolve() if path.is_dir() else None
+    named = os.environ.get("CABIDA_FACTS", "")
+    path = Path(named or FOLDER)
+    if path.is_dir():
+        return path.resolve()
+    if named:
+        raise InvalidInput(problem("CB-F009", folder=named))
+    return None
 
 
 def table(name: str) -> dict[str, Any]:
@@ -91,7 +96,9 @@ def _file(path: Path) -> list[tuple[str, dict[str, Any], list[Problem]]]:
     except InvalidInput as error:
         return [("", {}, list(error.problems))]
     if not isinstance(raw, dict):
-        return [("", {}, [problem("CB-F007", file=str(path), line=1, table="", near=", ".join(NOUNS))])]
+        return [
+            ("", {}, [problem("CB-F007", file=str(path), line=1, table=str(raw)[:40], near=", ".join(NOUNS))])
+        ]
     parts: list[tuple[str, dict[str, Any], list[Problem]]] = []
     for name, rows in raw.items():
         if name not in NOUNS:
@@ -110,7 +117,8 @@ def _table(name: str, rows: Any, path: Path, lines: Any) -> tuple[dict[str, Any]
     made: dict[str, Any] = {}
     wrong: list[Problem] = []
     for place, raw in enumerate(rows or []):
-        shipped = _shipped(name).get(raw.get("id", "")) if isinstance(raw, dict) else None
+        id = raw.get("id") if isinstance(raw, dict) else None
+        shipped = _shipped(name).get(id) if isinstance(id, str) else None
         full = _completed(raw, shipped) if shipped is not None else raw
         one, problems = load.validated(NOUNS[name], full, str(path), lines, (name, place))
         wrong += problems

@@ -63,4 +63,8 @@ def _is_no_figure(value: object) -> bool:
 
 
 def _counts(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and (value == 0 or 1e-9 <= value <= MOST)
+    )

@@ -31,6 +31,7 @@ _SOME_ZONES = ("UTC", "Europe/Madrid", "America/Mexico_City")
 PROFILES = ("flat", "office-hours", "evening", "follow-the-sun")
 TINIEST = 1e-12  # what is nearer to nothing than this was not meant, and would overflow what divides by it
 ANYTHING = ("any", "anywhere", "none")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal obeys instead of showing
 _THOUSANDS = re.compile(r"^\d{1,3}(,\d{3})+(?![\d,])")
 _POINT_OR_THOUSANDS = re.compile(r"^[1-9]\d{0,2}(\.\d{3})+(?![\d.])")
 
@@ -171,6 +172,9 @@ def text(name: str = "text", *, longest: int = 20_000) -> Kind:
     def read(said: str) -> str:
         if len(said) > longest:
             raise Refusal(code="CB-B010", text=said[:40] + "…", kind=name)
+        if _CONTROLS.search(said) or (name != "text" and "\n" in said):
+            shown = " ".join(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", said).split())
+            raise Refusal(code="CB-B010", text=shown, kind=name)
         return said
 
     return Kind(name, read, {"type": "string"})

@@ -30,7 +30,7 @@ check: $(VENV)/.dev
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
 test: check
-	$(BIN)/pytest -n 2 -m 'not long'
+	$(BIN)/pytest -n 2 -m 'not long' --hypothesis-profile=ci
 
 test-long: check
 	$(BIN)/pytest -n 2

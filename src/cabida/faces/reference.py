@@ -20,7 +20,9 @@ def reference() -> str:
     use_language("en")
     try:
         blocks = [f"# {tr('faces.reference.title')}", tr("faces.reference.intro")]
-        root = click.Context(cli, info_name="cabida", terminal_width=88, max_content_width=88)
+        root = click.Context(
+            cli, info_name="cabida", terminal_width=88, max_content_width=88, **cli.context_settings
+        )
         blocks += [f"```text\n{cli.get_help(root)}\n```"]
         for path, help_text in _pages(cli, root):
             blocks += [f"## {path}", f"```text\n{help_text}\n```"]

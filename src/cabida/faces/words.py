@@ -71,7 +71,8 @@ class Spoken(click.Command):
             formatter.write_dl([record for record in records if record])
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """``--help``, told in the language in use."""
+        """``--help``, told in the language in use and under the names of this context, whoever asked before."""
+        self._help_option = None
         found = super().get_help_option(ctx)
         if found is not None:
             found.help = tr("faces.option.help")

@@ -260,7 +260,7 @@ PROFILE = Kind("profile", _read_profile, {"type": "string"})
 TOKEN_RATE = Kind("token_rate", _read_token_rate)
 DURATION = number("duration", "s", above=True, high=3.2e9, needs_unit=True)
 MONTHS = number("months", "months", low=0.03, high=600, needs_unit=True)  # a day
-BYTES = number("bytes", "bytes", above=True, needs_unit=True)
+BYTES = number("bytes", "bytes", above=True, high=1e17, needs_unit=True)
 POWER = number("power", "w", above=True, needs_unit=True)
 TOKENS = number("tokens", "tokens", high=1e15, likely_whole=True)
 LENGTH = number("tokens", "tokens", low=1, high=1e9, likely_whole=True)
@@ -277,6 +277,6 @@ KEPT = number(
     "share", "ratio", low=1e-6, high=1.0
 )  # what is divided by: at nothing kept, nothing has a price
 LOST = number("share", "ratio", high=0.999)
-GROWTH = number("growth", "ratio", low=-1.0, high=100.0, suffix=r"\s*(/\s*(year|y))$")
+GROWTH = number("growth", "ratio", low=-0.99, high=100.0, suffix=r"\s*(/\s*(year|y))$")
 YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")
 PUE = number("factor", "count", low=1.0, high=5.0)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from cabida.quantity import Quantity, Source, assumed, exp, formula, leaf, most, sqrt
+from cabida.quantity import Quantity, Source, assumed, exp, formula, leaf, least, most, sqrt
 from cabida.units import S_PER_HOUR
 
 MTBI_SOURCE = Source(
@@ -65,14 +65,18 @@ def daly_interval_s(write_s: float, mtbi_s: float) -> Any:
 
 @formula
 def checkpoint_slowdown_ratio(interval_s: float, write_s: float, restart_s: float, mtbi_s: float) -> Any:
-    """Wall time over useful time with checkpoints every ``interval_s``. Daly 2006, equation 20."""
-    return mtbi_s * exp(restart_s / mtbi_s) * (exp((interval_s + write_s) / mtbi_s) - 1) / interval_s
+    """Wall time over useful time with checkpoints every ``interval_s``. Daly 2006, equation 20.
+
+    Past e**99 it never ends, whatever the figure.
+    """
+    restarts_ratio = exp(least(restart_s / mtbi_s, 99))
+    return mtbi_s * restarts_ratio * (exp(least((interval_s + write_s) / mtbi_s, 99)) - 1) / interval_s
 
 
 @formula
 def unprotected_run_s(work_s: float, mtbi_s: float, restart_s: float) -> Any:
     """Expected wall time of a run that starts anew at every interruption: no checkpoints."""
-    return (mtbi_s + restart_s) * (exp(work_s / mtbi_s) - 1)
+    return (mtbi_s + restart_s) * (exp(least(work_s / mtbi_s, 99)) - 1)
 
 
 @formula

@@ -160,7 +160,7 @@ def best_probabilities(costs: Floats) -> Floats:
 
     lowest = costs.min(axis=0)
     winners = costs <= lowest * (1 + 1e-9)
-    return np.asarray((winners / winners.sum(axis=0)).mean(axis=1))
+    return np.asarray((winners / np.maximum(winners.sum(axis=0), 1)).mean(axis=1))
 
 
 def expected_regrets(costs: Floats) -> Floats:

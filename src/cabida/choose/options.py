@@ -179,6 +179,8 @@ def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
     found: dict[str, Estimate] = {}
     for metric in LATENCIES:
         values = getattr(speed, f"{metric}_s")
+        if not values.p99:  # answers of one token have no gaps
+            continue
         factors = speed.spread.get(f"{metric}_s") or speed.spread.get("tpot_s", (1.0, 1.0))
         for statistic in ("mean", "p50", "p95", "p99"):
             value = getattr(values, statistic) * float(MS_PER_S)
@@ -233,6 +235,7 @@ def _quantiles(speed: ServingSpeed | TrainingSpeed | None) -> dict[str, tuple[fl
     return {
         f"{metric}_ms": tuple(v * float(MS_PER_S) for v in getattr(speed, f"{metric}_s").quantiles)
         for metric in LATENCIES
+        if getattr(speed, f"{metric}_s").p99
     }
 
 

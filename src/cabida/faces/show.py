@@ -234,6 +234,7 @@ def speed(answer: dict[str, Any]) -> RenderableType:
             *(say.figure(f"{name}_ms", found[f"{name}_ms_{one}"]) for one in STATISTICS),
         )
         for name in LATENCIES
+        if f"{name}_ms_mean" in found
     ]
     rates = [f"{say.label(name)} {say.figure(name, found[name])}" for name in RATES]
     return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))

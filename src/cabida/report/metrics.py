@@ -61,6 +61,8 @@ def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
     found = {}
     for name in LATENCIES:
         times = getattr(answer, f"{name}_s")
+        if not times.p99:  # answers of one token have no gaps
+            continue
         for statistic in STATISTICS:
             found[f"{name}_ms_{statistic}"] = scaled(
                 _spread(answer, f"{name}_s", getattr(times, statistic)), 1000

@@ -276,7 +276,7 @@ SHARE = number("share", "ratio", high=1.0)
 KEPT = number(
     "share", "ratio", low=1e-6, high=1.0
 )  # what is divided by: at nothing kept, nothing has a price
-LOST = number("share", "ratio", high=0.999)
+LOST = number("share", "ratio", high=0.9999)
 GROWTH = number("growth", "ratio", low=-0.99, high=100.0, suffix=r"\s*(/\s*(year|y))$")
 YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")
 PUE = number("factor", "count", low=1.0, high=5.0)

@@ -67,6 +67,8 @@ CHANGES = {
     "half an accelerator": ("count: 4", "count: 2.5", "CB-B010"),
     "unknown accelerator": ("accelerator: l40s", "accelerator: l40x", "CB-B028"),
     "unknown model": ("Llama-3.1-8B-Instruct", "Llama-3.1-9B-Instruct", "CB-B038"),
+    "a path to nothing": ("meta-llama/Llama-3.1-8B-Instruct", "./nowhere", "CB-B038"),
+    "a model of 5000 letters": ("meta-llama/Llama-3.1-8B-Instruct", "x" * 5000, "CB-B010"),
     "an embedding model": ("meta-llama/Llama-3.1-8B-Instruct", "BAAI/bge-m3", "CB-B045"),
     "the same model twice": (
         "traffic:",

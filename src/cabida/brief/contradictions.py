@@ -174,8 +174,8 @@ def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
         return
     for index, choice in enumerate(brief.models):
         is_path = Path(choice.id).suffix in (".json", ".gguf") or choice.id.startswith((".", "/", "~"))
-        if not is_path and not Path(choice.id).exists() and find_model(choice.id) is None:
-            near = ", ".join(nearest(choice.id))
+        if not Path(choice.id).expanduser().exists() and (is_path or find_model(choice.id) is None):
+            near = "" if is_path else ", ".join(nearest(choice.id))
             cure = tr("brief.closest", near=near) if near else tr("brief.list_models")
             yield _problem(brief, "CB-B038", f"models[{index}].id", name=choice.id, cure=cure)
 

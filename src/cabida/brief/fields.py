@@ -51,12 +51,12 @@ ACCEPTANCE = OneOf(
     ),
 )
 MODEL = OneOf(
-    scalar=kinds.text("model"),
+    scalar=kinds.text("model", longest=240),
     shorthand="id",
     mapping=Group(
         "model",
         {
-            "id": _one(kinds.text("model")),
+            "id": _one(kinds.text("model", longest=240)),
             "weights": OneOf(
                 mapping=Table(kinds.text("format"), ACCEPTANCE),
                 sequence=Listing(_one(kinds.text("format"))),
@@ -77,7 +77,7 @@ TRAFFIC = Group(
         "requests_per_day": _one(kinds.AMOUNT),
         "concurrency": _one(kinds.POSITIVE),
         "profile": HOURLY,
-        "trace": _one(kinds.text("path")),
+        "trace": _one(kinds.text("path", longest=240)),
         "items": _one(kinds.AMOUNT),
         "window": _one(kinds.DURATION),
         "every": _one(word(*EVERY)),

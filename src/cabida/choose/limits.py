@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from cabida.brief import Brief
+from cabida.choose.ask import objective_name
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import Tenure
 from cabida.text import duration, number, tr
+from cabida.timing import ServingSpeed, metric_s
 from cabida.units import S_PER_HOUR
 
 S_PER_DAY = 24 * float(S_PER_HOUR)
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A limit of the brief that an option breaks: the sentence, and what it needs over what is allowed."""
+
+    sentence: str
+    ratio: float
+
+
+def missing(worked: Worked, misses: Sequence[Miss]) -> Worked:
+    """The option with what it misses; as it was when it misses nothing."""
+    if not misses:
+        return worked
+    sentences = tuple(miss.sentence for miss in misses)
+    worst = max(miss.ratio for miss in misses)
+    return replace(worked, status="misses", reasons=sentences, miss_ratio=worst)
 
 
 def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
@@ -25,13 +46,12 @@ def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
     return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
 
 
-def over_limits(worked: Worked, means: Means) -> tuple[str, ...]:
-    """Sentences for each limit of the brief that a priced option breaks."""
-    found = [*_over_budget(worked, means), *_over_power(worked, means), *_late_delivery(worked, means)]
-    return tuple(found)
+def over_limits(worked: Worked, means: Means) -> list[Miss]:
+    """Each limit of the brief that a priced option breaks."""
+    return [*_over_budget(worked, means), *_over_power(worked, means), *_late_delivery(worked, means)]
 
 
-def _over_budget(worked: Worked, means: Means) -> list[str]:
+def _over_budget(worked: Worked, means: Means) -> list[Miss]:
     """A month against the month's budget, the whole horizon (or all runs) against the whole."""
     brief, currency = means.brief, means.terms.currency
     months = brief.horizon_months or 12.0
@@ -42,15 +62,18 @@ def _over_budget(worked: Worked, means: Means) -> list[str]:
     found = []
     if brief.budget.monthly_money is not None and monthly > brief.budget.monthly_money:
         values = {"cost": number(monthly), "most": number(brief.budget.monthly_money), "currency": currency}
-        found.append(tr("choose.misses.budget", **values))
+        found.append(
+            Miss(tr("choose.misses.budget", **values), monthly / max(brief.budget.monthly_money, 1e-9))
+        )
     if brief.budget.total_money is not None and total > brief.budget.total_money:
         values = {"cost": number(total), "most": number(brief.budget.total_money), "currency": currency}
         key = "choose.misses.all_runs_budget" if brief.is_training else "choose.misses.total_budget"
-        found.append(tr(key, **values, count=number(runs), months=number(months)))
+        sentence = tr(key, **values, count=number(runs), months=number(months))
+        found.append(Miss(sentence, total / max(brief.budget.total_money, 1e-9)))
     return found
 
 
-def _over_power(worked: Worked, means: Means) -> list[str]:
+def _over_power(worked: Worked, means: Means) -> list[Miss]:
     limits, tenure = means.brief.limits, worked.tenure
     thing = worked.candidate.deployment or worked.candidate.run
     if not (limits.power_w and tenure and tenure.owned and thing and thing.accelerator.tdp_w):
@@ -59,10 +82,11 @@ def _over_power(worked: Worked, means: Means) -> list[str]:
     drawn = thing.accelerator.tdp_w * ratio * tenure.accelerators_count
     if drawn <= limits.power_w:
         return []
-    return [tr("choose.misses.power", drawn=number(drawn / 1000), most=number(limits.power_w / 1000))]
+    sentence = tr("choose.misses.power", drawn=number(drawn / 1000), most=number(limits.power_w / 1000))
+    return [Miss(sentence, drawn / limits.power_w)]
 
 
-def _late_delivery(worked: Worked, means: Means) -> list[str]:
+def _late_delivery(worked: Worked, means: Means) -> list[Miss]:
     """What is bought arrives after a lead time; when the brief says by when, that decides."""
     tenure, needed_by = worked.tenure, means.brief.limits.needed_by
     if tenure is None or tenure.capacity != "buy" or not needed_by:
@@ -72,18 +96,32 @@ def _late_delivery(worked: Worked, means: Means) -> list[str]:
     if arrival <= date.fromisoformat(needed_by):
         return []
     values = {"days": number(days), "arrival": arrival.isoformat(), "needed": needed_by}
-    return [tr("choose.misses.lead", **values)]
+    left = max((date.fromisoformat(needed_by) - date.fromisoformat(means.terms.as_of)).days, 1)
+    return [Miss(tr("choose.misses.lead", **values), days / left)]
 
 
-def late_run(wall_s: float, deadline_s: float | None, means: Means) -> list[str]:
-    """Sentences for a run that ends after its deadline, or after the day it is needed by."""
+def slow_answers(speed: ServingSpeed, objectives: Mapping[str, float]) -> list[Miss]:
+    """Each objective that a predicted latency misses."""
     found = []
+    for name, limit_s in objectives.items():
+        value_s = metric_s(speed, name)
+        if value_s > limit_s:
+            values = {"value": duration(value_s), "limit": duration(limit_s)}
+            sentence = tr("choose.misses.latency", metric=objective_name(name), **values)
+            found.append(Miss(sentence, value_s / limit_s))
+    return found
+
+
+def late_run(wall_s: float, deadline_s: float | None, means: Means) -> list[Miss]:
+    """A run that ends after its deadline, or after the day it is needed by."""
+    found: list[Miss] = []
     if deadline_s is not None and wall_s > deadline_s:
-        found.append(tr("choose.misses.deadline", value=duration(wall_s), limit=duration(deadline_s)))
+        sentence = tr("choose.misses.deadline", value=duration(wall_s), limit=duration(deadline_s))
+        found.append(Miss(sentence, wall_s / deadline_s))
     needed_by = means.brief.limits.needed_by
     if needed_by:
         left_s = (date.fromisoformat(needed_by) - date.fromisoformat(means.terms.as_of)).days * S_PER_DAY
         if wall_s > left_s:
             values = {"value": duration(wall_s), "left": duration(max(0.0, left_s)), "needed": needed_by}
-            found.append(tr("choose.misses.needed_by", **values))
+            found.append(Miss(tr("choose.misses.needed_by", **values), wall_s / max(left_s, S_PER_DAY)))
     return found

@@ -9,7 +9,7 @@ from cabida import facts, money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
-from cabida.choose.limits import over_limits, risks
+from cabida.choose.limits import Miss, missing, over_limits, risks, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of
 from cabida.choose.tally import Tally
@@ -18,13 +18,15 @@ from cabida.facts.model import ApiOffer
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment, Load
-from cabida.text import duration, number, tr
+from cabida.text import number, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.capacity import Capacity, capacity_of, first_missed, metric_s
+from cabida.timing.capacity import Capacity, capacity_of
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel
 from cabida.units import HOURS_PER_MONTH
+
+OUTRUN_RATIO = 100.0  # arrivals that outrun what is held are further off than any late answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +151,10 @@ def held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / replicas)
     speed = simulate_model(one.steps, load, spread_of(one.deployment), seed)
-    missed = first_missed(speed, ask.objectives)
-    if missed in ("", "saturation"):
-        sentence = tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s))
-    else:
-        values = {"value": duration(metric_s(speed, missed)), "limit": duration(ask.objectives[missed])}
-        sentence = tr("choose.misses.objective", metric=objective_name(missed), **values)
-    yield _kept(
-        one, ask, means, tenure, Shift(replicas, float(HOURS_PER_MONTH), 1.0), speed, load, 0.0, sentence
-    )
+    outrun = Miss(tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s)), OUTRUN_RATIO)
+    misses = [outrun] if speed.saturated else slow_answers(speed, ask.objectives) or [outrun]
+    shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
+    yield missing(_kept(one, ask, means, tenure, shift, speed, load, 0.0), misses)
 
 
 def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:
@@ -175,7 +172,8 @@ def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: 
     sentence = tr("choose.misses.held_too_few" if few else "choose.misses.held_no_spare", **values)
     load = replace(ask.shape, requests_per_s=found.requests_per_s)
     shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
-    yield _kept(one, ask, means, tenure, shift, found.speed, load, found.requests_per_s, sentence)
+    kept = _kept(one, ask, means, tenure, shift, found.speed, load, found.requests_per_s)
+    yield missing(kept, [Miss(sentence, max(1.0, ask.peak_requests_per_s / carried))])
 
 
 def _all_held(one: Runnable, means: Means) -> tuple[int, Tenure | None]:
@@ -195,9 +193,8 @@ def _kept(
     speed: ServingSpeed,
     load: Load,
     capacity_requests_per_s: float,
-    sentence: str,
 ) -> Worked:
-    """All that is held, and the sentence on what it misses."""
+    """All that is held, at work."""
     candidate = Candidate(
         id=one.candidate_id(tenure),
         deployment=one.deployment,
@@ -217,9 +214,7 @@ def _kept(
         load,
         capacity_requests_per_s,
         ask.wanted_requests_per_s(one.acceptance_ratio),
-        "misses",
-        (sentence,),
-        float(shift.replicas_count) if capacity_requests_per_s else 0.0,
+        replicas_most_count=float(shift.replicas_count) if capacity_requests_per_s else 0.0,
     )
 
 
@@ -227,8 +222,7 @@ def _judged(worked: Worked, means: Means) -> Worked:
     """Risk, budget and power: what a way of holding or the finished bill breaks."""
     if worked.tenure is not None and (risky := risks(worked.tenure, means.brief)):
         return replace(worked, status="ruled_out", reasons=risky)
-    reasons = over_limits(worked, means)
-    return replace(worked, status="misses", reasons=reasons) if reasons else worked
+    return missing(worked, over_limits(worked, means))
 
 
 def _all_day(offers: Iterable[ApiOffer]) -> list[ApiOffer]:

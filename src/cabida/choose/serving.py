@@ -11,6 +11,7 @@ from cabida.checks import runnable
 from cabida.choose.ask import Ask, ask_of, objective_name
 from cabida.choose.enumerate_serving import Served, accelerators_in_reach, served_models, serving_deployments
 from cabida.choose.means import Means
+from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
 from cabida.choose.splits import name_of
 from cabida.choose.tally import Tally
@@ -19,8 +20,7 @@ from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment
 from cabida.text import duration, number, size
 from cabida.timing.estimate import capacities_at_best
-from cabida.timing.fluid import bounds_of
-from cabida.timing.steps import StepModel, step_model
+from cabida.timing.steps import step_model
 
 SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
 FEWEST_SIMULATED = 8
@@ -51,21 +51,24 @@ def search_serving(
     served = served_models(brief)
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     tell = progress or (lambda stage, done, total: None)
-    fitting = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
+    fitting, slow = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
     ranked = _bounded(fitting, ask, means, tally)
     apis = list(priced_apis(brief, ask, means, served))
     best = min(
         (one.cost.per_accepted_money for one in apis if one.status == "satisfies"), default=float("inf")
     )
     worked = list(_simulated(ranked, ask, means, seed, tally, tell, best, exhaustive=exhaustive))
+    if not any(one.tenure and one.tenure.capacity != "have" for one in worked):
+        worked += nearest_serving([*slow, *fitting], ask, means, seed)
     return Search([*worked, *apis], tally, ask)
 
 
 def _screened(
     deployments: Iterator[tuple[Deployment, Served]], ask: Ask, means: Means, tally: Tally, tell: Progress
-) -> list[Runnable]:
-    """Those that run on their accelerator and fit; the others are counted by reason."""
+) -> tuple[list[Runnable], list[Runnable]]:
+    """Those that run, fit and may be fast enough, and those too slow even for a lone request; all else is counted."""
     kept: list[Runnable] = []
+    slow: list[Runnable] = []
     for index, (deployment, served) in enumerate(deployments):
         if index % 200 == 0:
             tell("screen", index, 0)
@@ -82,28 +85,18 @@ def _screened(
             tally.reject("does_not_fit", ways, name, room.headroom_bytes, lacking=lacking)
             continue
         steps = step_model(deployment, room)
-        missed = _missed_alone(steps, ask)
-        if missed and deployment.accelerator.id not in means.held_counts:
-            metric, value, limit = missed
-            values = {"metric": metric.upper(), "value": duration(value), "limit": duration(limit)}
-            tally.reject("too_slow_alone", ways, name, -value / limit, **values)
-            continue
         ratio = served.acceptance.ratio if served.acceptance.ratio is not None else 1.0
-        kept.append(Runnable(deployment, served, room, steps, ratio))
-    return kept
-
-
-def _missed_alone(steps: StepModel, ask: Ask) -> tuple[str, float, float] | None:
-    """The first objective that even a lone request misses: metric, seconds at best, limit."""
-    alone = bounds_of(steps, ask.shape)
-    for name, limit in ask.objectives.items():
-        metric = name.partition("_")[0]
-        best = {"ttft": alone.ttft_s, "tpot": alone.tpot_s, "itl": alone.tpot_s}.get(
-            metric, alone.ttft_s + ask.shape.output_tokens * alone.tpot_s
-        )
-        if best > limit * SLACK:
-            return metric, best, limit
-    return None
+        one = Runnable(deployment, served, room, steps, ratio)
+        late = [(name, *pair) for name, pair in lateness(steps, ask).items() if pair[0] > pair[1] * SLACK]
+        if late and deployment.accelerator.id not in means.held_counts:
+            objective, value, limit = late[0]
+            values = {"value": duration(value), "limit": duration(limit)}
+            metric = objective.partition("_")[0].upper()
+            tally.reject("too_slow_alone", ways, name, -value / limit, metric=metric, **values)
+            slow.append(one)
+        else:
+            kept.append(one)
+    return kept, slow
 
 
 def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> list[Runnable]:
@@ -115,10 +108,12 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
         ways = one.ways_count(means)
         if not one.tenures(means):
             tally.reject("no_offer", ways, name, 0.0)
-        elif rate <= 0 and one.deployment.accelerator.id not in means.held_counts:
+        elif rate <= 0 and one.deployment.accelerator.id in means.held_counts:
+            ranked.append(replace(one, least_unit_money=float("inf")))
+        elif rate <= 0:
             tally.reject("too_slow", ways, name, 0.0, limit=", ".join(map(objective_name, ask.objectives)))
         else:
-            most = max(float(rate), 1e-9) * SLACK
+            most = float(rate) * SLACK
             least = least_unit_money(one, most, ask, means)
             ranked.append(replace(one, most_requests_per_s=most, least_unit_money=least))
     return sorted(ranked, key=lambda one: (one.least_unit_money, one.deployment.name))
@@ -176,7 +171,10 @@ def _simulated(
         if not (exhaustive or seen.wants(one, means, affordable=affordable)):
             name, limits = name_of(one.deployment), {"cost": number(month), "most": number(most or 0.0)}
             ways = one.ways_count(means)
-            if affordable:
+            if month == float("inf"):
+                late = ", ".join(map(objective_name, ask.objectives))
+                tally.reject("too_slow", ways, name, 0.0, limit=late)
+            elif affordable:
                 tally.reject("dominated", ways, name, -one.least_unit_money)
             else:
                 tally.reject("over_budget", ways, name, -month, currency=means.terms.currency, **limits)

@@ -11,7 +11,7 @@ from cabida.checks import trainable
 from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
-from cabida.choose.limits import late_run, over_limits
+from cabida.choose.limits import late_run, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.splits import describe_run, name_of_run
 from cabida.choose.tally import Tally
@@ -238,10 +238,7 @@ def _priced(
             candidate, cost, use, Acceptance(), training.accepted_runs_ratio,
             tenure, timed.room, speed, wall_s=wall,
         )  # fmt: skip
-        reasons = [*over_limits(worked, means), *late_run(wall, deadline_s, means)]
-        late = max(1.0, wall / deadline_s) if deadline_s else 1.0
-        missed = replace(worked, status="misses", reasons=tuple(reasons), late_ratio=late)
-        found.append(missed if reasons else worked)
+        found.append(missing(worked, [*over_limits(worked, means), *late_run(wall, deadline_s, means)]))
     return found
 
 

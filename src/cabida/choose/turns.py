@@ -85,12 +85,15 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
 def flips(
     brief: Brief, worked: Sequence[Worked], options: Sequence[Option], ask: Ask | None, currency: str
 ) -> tuple[Flip, ...]:
-    """Where each input turns the answer. ``worked`` and ``options`` go in step, the winner first."""
-    if not worked:
+    """Where each input turns the answer. ``worked`` and ``options`` go in step, the winner first.
+
+    There is nothing to turn where nothing satisfies the brief: the reasons say what would have to give.
+    """
+    if not any(one.status == "satisfies" for one in worked):
         return ()
     stakes = [stake_of(one, ask) for one in worked]
     titles = {stake.key: short_title(option) for stake, option in zip(stakes, options, strict=True)}
-    able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"] or stakes
+    able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"]
     winner, first = able[0], worked[stakes.index(able[0])]
     scale, denominator = output_scale(one.unit_cost.value for one in options), DENOMINATORS[brief.workload]
 

@@ -31,11 +31,11 @@ class Worked:
     wanted_requests_per_s: float = 0.0
     status: str = "satisfies"
     reasons: tuple[str, ...] = ()
-    late_ratio: float = 1.0  # time a run takes over its deadline, where it misses it
+    miss_ratio: float = 1.0  # what it would need over what the brief allows, at the limit it misses by most
     replicas_most_count: float = float("inf")  # of what is held there is no more
     wall_s: float = 0.0  # of a run as it is held: on spot, interruptions included
 
     @property
     def order(self) -> tuple[int, float, float]:
-        """Best first: what satisfies, then what misses its deadline by least, then the cheapest per accepted output."""
-        return STATUS_ORDER.index(self.status), self.late_ratio, self.cost.per_accepted_money
+        """Best first: what satisfies, then what misses its limits by least, then the cheapest per accepted output."""
+        return STATUS_ORDER.index(self.status), self.miss_ratio, self.cost.per_accepted_money

@@ -143,12 +143,13 @@ def speed(
     """
     from cabida import timing
     from cabida.evidence.trace import read_trace
-    from cabida.report.asked import asked, named
+    from cabida.report.asked import asked, carried, named
 
     d, m, load = asked(model, gpu, flags)
     answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else timing.simulate(d, m, load, seed)
     return {
         **named(d),
+        "load": None if trace else carried(load),
         "saturated": answer.saturated,
         "metrics": speed_metrics(answer),
         "batch_mean": answer.batch_mean,
@@ -177,7 +178,7 @@ def cost(
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
     from cabida import timing
-    from cabida.report.asked import asked, named
+    from cabida.report.asked import asked, carried, named
     from cabida.report.bills import bills
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
@@ -198,6 +199,7 @@ def cost(
         raise InvalidInput([problem("CB-U015")])
     return {
         **named(d),
+        "load": carried(load),
         "as_of": as_of,
         "currency": currency,
         "utilisation": utilisation,

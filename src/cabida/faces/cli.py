@@ -32,6 +32,11 @@ COMMANDS = {
     "validate": "commands_record",
 }
 
+# what a group named without a command raises, its message the help; click 8.1 shows the help itself
+BARE: type[click.UsageError] = getattr(
+    click.exceptions, "NoArgsIsHelpError", type("Bare", (click.UsageError,), {})
+)
+
 
 class Cabida(Group):
     """The root group: lazy commands, one way of telling errors, documented exit codes."""
@@ -81,6 +86,9 @@ class Cabida(Group):
             sys.exit(130)
         except click.exceptions.Exit as done:
             sys.exit(done.exit_code)
+        except BARE as bare:
+            click.echo(bare.format_message(), err=True)
+            sys.exit(bare.exit_code)
         except (CabidaError, click.ClickException, Exception) as error:
             if os.environ.get("CABIDA_DEBUG") == "1" and not isinstance(
                 error, CabidaError | click.ClickException

@@ -57,7 +57,7 @@ def clean(content: str, style: str = "") -> Text:
 def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) -> RenderableType:
     """The screen of ``cabida recommend``."""
     with say.speaking(d.language):
-        shown = d.options if every else d.options[:MOST_OPTIONS]
+        shown = d.options if every else _worth_a_look(d.options)
         blocks: list[RenderableType] = [
             clean(f"{d.name} · {_head(d)}"),
             Text(),
@@ -89,6 +89,13 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             blocks.append(clean(tr("faces.record", paths=" · ".join(map(str, paths)))))
         blocks.append(clean(footer(d), "dim"))
         return Group(*blocks)
+
+
+def _worth_a_look(options: Sequence[Option]) -> list[Option]:
+    """The first options, and the best of what is already held: whoever has machines asks why not those."""
+    held = next((one for one in options[MOST_OPTIONS:] if one.capacity == "have"), None)
+    seen = any(one.capacity == "have" for one in options[:MOST_OPTIONS])
+    return [*options[:MOST_OPTIONS], *([held] if held and not seen else [])]
 
 
 def _head(d: Decision) -> str:
@@ -149,11 +156,7 @@ def setup_line(answer: dict[str, Any]) -> str:
     """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
     parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
-    context = (
-        tr("faces.context_of", tokens=text.number(answer["max_model_len"], 7))
-        if answer.get("max_model_len")
-        else ""
-    )
+    context = _context(answer)
     cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
     method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
     pieces = [
@@ -168,6 +171,20 @@ def setup_line(answer: dict[str, Any]) -> str:
     return " · ".join(piece for piece in pieces if piece)
 
 
+def _context(answer: dict[str, Any]) -> str:
+    if answer.get("max_model_len"):
+        return tr("faces.context_of", tokens=text.number(answer["max_model_len"], 7))
+    if answer.get("model_context_tokens"):
+        return tr("faces.context_longest", tokens=text.number(answer["model_context_tokens"], 7))
+    return ""
+
+
+def _largest(answer: dict[str, Any]) -> str:
+    room, most = answer["largest_context_tokens"], answer.get("model_context_tokens")
+    key = "largest_context_beyond" if most and room > most else "largest_context"
+    return tr(f"faces.{key}", tokens=text.number(room, 6), most=text.number(most or room, 7))
+
+
 def fit_one(answer: dict[str, Any]) -> RenderableType:
     """Does this fit: the verdict, what fills the memory, what to change."""
     spare = abs(answer["headroom_gib"])
@@ -176,7 +193,7 @@ def fit_one(answer: dict[str, Any]) -> RenderableType:
     rows.append((tr("report.usable"), f"{text.number(answer['usable_gib'], 4)} GiB"))
     facts = [verdict]
     if answer.get("largest_context_tokens"):
-        facts.append(tr("faces.largest_context", tokens=text.number(answer["largest_context_tokens"], 6)))
+        facts.append(_largest(answer))
     if answer.get("largest_micro_batch") is not None:
         facts.append(
             tr(
@@ -202,7 +219,7 @@ def fit_rows(answer: dict[str, Any]) -> RenderableType:
     told = [_fit_cells(row) for row in answer["rows"]]
     same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
     shown = [key for key in told[0] if key not in same] if told else []
-    right = [at for at, key in enumerate(shown) if key in ("headroom", "context")]
+    right = [at for at, key in enumerate(shown) if key in ("headroom", "room")]
     head = " · ".join(told[0][key] for key in same) if told else ""
     rows = [[cells[key] for key in shown] for cells in told]
     return Group(clean(head, "bold"), Text(), table([tr(f"faces.{key}") for key in shown], rows, right))
@@ -217,14 +234,14 @@ def _fit_cells(row: dict[str, Any]) -> dict[str, str]:
         "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
         "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
         "headroom": f"{text.number(row['headroom_gib'])} GiB",
-        "context": text.number(context, 6) if context and row["verdict"] != "no" else "–",
+        "room": text.number(context, 6) if context else "–",
     }
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:
     """Latencies by statistic, and rates."""
     found = answer["metrics"]
-    blocks: list[RenderableType] = [clean(setup_line(answer)), Text()]
+    blocks: list[RenderableType] = [clean(setup_line(answer)), *_carried(answer), Text()]
     if answer["saturated"]:
         blocks += [clean(tr("faces.saturated"), "bold"), Text()]
     header = ["", *(tr("report.mean") if one == "mean" else one for one in STATISTICS)]
@@ -238,6 +255,21 @@ def speed(answer: dict[str, Any]) -> RenderableType:
     ]
     rates = [f"{say.label(name)} {say.figure(name, found[name])}" for name in RATES]
     return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))
+
+
+def _carried(answer: dict[str, Any]) -> list[Text]:
+    """The load that the figures are about, also when nobody named one."""
+    load = answer.get("load")
+    if not load:
+        return []
+    how = "at_once" if load["concurrency"] is not None else "each_second"
+    shape = tr(
+        f"faces.load.{how}",
+        count=text.number(load["concurrency"] if how == "at_once" else load["requests_per_s"]),
+        read=text.number(load["input_tokens"], 7),
+        written=text.number(load["output_tokens"], 7),
+    )
+    return [clean(shape)]
 
 
 NARROW = 100  # columns below which a table of offers leaves the lesser columns out
@@ -262,15 +294,15 @@ def cost(answer: dict[str, Any]) -> RenderableType:
         table(
             [tr(f"faces.{key}") for key in keys],
             [[row[key] for key in keys] for row in rows],
-            right=(2, 3),
-            whole=(1, 2, 3, 4, 5, 6) if "flags" in keys else (1, 2, 3, 4, 5),
+            right=(2, 3, 4) if "people" in keys else (2, 3),
+            whole=tuple(range(1, 8 if "flags" in keys else 6)),
         )
         for keys in (
-            ("provider", "capacity", "price_hour", "month", "thousand", "mtok", "seen", "flags"),
+            ("provider", "capacity", "price_hour", "month", "people", "thousand", "mtok", "seen", "flags"),
             ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
         )
     ]
-    return Group(clean(setup_line(answer)), clean(told), Text(), Fitting(*tables))
+    return Group(clean(setup_line(answer)), *_carried(answer), clean(told), Text(), Fitting(*tables))
 
 
 def _cost_cells(row: dict[str, Any]) -> dict[str, str]:
@@ -279,6 +311,7 @@ def _cost_cells(row: dict[str, Any]) -> dict[str, str]:
         "capacity": held(row["capacity"]),
         "price_hour": text.number(row["price_money_per_hour"]),
         "month": text.money(row["cost_per_month_money"], "").strip(),
+        "people": text.money(row["lines"].get("platform_labour", 0.0), "").strip(),
         "thousand": say.span(row["metrics"]["accepted_answer_money"], 1000),
         "mtok": say.span(row["metrics"]["output_mtok_money"]),
         "seen": row["seen"] or tr("report.undated"),

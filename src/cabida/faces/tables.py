@@ -73,7 +73,7 @@ def _cell(value: Any, unit: str, name: str) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, str) or name == "year":
-        return str(value)
+        return "–" if value == "none" else str(value)
     return f"{text.number(value)} {unit}".strip()
 
 
@@ -91,9 +91,13 @@ def _figure(name: str) -> str:
 def record(fields: dict[str, Any], sources: dict[str, str]) -> RenderableType:
     """One fact, field by field, with where each was read."""
     header = [tr("faces.field"), tr("faces.value"), tr("faces.source")]
-    return table(
-        header, [(name, _value(value), sources.get(name, sources[""])) for name, value in fields.items()]
-    )
+    numbered = {said: at for at, said in enumerate(dict.fromkeys(sources.values()), 1)}
+    rows = [
+        (name, _value(value), f"[{numbered[sources.get(name, sources[''])]}]")
+        for name, value in fields.items()
+    ]
+    read = (Padding(clean(f"[{at}] {said}"), (0, 0, 0, 2), expand=False) for said, at in numbered.items())
+    return Group(table(header, rows), Text(), clean(tr("faces.read_in"), "bold"), *read)
 
 
 def _value(value: Any) -> str:
@@ -209,4 +213,12 @@ def price_rows(offers: list[dict[str, Any]]) -> RenderableType:
 def facts_rows(rows: list[dict[str, Any]]) -> RenderableType:
     """Facts of one kind, a few fields of each."""
     header = [tr(f"faces.fact.{name}") for name in rows[0]] if rows else []
-    return table(header, [[_value(cell) for cell in row.values()] for row in rows])
+    cells = [
+        [_size(cell) if name == "usable_bytes" else _value(cell) for name, cell in row.items()]
+        for row in rows
+    ]
+    return table(header, cells)
+
+
+def _size(value: Any) -> str:
+    return text.size(value) if value else "–"

@@ -11,7 +11,7 @@ import math
 
 from cabida.launch.shell import Option, assemble
 from cabida.plan import TrainingRun
-from cabida.text import tr
+from cabida.text import number, tr
 
 OPTIMIZERS = {
     "adamw": "adamw_torch_fused",
@@ -139,7 +139,7 @@ def _megatron(r: TrainingRun) -> str:
         torchrun += (
             f' --nnodes {_nodes(r)} --node-rank "${{NODE_RANK:?}}" --master-addr "${{HEAD_ADDRESS:?}}"'
         )
-    batch = tr("launch.batch", tokens=f"{steps_tokens:,}", steps=accumulation_count(r))
+    batch = tr("launch.batch", tokens=number(steps_tokens, 9), steps=accumulation_count(r))
     return assemble(f"{torchrun} pretrain_gpt.py", options=options, notes=(_pin(r), batch, _offload(r)))
 
 

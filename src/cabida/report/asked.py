@@ -44,6 +44,12 @@ def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
     return load, {name: value for name, value in flags.items() if name not in mine}
 
 
+def carried(load: Load) -> dict[str, float | None]:
+    """A load as the answers name it; lengths are means."""
+    names = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
+    return {name: getattr(load, name) for name in names}
+
+
 def named(d: Deployment) -> dict[str, Any]:
     """A deployment as the answers name it."""
     return {

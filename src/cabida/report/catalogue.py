@@ -13,7 +13,7 @@ from cabida.text import closest, problem
 def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
     """Facts of one kind, a few fields of each."""
     shown = {
-        "accelerators": ("id", "name", "architecture", "memory_kind", "year", "confidence"),
+        "accelerators": ("id", "name", "architecture", "usable_bytes", "memory_kind", "year", "confidence"),
         "nodes": ("id", "provider", "accelerator", "accelerators_count", "fabric", "network_kind"),
         "engines": ("id", "name", "kind", "capability_min"),
         "formats": ("id", "family", "body_bits", "compute"),

@@ -59,6 +59,7 @@ def page(decision: Decision) -> str:
             best=first(decision),
             why=why(decision),
             tiles=tiles(decision),
+            terms=terms(decision),
             sure=how_sure(decision),
             turns=[one.sentence for one in decision.flips if one.at is not None][:MOST_TURNS]
             or [one.sentence for one in decision.flips][:MOST_TURNS],
@@ -91,6 +92,12 @@ def tiles(decision: Decision) -> list[tuple[str, str, str]]:
     if option.best_probability > 0:
         shown.append((tr("report.best_head"), say.probability(option.best_probability), tr("report.best_of")))
     return shown
+
+
+def terms(decision: Decision) -> str:
+    """What the abbreviations of serving stand for, where the options use them."""
+    serving = any(name.startswith("ttft_ms") for option in decision.options for name in option.metrics)
+    return tr("report.terms") if serving else ""
 
 
 def month_interval(option: Option) -> str:

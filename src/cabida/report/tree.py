@@ -10,7 +10,7 @@ from cabida.errors import InvalidInput
 from cabida.plan import Decision, Estimate
 from cabida.report import words as say
 from cabida.report.why import first
-from cabida.text import closest, problem, tr
+from cabida.text import closest, has_text, problem, tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def nodes_under(decision: Decision, name: str) -> list[dict[str, Any]]:
 
 
 def branch(
-    nodes: Iterable[Mapping[str, Any]], root: Any, currency: str = "", *, depth: int = 40
+    nodes: Iterable[Mapping[str, Any]], root: Any, currency: str = "", *, depth: int = 40, called: str = ""
 ) -> Branch | None:
-    """Nodes as one nested tree from ``root`` (an id), at most ``depth`` levels deep."""
+    """Nodes as one nested tree from ``root`` (an id, the figure ``called`` so), at most ``depth`` levels deep."""
     by_id = {node["id"]: node for node in nodes}
     shown: set[Any] = set()
 
@@ -104,7 +104,7 @@ def branch(
             below=below,
         )
 
-    return grow(root, depth)
+    return grow(root, depth, called)
 
 
 def inputs_of(node: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -115,9 +115,11 @@ def inputs_of(node: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _source(node: Mapping[str, Any]) -> dict[str, str]:
     source = node.get("source")
-    if isinstance(source, Mapping):
-        return {key: str(value or "") for key, value in source.items()}
-    return {"what": str(source)} if source else {}
+    if not isinstance(source, Mapping):
+        return {"what": str(source)} if source else {}
+    told = {key: str(value or "") for key, value in source.items()}
+    origin = f"report.origin.{told.get('what', '')}"  # not a document: a stage of this very decision
+    return told | ({"what": tr(origin)} if has_text(origin) else {})
 
 
 def value_of(node: Mapping[str, Any], currency: str = "") -> str:
@@ -162,10 +164,13 @@ def _lines(one: Branch, depth: int) -> Iterator[str]:
 def trees(decision: Decision, *, depth: int = 40) -> list[Branch]:
     """One tree for each explained figure of the first option, without what is part of another or simulated."""
     option = first(decision)
-    roots = set(option.trees.values()) if option else set()
+    figures = {at: name for name, at in option.trees.items()} if option else {}
     inside = {id for node in decision.trees for _, id in inputs_of(node)}
     inside |= {node["id"] for node in decision.trees if node["grade"] == "simulated"}
-    grown = (branch(decision.trees, root, decision.currency, depth=depth) for root in sorted(roots - inside))
+    grown = (
+        branch(decision.trees, root, decision.currency, depth=depth, called=figures[root])
+        for root in sorted(figures.keys() - inside)
+    )
     return [one for one in grown if one is not None]
 
 

@@ -54,6 +54,6 @@ def watched() -> Iterator[Callable[[str, int, int], None] | None]:
         task = bar.add_task(tr("faces.working"), total=None)
 
         def update(what: str, done: int, of: int) -> None:
-            bar.update(task, description=what, completed=done, total=of or None)
+            bar.update(task, description=tr(f"faces.progress.{what}"), completed=done, total=of or None)
 
         yield update

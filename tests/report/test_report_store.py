@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from report_sample import decision
 
 from cabida.errors import InvalidInput
+from cabida.files import write_text
 from cabida.plan import Decision, Estimate
 from cabida.report import schema, store
 
@@ -84,7 +85,7 @@ def test_writing_is_whole_or_not_at_all(tmp_path, monkeypatch):
     path = store.save(decision(), tmp_path / "deep" / "d.json")
     before = path.read_text(encoding="utf-8")
     with pytest.raises(UnicodeEncodeError):
-        store.write_text(path, "half \ud800")
+        write_text(path, "half \ud800")
     assert path.read_text(encoding="utf-8") == before
     assert [one.name for one in path.parent.iterdir()] == ["d.json"]
     assert isinstance(store.load(path), Decision)
@@ -95,4 +96,4 @@ def test_a_file_that_is_not_there(tmp_path):
         store.load(tmp_path / "none.json")
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InvalidInput, match="CB-R005"):
-        store.write_text(tmp_path / "file" / "d.json", "x")
+        write_text(tmp_path / "file" / "d.json", "x")

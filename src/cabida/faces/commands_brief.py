@@ -54,7 +54,7 @@ def init(
     if file.exists() and not force:
         raise InvalidInput([problem("CB-U006", file=str(file))])
     from cabida.brief.schema import as_text
-    from cabida.report.store import write_text
+    from cabida.files import write_text
 
     write_text(file, written)
     write_text(file.with_name("brief.schema.json"), as_text())  # for editors; the brief's first line names it

@@ -55,7 +55,7 @@ def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: st
     if out is None:
         click.echo(written, nl=False)
         return
-    from cabida.report.store import write_text
+    from cabida.files import write_text
 
     write_text(out, written)
     click.echo(tr("faces.written", file=out), err=True)

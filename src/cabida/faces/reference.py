@@ -47,6 +47,6 @@ def _pages(group: click.Group, above: click.Context) -> Iterator[tuple[str, str]
 
 
 if __name__ == "__main__":
-    from cabida.report.store import write_text
+    from cabida.files import write_text
 
     write_text(Path(sys.argv[1]), reference())

@@ -16,6 +16,7 @@ import yaml
 from cabida.errors import InvalidInput, Problem
 from cabida.facts import hardware, load, overlay
 from cabida.facts.model import Offer
+from cabida.files import write_text
 from cabida.text import closest, problem
 
 APPEND_ONLY = ("offers", "api_offers")
@@ -46,10 +47,8 @@ def add(table: str, rows: list[dict[str, Any]], place: Path | None = None) -> Pa
         raise InvalidInput(wrong)
     given = {row["id"] for row in rows}
     kept = [row for row in kept if row.get("id") not in given] + [_plain(row) for row in rows]
-    place.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump({**(before or {}), table: kept}, sort_keys=False, allow_unicode=True, width=100)
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_text(path, text)
 
 
 def _twice(table: str, rows: list[dict[str, Any]], kept: list[dict[str, Any]], path: Path) -> list[Problem]:

@@ -38,6 +38,6 @@ def paths(decision: Decision, folder: Path | str) -> list[Path]:
 
 def write(decision: Decision, folder: Path | str) -> list[Path]:
     """Write every form of the record into ``folder``; gives their paths."""
-    from cabida.report.store import write_text
+    from cabida.files import write_text
 
     return [write_text(path, render(decision, path.suffix[1:])) for path in paths(decision, folder)]

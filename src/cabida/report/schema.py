@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cabida.files import write_text
 from cabida.plan import Decision
 from cabida.plan.decision import SCHEMA
-from cabida.report.store import ODD_NUMBERS, write_text
+from cabida.report.store import ODD_NUMBERS
 
 PATH = Path(__file__).with_name("decision.schema.json")
 

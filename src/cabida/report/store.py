@@ -1,16 +1,14 @@
 """A decision as versioned JSON, and back to the same object.
 
 Numbers that JSON lacks (infinity, not-a-number) are written as the words ``"inf"``, ``"-inf"`` and
-``"nan"`` where a number is expected. Files are written whole or not at all.
+``"nan"`` where a number is expected.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import stat
-import tempfile
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from cabida.errors import InvalidInput, Problem
+from cabida.files import write_text
 from cabida.plan import Decision
 from cabida.plan.decision import SCHEMA
 from cabida.report.belongs import misfits
@@ -87,32 +86,6 @@ def load(path: Path | str) -> Decision:
         why = getattr(error, "strerror", None) or "UTF-8"
         raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=why)]) from None
     return from_json(text, file=str(path))
-
-
-def write_text(path: Path | str, text: str) -> Path:
-    """Write ``text`` to ``path`` through a temporary file beside it, so no half file is ever seen."""
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        temporary = Path(name)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InvalidInput([problem("CB-R005", file=str(target), line=0, why=error.strerror or "")]) from None
-    return target
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,6 @@ from cabida.truth.names import Malformed, Unanswerable, known_model
 from cabida.truth.sound import faults
 
 WIDEST_RATIO = 4.0  # an interval wider than this says nothing
-
 HYBRID = ", mixed attention"
 UNKNOWN = (0.6, 1.6)  # factors for a metric nobody measured in such a case
 
@@ -74,7 +73,7 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
     predictions = tuple(
         Prediction(case, metric, float(measured), *figures[metric])
         for metric, measured in case.measured.items()
-        if metric in figures and _is_number(measured) and figures[metric][0] > 0
+        if metric in figures and _is_number(measured) and _is_number(figures[metric][0])
     )
     kept = tuple(one for one in predictions if one.high <= widest * one.low)
     fitted = _fitted(case)

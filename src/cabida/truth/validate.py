@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
+from cabida.files import write_text
 from cabida.truth.case import Case, read_cases
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import WIDEST_RATIO, Answer, Prediction, answer
@@ -41,8 +42,8 @@ def validate(
     answers, skipped = answered(cases, progress)
     figures = [one for found in answers for one in found.predictions]
     if predictions is not None:
-        lines = (json.dumps(as_row(one)) + "\n" for one in figures)
-        Path(predictions).write_text("".join(lines), encoding="utf-8")
+        lines = (json.dumps(as_row(one), allow_nan=False) + "\n" for one in figures)
+        write_text(predictions, "".join(lines))
     return {
         "files": [str(file) for file in files],
         "rows": len(cases),

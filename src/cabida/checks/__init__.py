@@ -3,7 +3,7 @@
 from cabida.checks.parts import check_parts
 from cabida.checks.physical import Machine, housing_problems, supply_w
 from cabida.checks.pitfalls import pitfalls
-from cabida.checks.plan import judge_split, lawful, split_warnings
+from cabida.checks.plan import judge_split
 from cabida.checks.software import engines_for, runnable, trainable
 from cabida.checks.stack import check_stack
 from cabida.checks.told import check_pc, check_software
@@ -19,10 +19,8 @@ __all__ = [
     "engines_for",
     "housing_problems",
     "judge_split",
-    "lawful",
     "pitfalls",
     "runnable",
-    "split_warnings",
     "supply_w",
     "trainable",
 ]

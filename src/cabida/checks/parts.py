@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from cabida.checks.claims import named_cards
-from cabida.checks.physical import REST_W, Machine, housing_problems, supply_w
+from cabida.checks.physical import PLUG, REST_W, Machine, housing_problems, supply_w
+from cabida.checks.sentences import caution
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator
 from cabida.plan import Caution
-from cabida.text import number, problem, tr
+from cabida.text import number, problem
 
 _PROCESSOR = re.compile(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", re.IGNORECASE)
 
@@ -39,8 +40,8 @@ def check_parts(text: str) -> tuple[Caution, ...]:
     cards, machine = read_parts(text)
     needed = supply_w([card.tdp_w or 0.0 for card in cards], machine.processor_w, atx3=machine.atx3)
     heat = sum(card.tdp_w or 0.0 for card in cards) + machine.processor_w + REST_W
-    summary = tr("checks.CB-K081", cards=_listed(cards), supply=number(needed), heat=number(heat))
-    return (*housing_problems(cards, machine), Caution("CB-K081", summary, "info"))
+    summary = caution("CB-K081", "info", cards=_listed(cards), supply=number(needed), heat=number(heat))
+    return (*housing_problems(cards, machine), summary)
 
 
 def _listed(cards: list[Accelerator]) -> str:
@@ -57,16 +58,9 @@ def _count(part: str) -> int:
 
 def _machine(parts: list[str]) -> Machine:
     text = "\n".join(parts)
-    processor = next(
-        (
-            part
-            for part in parts
-            if re.search(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", part, re.I)
-        ),
-        "",
-    )
+    processor = next((part for part in parts if _PROCESSOR.search(part)), "")
     supply = next((part for part in parts if part != processor and re.search(r"\d\s*W\b", part)), "")
-    plugs = re.findall(r"(?:(\d)\s*[x×]\s*)?(\d+-pin(?: EPS)?|12VHPWR|12V-2x6)", text, re.IGNORECASE)
+    plugs = re.findall(rf"(?:(\d)\s*[x×]\s*)?({PLUG})", text, re.IGNORECASE)
     return Machine(
         supply_w=_figure(supply, r"(\d[\d.,]*)\s*W\b"),
         atx3="atx 2" not in text.lower(),

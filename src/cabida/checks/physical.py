@@ -6,14 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cabida.checks.sentences import caution
 from cabida.facts.model import Accelerator
 from cabida.plan import Caution
 from cabida.quantity import formula
-from cabida.text import number, tr
+from cabida.text import number
 
 CPU_W = 150.0  # a desktop processor under load, when the parts list does not say
 REST_W = 150.0  # board, memory, disks and fans: Intel's worked example of an ATX 3.0 supply (2022)
 ATX2_RATIO = 1.45 / 1.1  # the same PC on an older supply: 1,100 W instead of 750 W in that example
+PLUG = r"\d+-pin(?: EPS)?|12VHPWR|12V-2x6"  # a power connector as people write it
 ADAPTERS = {"12-pin": 2, "16-pin": 3}  # how many 8-pin plugs of 150 W an adapter joins
 
 
@@ -62,17 +64,13 @@ def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Ca
     return tuple(found)
 
 
-def _say(code: str, severity: str, **values: object) -> Caution:
-    return Caution(code, tr(f"checks.{code}", **values), severity)
-
-
 def _supply(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     if machine.supply_w is None:
         return []
     needed = supply_w([card.tdp_w or 0.0 for card in cards], machine.processor_w, atx3=machine.atx3)
     if machine.supply_w >= needed:
         return []
-    return [_say("CB-K040", "blocking", have=number(machine.supply_w), needed=number(needed))]
+    return [caution("CB-K040", "blocking", have=number(machine.supply_w), needed=number(needed))]
 
 
 def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
@@ -80,13 +78,15 @@ def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     widths = [_figure(card.physical.get("slots", "")) for card in cards]
     if machine.slots_count is not None and all(widths) and sum(w or 0 for w in widths) > machine.slots_count:
         found.append(
-            _say("CB-K041", "blocking", needed=number(sum(w or 0 for w in widths)), have=machine.slots_count)
+            caution(
+                "CB-K041", "blocking", needed=number(sum(w or 0 for w in widths)), have=machine.slots_count
+            )
         )
     for card in {card.id: card for card in cards}.values():
         length = _figure(card.physical.get("length_mm", ""))
         if machine.length_mm is not None and length and length > machine.length_mm:
             found.append(
-                _say(
+                caution(
                     "CB-K042",
                     "blocking",
                     name=card.name,
@@ -95,7 +95,7 @@ def _space(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
                 )
             )
         if card.segment == "datacenter" and not machine.server_airflow:
-            found.append(_say("CB-K043", "blocking", name=card.name))
+            found.append(caution("CB-K043", "blocking", name=card.name))
     return found
 
 
@@ -114,7 +114,7 @@ def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
         while spare >= each and have.get(plug, 0) < wanted.get(plug, 0):
             spare, have[plug] = spare - each, have.get(plug, 0) + 1
     return [
-        _say("CB-K044", "blocking", plug=plug, needed=count, have=have.get(plug, 0))
+        caution("CB-K044", "blocking", plug=plug, needed=count, have=have.get(plug, 0))
         for plug, count in wanted.items()
         if have.get(plug, 0) < count
     ]
@@ -123,7 +123,7 @@ def _plugs(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
 def _bus(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     slow = [card for card in cards if machine.pcie_gen and (card.pcie_gen or 0) > machine.pcie_gen]
     return [
-        _say(
+        caution(
             "CB-K045", "warning", name=card.name, gen=card.pcie_gen, have=machine.pcie_gen, lanes=card.pcie_lanes or 16,
             share=number(2.0 ** ((machine.pcie_gen or 0) - (card.pcie_gen or 0)), 2),
         )
@@ -136,9 +136,7 @@ def plugs_of(card: Accelerator) -> list[tuple[int, str]]:
     text = card.physical.get("power_connector", card.physical.get("power_connectors", ""))
     return [
         (int(count or 1), _plug(name))
-        for count, name in re.findall(
-            r"(?:(\d)\s*x\s*)?(\d+-pin(?: EPS)?|12VHPWR|12V-2x6)", text, re.IGNORECASE
-        )
+        for count, name in re.findall(rf"(?:(\d)\s*x\s*)?({PLUG})", text, re.IGNORECASE)
     ]
 
 

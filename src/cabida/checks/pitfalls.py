@@ -12,13 +12,14 @@ from cabida.brief import Brief
 from cabida.checks.claims import sparse_claims
 from cabida.checks.physical import supply_w
 from cabida.checks.plan import bus_bytes_per_s
+from cabida.checks.sentences import caution, short_title
 from cabida.facts.hardware import find_accelerator
 from cabida.facts.model import Accelerator
+from cabida.money.serving import HELD
 from cabida.plan import Caution, Option
-from cabida.text import money, number, percent, tr
+from cabida.text import money, number, percent
 from cabida.units import HOURS_PER_MONTH
 
-HELD = ("compute", "idle", "retries_waste", "spares")
 TIGHT_RATIO = 0.05  # memory left below which a fit is an accident waiting
 NEW_YEARS = 1  # a card of last year or this one is new
 IDLE_RATIO = 0.6
@@ -57,15 +58,6 @@ def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Cauti
     return tuple(sorted(found, key=lambda warning: ("blocking", "warning", "info").index(warning.severity)))
 
 
-def _say(code: str, severity: str = "warning", **values: object) -> Caution:
-    return Caution(code, tr(f"checks.{code}", **values), severity)
-
-
-def _short(option: Option) -> str:
-    """An option inside a sentence: its number and what it is."""
-    return tr("checks.option", rank=option.rank, what=option.title.partition(" · ")[0])
-
-
 def hourly_money(option: Option) -> float:
     """What one accelerator of an option costs an hour, from its bill."""
     held = sum(line.money for line in option.cost_lines if line.key in HELD)
@@ -80,7 +72,9 @@ def by_hourly_rate(c: Context) -> Iterator[Caution]:
     by_hour, by_output = min(held, key=hourly_money), min(held, key=lambda option: option.unit_cost.value)
     ratio = by_hour.unit_cost.value / by_output.unit_cost.value
     if by_hour.accelerator != by_output.accelerator and ratio > REQUIRED_MARGIN:
-        yield _say("CB-K001", "info", cheap=_short(by_hour), ratio=number(ratio, 3), best=_short(by_output))
+        yield caution(
+            "CB-K001", "info", cheap=short_title(by_hour), ratio=number(ratio, 3), best=short_title(by_output)
+        )
 
 
 def by_compute(c: Context) -> Iterator[Caution]:
@@ -93,13 +87,13 @@ def by_compute(c: Context) -> Iterator[Caution]:
     ratio = strongest.unit_cost.value / best.unit_cost.value if best.unit_cost.value else 1.0
     if strongest.accelerator != best.accelerator and ratio > REQUIRED_MARGIN:
         flops = number(card.flop_per_s.get("bf16", 0.0) / 1e12)
-        yield _say(
+        yield caution(
             "CB-K002",
             "info",
-            strong=_short(strongest),
+            strong=short_title(strongest),
             flops=flops,
             ratio=number(ratio, 3),
-            best=_short(best),
+            best=short_title(best),
         )
 
 
@@ -108,12 +102,12 @@ def memory_as_yes_or_no(c: Context) -> Iterator[Caution]:
     if c.chosen and c.chosen.usable_bytes and c.chosen.accelerator:
         left = c.chosen.memory.get("headroom", c.chosen.usable_bytes) / c.chosen.usable_bytes
         if left < TIGHT_RATIO:
-            yield _say("CB-K003", option=_short(c.chosen), left=percent(max(0.0, left)))
+            yield caution("CB-K003", option=short_title(c.chosen), left=percent(max(0.0, left)))
     missing = [option for option in c.options if option.status == "misses" and option.accelerator]
     if missing:
         first = missing[0]
         why = first.reasons[0] if first.reasons else "-"
-        yield _say("CB-K004", "info", count=len(missing), example=_short(first), why=why)
+        yield caution("CB-K004", "info", count=len(missing), example=short_title(first), why=why)
 
 
 def ignoring_interconnect(c: Context) -> Iterator[Caution]:
@@ -124,9 +118,9 @@ def ignoring_interconnect(c: Context) -> Iterator[Caution]:
     if c.card.link_bytes_per_s is None or c.card.link_domain_count <= 1:
         no_peers = c.card.segment == "consumer" and c.card.architecture == "Ada"
         code = "CB-K006" if no_peers else "CB-K005"
-        yield _say(code, tensor=tensor, name=c.card.name, rate=number(bus_bytes_per_s(c.card) / 1e9, 2))
+        yield caution(code, tensor=tensor, name=c.card.name, rate=number(bus_bytes_per_s(c.card) / 1e9, 2))
     if c.card.id.startswith("mi3") and tensor < 8:
-        yield _say("CB-K007", tensor=tensor, name=c.card.name)
+        yield caution("CB-K007", tensor=tensor, name=c.card.name)
 
 
 def _tensor_parallel(split: str) -> int:
@@ -142,9 +136,9 @@ def generated_for_accepted(c: Context) -> Iterator[Caution]:
         acceptance for model in c.brief.models for acceptance in model.weights.values() if acceptance.ratio
     ]
     if not told:
-        yield _say("CB-K008")
+        yield caution("CB-K008")
     elif all(acceptance.grade == "assumed" for acceptance in told):
-        yield _say("CB-K009", ratio=percent(told[0].ratio or 1.0))
+        yield caution("CB-K009", ratio=percent(told[0].ratio or 1.0))
 
 
 def forgetting_the_platform(c: Context) -> Iterator[Caution]:
@@ -154,9 +148,9 @@ def forgetting_the_platform(c: Context) -> Iterator[Caution]:
         return
     labour = sum(line.money for line in chosen.cost_lines if line.key == "platform_labour")
     if labour > 0:
-        yield _say("CB-K010", money=money(labour, c.brief.currency))
+        yield caution("CB-K010", money=money(labour, c.brief.currency))
     else:
-        yield _say("CB-K031", "info")
+        yield caution("CB-K031", "info")
 
 
 def for_todays_model_only(c: Context) -> Iterator[Caution]:
@@ -167,7 +161,7 @@ def for_todays_model_only(c: Context) -> Iterator[Caution]:
     if c.brief.traffic.growth_per_year_ratio == 0:
         left = chosen.memory.get("headroom", 0.0) / chosen.usable_bytes if chosen.usable_bytes else 0.0
         model = c.brief.models[0].id if c.brief.models else "-"
-        yield _say("CB-K011", capacity=chosen.capacity, model=model, left=percent(max(0.0, left)))
+        yield caution("CB-K011", capacity=chosen.capacity, model=model, left=percent(max(0.0, left)))
 
 
 def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
@@ -180,7 +174,7 @@ def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
     idle = lines.get("idle", 0.0) / held if held else 0.0
     months = c.brief.horizon_months or 0.0
     if idle > IDLE_RATIO or 0 < months < 12:
-        yield _say("CB-K012", option=_short(chosen), idle=percent(idle), months=number(months))
+        yield caution("CB-K012", option=short_title(chosen), idle=percent(idle), months=number(months))
 
 
 def power_and_case(c: Context) -> Iterator[Caution]:
@@ -191,12 +185,12 @@ def power_and_case(c: Context) -> Iterator[Caution]:
     limit = c.brief.limits.power_w
     drawn = (card.tdp_w or 0.0) * chosen.accelerators_count
     if limit and chosen.capacity in ("buy", "have") and drawn > limit:
-        yield _say("CB-K014", "blocking", drawn=number(drawn), limit=number(limit))
+        yield caution("CB-K014", "blocking", drawn=number(drawn), limit=number(limit))
     if chosen.capacity == "buy" and card.segment in ("consumer", "workstation") and card.tdp_w:
         per_machine = min(chosen.accelerators_count, 4)
         supply = supply_w([card.tdp_w] * per_machine)
         slots, length = card.physical.get("slots", "?"), card.physical.get("length_mm", "?")
-        yield _say(
+        yield caution(
             "CB-K013", name=card.name, count=per_machine, supply=number(supply), slots=slots, length=length
         )
 
@@ -208,13 +202,13 @@ def new_cards_just_work(c: Context) -> Iterator[Caution]:
         return
     if card.year >= int(c.as_of[:4]) - NEW_YEARS and card.architecture.lower().startswith("blackwell"):
         engine = f"{chosen.engine} {chosen.engine_version}".strip()
-        yield _say("CB-K015", "info", name=card.name, year=card.year, engine=engine)
+        yield caution("CB-K015", "info", name=card.name, year=card.year, engine=engine)
 
 
 def sparse_figures(c: Context) -> Iterator[Caution]:
     """Twice the rate, in a brief's notes and claims: sparse TFLOPS taken for dense."""
     for claim in sparse_claims(" \n ".join([c.brief.notes, *c.brief.claims])):
-        yield _say(
+        yield caution(
             "CB-K016",
             name=claim.name,
             said=number(claim.said_tflops),
@@ -226,7 +220,7 @@ def sparse_figures(c: Context) -> Iterator[Caution]:
 def the_bandwidth_rule(c: Context) -> Iterator[Caution]:
     """The rule of thumb of 800 GB/s, tested against this workload."""
     if c.chosen and c.card and c.card.memory_bytes_per_s and c.card.memory_bytes_per_s < RULE_BYTES_PER_S:
-        yield _say("CB-K017", "info", name=c.card.name, rate=number(c.card.memory_bytes_per_s / 1e9))
+        yield caution("CB-K017", "info", name=c.card.name, rate=number(c.card.memory_bytes_per_s / 1e9))
 
 
 def consumer_cards_in_a_data_centre(c: Context) -> Iterator[Caution]:
@@ -235,13 +229,13 @@ def consumer_cards_in_a_data_centre(c: Context) -> Iterator[Caution]:
     if chosen is None or card is None or card.vendor != "NVIDIA" or card.segment != "consumer":
         return
     if chosen.capacity not in ("buy", "have") or chosen.accelerators_count > 4:
-        yield _say("CB-K018", name=card.name)
+        yield caution("CB-K018", name=card.name)
 
 
 def formats_without_arithmetic(c: Context) -> Iterator[Caution]:
     """INT8 on Blackwell Ultra, where it is slower than anything else."""
     if c.chosen and c.card and c.card.capability == "10.3" and "int8" in c.chosen.weights:
-        yield _say("CB-K019", name=c.card.name)
+        yield caution("CB-K019", name=c.card.name)
 
 
 PITFALLS: tuple[Callable[[Context], Iterator[Caution]], ...] = (

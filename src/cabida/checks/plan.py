@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cabida.checks.sentences import caution
 from cabida.errors import Problem
 from cabida.facts.model import Accelerator, Model, Node
 from cabida.plan import Caution, Deployment, Parallel
@@ -9,16 +10,6 @@ from cabida.text import number, problem, tr
 
 WRITERS = ("llm", "vlm")  # tasks of the models that write token by token
 EVEN_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # every rank gets the same share, or the engine won't start
-
-
-def split_warnings(deployment: Deployment) -> tuple[Caution, ...]:
-    """What is wrong (blocking) or doubtful (warning) in a deployment's split; empty when nothing is."""
-    return judge_split(deployment.parallel, deployment.model, deployment.accelerator, deployment.node)
-
-
-def lawful(deployment: Deployment) -> bool:
-    """Whether the engine would accept the split at all."""
-    return _goes(split_warnings(deployment))
 
 
 def refused_task(model: Model) -> list[Problem]:
@@ -32,10 +23,11 @@ def refused_split(deployment: Deployment) -> list[Problem]:
     """Why the engine would not start with this split (CB-K090); empty when it would, or splits unevenly itself."""
     if deployment.engine not in EVEN_ENGINES:
         return []
-    why = [found.sentence for found in split_warnings(deployment) if found.severity == "blocking"]
+    model, card = deployment.model, deployment.accelerator
+    found = judge_split(deployment.parallel, model, card, deployment.node)
+    why = [one.sentence for one in found if one.severity == "blocking"]
     if not why:
         return []
-    model, card = deployment.model, deployment.accelerator
     sizes = ", ".join(str(size) for size in range(1, 17) if _goes(judge_split(Parallel(size), model, card)))
     return [problem("CB-K090", model=model.id, why=why[0], sizes=sizes, layers=model.layers_count)]
 
@@ -53,28 +45,24 @@ def judge_split(
     return tuple(found)
 
 
-def _warning(code: str, severity: str, **values: object) -> Caution:
-    return Caution(code, tr(f"checks.{code}", **values), severity)
-
-
 def _heads(p: Parallel, model: Model) -> list[Caution]:
     found = []
     for group in model.attention:
         if group.heads_count and group.heads_count % p.tp:
-            found.append(_warning("CB-K020", "blocking", heads=group.heads_count, tp=p.tp))
+            found.append(caution("CB-K020", "blocking", heads=group.heads_count, tp=p.tp))
         kv = group.kv_heads_count
         if kv and group.kind != "mla" and kv % p.tp and p.tp % kv:
-            found.append(_warning("CB-K021", "blocking", kv=kv, tp=p.tp))
+            found.append(caution("CB-K021", "blocking", kv=kv, tp=p.tp))
         elif kv and group.kind != "mla" and p.tp > kv:
-            found.append(_warning("CB-K022", "info", kv=kv, tp=p.tp, copies=p.tp // kv))
+            found.append(caution("CB-K022", "info", kv=kv, tp=p.tp, copies=p.tp // kv))
         if group.kind == "mla" and p.tp > 1:
-            found.append(_warning("CB-K023", "info", tp=p.tp))
+            found.append(caution("CB-K023", "info", tp=p.tp))
     return list({warning.sentence: warning for warning in found}.values())
 
 
 def _layers(p: Parallel, model: Model) -> list[Caution]:
     if p.pp > model.layers_count:
-        return [_warning("CB-K024", "blocking", pp=p.pp, layers=model.layers_count)]
+        return [caution("CB-K024", "blocking", pp=p.pp, layers=model.layers_count)]
     return []
 
 
@@ -83,11 +71,11 @@ def _experts(p: Parallel, model: Model) -> list[Caution]:
         return []
     experts = {group.experts_count for group in model.mlp if group.experts_count}
     if not experts:
-        return [_warning("CB-K025", "blocking", ep=p.ep)]
+        return [caution("CB-K025", "blocking", ep=p.ep)]
     uneven = [count for count in experts if count % p.ep]
-    found = [_warning("CB-K026", "blocking", ep=p.ep, experts=count) for count in uneven]
+    found = [caution("CB-K026", "blocking", ep=p.ep, experts=count) for count in uneven]
     if (p.tp * p.dp) % p.ep:
-        found.append(_warning("CB-K027", "blocking", ep=p.ep, ranks=p.tp * p.dp))
+        found.append(caution("CB-K027", "blocking", ep=p.ep, ranks=p.tp * p.dp))
     return found
 
 
@@ -96,19 +84,19 @@ def _link(p: Parallel, accelerator: Accelerator, node: Node | None) -> list[Caut
         return []
     held = node.accelerators_count if node else 0
     if held and p.tp > held and p.tp > accelerator.link_domain_count:
-        return [_warning("CB-K028", "warning", tp=p.tp, held=held)]
+        return [caution("CB-K028", tp=p.tp, held=held)]
     if accelerator.link_bytes_per_s is None or accelerator.link_domain_count <= 1:
         lanes = accelerator.pcie_lanes or 16
         rate = bus_bytes_per_s(accelerator) / 1e9
         return [
-            _warning(
+            caution(
                 "CB-K029", "warning", tp=p.tp, name=accelerator.name, gen=accelerator.pcie_gen or "?", lanes=lanes,
                 rate=number(rate, 2),
             )
         ]  # fmt: skip
     if p.tp > accelerator.link_domain_count:
         domain = accelerator.link_domain_count
-        return [_warning("CB-K030", "warning", tp=p.tp, name=accelerator.name, domain=domain)]
+        return [caution("CB-K030", tp=p.tp, name=accelerator.name, domain=domain)]
     return []
 
 

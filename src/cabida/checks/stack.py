@@ -12,6 +12,7 @@ from typing import Any
 
 from cabida import facts
 from cabida.checks.claims import named_cards
+from cabida.checks.sentences import caution
 from cabida.checks.software import Stack, engines_for, judge, release
 from cabida.errors import InvalidInput
 from cabida.facts.formats import find_format
@@ -84,12 +85,8 @@ def _version(text: str, words: str) -> str | None:
 def check_stack(text: str) -> tuple[Caution, ...]:
     """What of a stack does not go together (blocking), needs a step (warning), and what is fine (info)."""
     stack = read_stack(text)
-    found = [caution for rule in RULES for caution in rule(stack, facts.software())]
-    return tuple(found) or (Caution("CB-K061", tr("checks.CB-K061"), "info"),)
-
-
-def _say(code: str, severity: str, **values: object) -> Caution:
-    return Caution(code, tr(f"checks.{code}", **values), severity)
+    found = [one for rule in RULES for one in rule(stack, facts.software())]
+    return tuple(found) or (caution("CB-K061", "info"),)
 
 
 def _driver(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
@@ -107,7 +104,7 @@ def _driver(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]
             if release(row[column])[: len(release(driver))] <= release(driver)
         ]
         best = max(carried, key=release, default="-")
-        yield _say("CB-K062", "blocking", cuda=cuda, wanted=wanted, driver=driver, best=best)
+        yield caution("CB-K062", "blocking", cuda=cuda, wanted=wanted, driver=driver, best=best)
 
 
 def _pytorch(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
@@ -117,13 +114,13 @@ def _pytorch(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
     built = _built(released[torch]) if torch in released else []
     if built and cuda and cuda not in built:
         others = ", ".join(one for one, row in released.items() if cuda in _built(row)) or tr("checks.none")
-        yield _say("CB-K063", "blocking", torch=torch, cuda=cuda, built=", ".join(built), others=others)
+        yield caution("CB-K063", "blocking", torch=torch, cuda=cuda, built=", ".join(built), others=others)
         return
     for card in stack.nvidia if built else ():
         wanted = SAME_CODE.get(card.capability, card.capability)
         if not any(_carries(torch, one, wanted, software) for one in ([cuda] if cuda else built)):
             values = {"name": card.name, "capability": card.capability, "near": _torch_for(wanted, software)}
-            yield _say("CB-K064", "blocking", torch=torch, cuda=cuda or ", ".join(built), **values)
+            yield caution("CB-K064", "blocking", torch=torch, cuda=cuda or ", ".join(built), **values)
 
 
 def _built(row: dict[str, Any]) -> list[str]:
@@ -171,7 +168,7 @@ def _rocm(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
     table: dict[str, list[str]] = software["rocm"]["linux"]
     for card in stack.amd:
         if stack.system == "windows" and card.capability not in software["rocm"]["windows_hip_sdk_7_2"]:
-            yield _say(
+            yield caution(
                 "CB-K065", "blocking", name=card.name, chip=card.capability, rocm="Windows", near="Linux"
             )
         elif (
@@ -180,9 +177,11 @@ def _rocm(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
             and card.capability not in row
         ):
             near = next((one for one, chips in table.items() if card.capability in chips), tr("checks.none"))
-            yield _say("CB-K065", "blocking", name=card.name, chip=card.capability, rocm=version, near=near)
+            yield caution(
+                "CB-K065", "blocking", name=card.name, chip=card.capability, rocm=version, near=near
+            )
     if version and stack.nvidia and not stack.amd:
-        yield _say("CB-K066", "blocking", name=stack.nvidia[0].name)
+        yield caution("CB-K066", "blocking", name=stack.nvidia[0].name)
 
 
 def _flash_attention(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
@@ -198,7 +197,7 @@ def _flash_attention(stack: SoftwareStack, software: dict[str, Any]) -> Iterator
             near = next(
                 (one for one, names in chips.items() if card.architecture.lower() in names), tr("checks.none")
             )
-            yield _say(
+            yield caution(
                 "CB-K067",
                 "blocking",
                 generation=generation,
@@ -216,9 +215,9 @@ def _systems(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
             name for name, part in (("TensorFlow", "tensorflow"), ("JAX", "jax")) if part in stack.versions
         ]
         if blocked:
-            yield _say("CB-K068", "blocking", names=", ".join(blocked))
+            yield caution("CB-K068", "blocking", names=", ".join(blocked))
     if stack.system == "mac" and {"tensorflow", "jax"} & stack.versions.keys():
-        yield _say(
+        yield caution(
             "CB-K069", "blocking", names=", ".join(sorted({"tensorflow", "jax"} & stack.versions.keys()))
         )
 
@@ -228,17 +227,17 @@ def _python(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]
     row = software["pytorch"]["releases"].get(_minor(stack.versions.get("pytorch", "")), {})
     wanted, have = str(row.get("py", "")).lstrip(">="), stack.versions.get("python", "")
     if wanted and have and release(have) < release(wanted):
-        yield _say("CB-K070", "blocking", torch=stack.versions["pytorch"], wanted=wanted, have=have)
+        yield caution("CB-K070", "blocking", torch=stack.versions["pytorch"], wanted=wanted, have=have)
 
 
 def _libraries(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
     """Bitsandbytes from capability 6.0; TensorFlow's wheels only for NVIDIA."""
     if "tensorflow" in stack.versions and stack.cards and not stack.nvidia:
-        yield _say("CB-K071", "blocking", name=stack.cards[0].name)
+        yield caution("CB-K071", "blocking", name=stack.cards[0].name)
     if "bitsandbytes" in stack.versions:
         for card in stack.nvidia:
             if release(card.capability) < (6, 0):
-                yield _say("CB-K072", "blocking", name=card.name, capability=card.capability)
+                yield caution("CB-K072", "blocking", name=card.name, capability=card.capability)
 
 
 def _engines(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:
@@ -255,7 +254,7 @@ def _engines(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
             yield Caution("CB-K073", verdict.sentence, severity)
     if stack.cards and not stack.engines:
         names = engines_for(stack.cards[0], held)
-        yield _say(
+        yield caution(
             "CB-K074",
             "info",
             name=stack.cards[0].name,

@@ -8,6 +8,7 @@ from cabida import checks
 from cabida.brief import Brief
 from cabida.brief.model import Acceptance, Limits, ModelChoice, Team, Traffic
 from cabida.checks.claims import sparse_claims
+from cabida.checks.pitfalls import hourly_money
 from cabida.plan import CostLine, Estimate, Option
 
 BRIEF = Brief(
@@ -47,6 +48,25 @@ def test_the_cheapest_hour_is_not_the_cheapest_output():
     found = checks.pitfalls(BRIEF, [option(), option("l40s", 0.003, 700.0)], "2026-11-30")
     assert [warning.code for warning in found] == ["CB-K001"]
     assert "1.5 times" in found[0].sentence
+
+
+def test_a_runs_hour_is_not_cheaper_because_more_accelerators_share_its_bill():
+    def run(card, count, minutes, paid, unit):
+        took = Estimate(minutes, minutes, minutes, "formula")
+        lines = (
+            CostLine("compute", paid * 0.9),
+            CostLine("failed_runs", paid * 0.1),
+            CostLine("network", 9.0),
+        )
+        return option(
+            card, unit, accelerators_count=count, metrics={"minutes_to_target": took}, cost_lines=lines
+        )
+
+    few, many = run("h100-sxm-80", 4, 600, 80.0, 80.0), run("a100-sxm-80", 16, 300, 160.0, 160.0)
+    assert [hourly_money(one) for one in (few, many)] == [pytest.approx(2.0), pytest.approx(2.0)]
+    cheap = run("a100-sxm-80", 16, 600, 160.0, 160.0)
+    assert "CB-K001" in codes(few, cheap)
+    assert "CB-K001" not in codes(few, run("a100-sxm-80", 16, 200, 160.0, 160.0))
 
 
 def test_the_strongest_card_is_not_the_best():

@@ -20,6 +20,7 @@ from cabida.plan import Caution, Option
 from cabida.text import money, number, percent
 from cabida.units import HOURS_PER_MONTH
 
+RUN_PAID = ("compute", "failed_runs")  # lines of a run that grow with its accelerator-hours
 TIGHT_RATIO = 0.05  # memory left below which a fit is an accident waiting
 NEW_YEARS = 1  # a card of last year or this one is new
 IDLE_RATIO = 0.6
@@ -59,9 +60,11 @@ def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Cauti
 
 
 def hourly_money(option: Option) -> float:
-    """What one accelerator of an option costs an hour, from its bill."""
-    held = sum(line.money for line in option.cost_lines if line.key in HELD)
-    return held / max(1, option.accelerators_count) / float(HOURS_PER_MONTH)
+    """What one accelerator of an option costs an hour: a month's bill over its hours, a run's over those it takes."""
+    run = option.metrics.get("minutes_to_target")
+    keys, hours = (RUN_PAID, run.value / 60) if run else (HELD, float(HOURS_PER_MONTH))
+    paid = sum(line.money for line in option.cost_lines if line.key in keys)
+    return paid / max(1, option.accelerators_count) / hours if hours else 0.0
 
 
 def by_hourly_rate(c: Context) -> Iterator[Caution]:

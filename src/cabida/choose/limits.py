@@ -51,6 +51,12 @@ def over_limits(worked: Worked, means: Means) -> list[Miss]:
     return [*_over_budget(worked, means), *_over_power(worked, means), *_late_delivery(worked, means)]
 
 
+def told_apart(cost: float, most: float) -> dict[str, str]:
+    """A cost and the limit it passes, with as many figures as it takes to see that it does."""
+    digits = next((count for count in range(3, 9) if number(cost, count) != number(most, count)), 9)
+    return {"cost": number(cost, digits), "most": number(most, digits)}
+
+
 def _over_budget(worked: Worked, means: Means) -> list[Miss]:
     """A month against the month's budget, the whole horizon (or all runs) against the whole."""
     brief, currency = means.brief, means.terms.currency
@@ -61,12 +67,12 @@ def _over_budget(worked: Worked, means: Means) -> list[Miss]:
     total = max(total, worked.cost.capex_money)
     found = []
     if brief.budget.monthly_money is not None and monthly > brief.budget.monthly_money:
-        values = {"cost": number(monthly), "most": number(brief.budget.monthly_money), "currency": currency}
+        values = told_apart(monthly, brief.budget.monthly_money) | {"currency": currency}
         found.append(
             Miss(tr("choose.misses.budget", **values), monthly / max(brief.budget.monthly_money, 1e-9))
         )
     if brief.budget.total_money is not None and total > brief.budget.total_money:
-        values = {"cost": number(total), "most": number(brief.budget.total_money), "currency": currency}
+        values = told_apart(total, brief.budget.total_money) | {"currency": currency}
         key = "choose.misses.all_runs_budget" if brief.is_training else "choose.misses.total_budget"
         sentence = tr(key, **values, count=number(runs), months=number(months))
         found.append(Miss(sentence, total / max(brief.budget.total_money, 1e-9)))

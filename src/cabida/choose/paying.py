@@ -39,7 +39,8 @@ def paying_flip(
         ]
     plain = replace(first.candidate, offer=None)
     found = routes(plain, first.usage, means.terms, allowed, replicas=replicas)
-    found = [one for one in found if one.kind != "hybrid" or one.reserved_replicas_count]
+    most = first.candidate.replicas_count + first.candidate.spare_replicas_count
+    found = [one for one in found if one.kind != "hybrid" or 0 < one.reserved_replicas_count < most]
     apis = [one for one in worked if one.candidate.api and one.status == "satisfies"]
     if apis:
         cheapest = min(apis, key=lambda one: one.cost.per_month_money)

@@ -10,6 +10,7 @@ from cabida.brief import Brief
 from cabida.checks import runnable
 from cabida.choose.ask import Ask, ask_of, objective_name
 from cabida.choose.enumerate_serving import Served, accelerators_in_reach, served_models, serving_deployments
+from cabida.choose.limits import told_apart
 from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
@@ -18,7 +19,7 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment
-from cabida.text import duration, number, size
+from cabida.text import duration, size
 from cabida.timing.estimate import capacities_at_best
 from cabida.timing.steps import step_model
 
@@ -169,7 +170,7 @@ def _simulated(
         )
         affordable = most is None or month <= most
         if not (exhaustive or seen.wants(one, means, affordable=affordable)):
-            name, limits = name_of(one.deployment), {"cost": number(month), "most": number(most or 0.0)}
+            name = name_of(one.deployment)
             ways = one.ways_count(means)
             if month == float("inf"):
                 late = ", ".join(map(objective_name, ask.objectives))
@@ -177,6 +178,7 @@ def _simulated(
             elif affordable:
                 tally.reject("dominated", ways, name, -one.least_unit_money)
             else:
+                limits = told_apart(month, most or 0.0)
                 tally.reject("over_budget", ways, name, -month, currency=means.terms.currency, **limits)
             continue
         tell("simulate", index, len(ranked))

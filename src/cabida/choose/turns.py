@@ -134,6 +134,8 @@ def _price_flip(
     now, unit, key = first.cost.per_accepted_money, currency, "choose.flip.price_of_api"
     if first.tenure:
         now, unit, key = first.tenure.money_per_hour, f"{currency}/h", "choose.flip.price"
+        if not now:  # what is held has no price that could rise
+            return None
 
     def said(amount: float) -> str:
         return money(amount, currency) if first.tenure else told(amount)
@@ -178,7 +180,7 @@ def _traffic_flips(
     found: list[Flip | None] = []
     for side, turn in (("below", below), ("above", above)):
         if turn is not None:
-            values = {"share": percent(turn.at), "rate": number(now * turn.at), "option": titles[turn.key]}
+            values = {"share": percent(turn.at, 3), "rate": number(now * turn.at), "option": titles[turn.key]}
             sentence = tr(f"choose.flip.traffic.{side}", **values)
             if turn.key in barred:
                 sentence = f"{sentence} {tr('choose.flip.if_allowed')}"

@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Iterable
 
+from cabida.checks.software import release
+
 Option = tuple[str, object]  # ("--flag", value); True = a bare flag; None and False are left out
 
 
@@ -34,8 +36,4 @@ def _plain(value: object) -> str:
 
 def at_least(version: str, wanted: str) -> bool:
     """Whether ``version`` is ``wanted`` or later; an unknown version counts as the latest."""
-    return not version or _numbers(version) >= _numbers(wanted)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    return not release(version) or release(version) >= release(wanted)

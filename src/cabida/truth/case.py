@@ -14,6 +14,10 @@ from cabida.truth.sound import without_nulls
 
 KINDS = ("memory", "serving", "training", "media")
 NEEDED = ("id", "kind", "model", "measured", "source")
+FRAMEWORKS = (  # in the order they are looked for
+    "megatron-bridge", "megatron-deepspeed", "llm-foundry", "litgpt", "maxtext", "llama.cpp", "lmdeploy",
+)  # fmt: skip
+Figures = dict[str, tuple[float, float, float]]  # metric -> predicted value, low, high
 ENGINE_WORDS = {"trtllm": "tensorrt-llm", "tensorrt": "tensorrt-llm", "vllm": "vllm", "sglang": "sglang"}
 
 
@@ -106,15 +110,7 @@ def _engine(text: str) -> str:
     for word, name in ENGINE_WORDS.items():
         if lowered.startswith(word):
             return name
-    for word in (
-        "megatron-bridge",
-        "megatron-deepspeed",
-        "llm-foundry",
-        "litgpt",
-        "maxtext",
-        "llama.cpp",
-        "lmdeploy",
-    ):
+    for word in FRAMEWORKS:
         if word in lowered:
             return word
     if any(word in lowered for word in ("nemo", "ngc", "nvidia")):

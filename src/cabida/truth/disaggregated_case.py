@@ -8,8 +8,9 @@ from typing import Any
 
 from cabida import memory, timing
 from cabida.plan import Deployment, Load
+from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, reading
-from cabida.truth.serving_case import MS, Figures, deployment_of, load_of
+from cabida.truth.serving_case import MS, deployment_of, load_of
 
 WORKERS = re.compile(r"prefill workers (\d+) \([^)]*\), decode workers (\d+) \(tp(\d+),adp(\d+),ep(\d+)")
 

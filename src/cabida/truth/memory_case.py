@@ -20,8 +20,9 @@ from cabida.truth.names import (
     stated_format,
 )
 from cabida.truth.training_case import METHODS, counted_bytes
+from cabida.units import BYTES_PER_GIB
 
-GIB = 2.0**30
+GIB = float(BYTES_PER_GIB)
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
 STAND_IN = "a100-sxm-80"
 SHORT_TOKENS = 128  # a prompt and fifty new tokens
@@ -63,9 +64,8 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     }
     asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
     asked = asked and card_is_certain(row)
-    return {
-        name: value for name, value in kept.items() if value > 0
-    }, m.verdict if asked and not beside else None
+    positive = {name: value for name, value in kept.items() if value > 0}
+    return positive, m.verdict if asked and not beside else None
 
 
 def _beside(row: dict[str, Any]) -> bool:
@@ -235,16 +235,13 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
     kept32 = method == "lora" and "mixed" in precision  # frozen weights stay in 32 bit
     said = setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))
     if row["engine"] == "litgpt" and sharding == "fsdp":
-        said, sharding = (
-            True,
-            "zero-2",
-        )  # its FSDP scripts recompute every block, and hold gathered weights throughout
+        # Its FSDP scripts recompute every block, and hold gathered weights throughout.
+        said, sharding = True, "zero-2"
     batch = int(setup.get("micro_batch") or 1)
     if row["engine"] == "torchtitan":
         said = "selective" if said in (None, False) else said  # its default
-        batch = (
-            max(1, batch // (4 * (row.get("pp") or 1))) if (row.get("pp") or 1) > 1 else batch
-        )  # split by the pipeline
+        stages = row.get("pp") or 1
+        batch = max(1, batch // (4 * stages)) if stages > 1 else batch  # split by the pipeline
     accelerator = card_of(row)
     return TrainingRun(
         model=model_of(row),

@@ -9,18 +9,17 @@ from cabida import facts, memory, timing
 from cabida.facts.model import WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.timing import ServingSpeed
+from cabida.truth.case import Figures
 from cabida.truth.memory_case import format_of, model_of
 from cabida.truth.names import Unanswerable, accelerator_of, reading, spellings, stated_format
+from cabida.units import MS_PER_S
 
-MS = 1e3
+MS = float(MS_PER_S)
 NARROWED = (0.8, 1.0)  # lengths InferenceX draws, over the nominal ones
 UNIFORM_SPREAD_RATIO = 0.577  # sglang's random with range ratio 0: uniform from 1 to N
 PROMPTS_PER_CLIENT = 10
 GAP_PROMPTS_PER_CLIENT = 4  # what the first tokens of two engines in the gap analysis agree on
-SINGLE_TOKENS = (
-    512,
-    128,
-)  # where a single stream's source prints none: its decode rate hardly depends on them
+SINGLE_TOKENS = (512, 128)  # where one stream's source prints none: its decode rate hardly depends on them
 LATENCIES = {"ttft_ms": "ttft_s", "tpot_ms": "tpot_s", "itl_ms": "itl_s", "e2e_ms": "e2e_s"}
 STATISTICS = {"": "mean", "_mean": "mean", "_p50": "p50", "_p95": "p95", "_p99": "p99"}
 RATES = {
@@ -28,7 +27,6 @@ RATES = {
     "total_tok_s": "total_tokens_per_s",
     "req_s": "requests_per_s",
 }
-Figures = dict[str, tuple[float, float, float]]  # metric -> value, low, high
 
 
 def serving_figures(row: dict[str, Any]) -> Figures:

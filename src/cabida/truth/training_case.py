@@ -12,6 +12,7 @@ from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, N
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
+from cabida.truth.case import Figures
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
@@ -23,9 +24,12 @@ from cabida.truth.names import (
     sharding_of,
     spellings,
 )
+from cabida.units import BYTES_PER_GIB
 
 METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "qlora", "adapter": "lora"}
 LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
+EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
+FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
 
@@ -50,9 +54,8 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
     if not count:
         why = "number of accelerators not stated"
         raise Unanswerable(why)
-    titan = (
-        "torchtitan" in (row.get("framework") or "").lower()
-    )  # recomputes by default, pipelines sequence by sequence
+    # TorchTitan recomputes by default and pipelines sequence by sequence.
+    titan = "torchtitan" in (row.get("framework") or "").lower()
     run = TrainingRun(
         model=model,
         accelerator=accelerator,
@@ -219,12 +222,6 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
     return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)
 
 
-GIB = 2.0**30
-EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
-FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
-Figures = dict[str, tuple[float, float, float]]  # metric -> value, low, high
-
-
 def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     """Predicted figures of a training case with their 90 % intervals, and the verdict on its memory.
 
@@ -247,7 +244,7 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
     if "(emb)" in row.get("note", ""):
         return found, None  # embeddings trained beside the adapters: memory doesn't model it
-    size = counted_bytes(row, mem) / GIB
+    size = counted_bytes(row, mem) / float(BYTES_PER_GIB)
     if "total over the GPUs" in row.get("note", ""):
         size *= run.accelerators_count
     found["peak_mem_gib"] = (size, size, size)

@@ -42,6 +42,14 @@ def own(tmp_path, monkeypatch):
     return write
 
 
+def test_the_quote_in_the_guide_is_an_offer(own):
+    page = (Path(__file__).parents[2] / "docs/own-facts.md").read_text("utf-8")
+    own(page.partition("```yaml\n")[2].partition("```")[0])
+    found = next(one for one in facts.offers() if one.id == "quote-4711")
+    assert (found.accelerator, found.currency, str(found.amount)) == ("h200-sxm-141", "EUR", "1.90")
+    assert facts.check() == []
+
+
 def codes(problems):
     return [found.code for found in problems]
 

@@ -323,3 +323,45 @@ def test_language(monkeypatch, words, environment, language):
 
 def test_json_has_no_odd_numbers():
     assert plain({"a": float("inf"), "b": (1.0, float("nan"))}) == {"a": None, "b": [1.0, None]}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--gpus", "0"), "--gpus: 0 no está en el intervalo x>=1"),
+        (("--gpus", "1.5"), "--gpus: '1.5' no es un número entero"),
+        (("--gpu-memory-utilization", "x"), "'x' no es un número."),
+        (("--method", "dpo"), "--method: 'dpo' no es ninguno de 'full'"),
+        (("b", "c"), "Sobran palabras: b c"),
+        (("--gpu",), "Falta un valor detrás de --gpu"),
+    ],
+)
+def test_what_click_refuses_is_told_in_the_language_asked_for(words, told):
+    found = run("fit", LLAMA, "--lang", "es", *words)
+    assert (found.exit_code, told in found.stderr) == (2, True), found.stderr
+    assert "Invalid" not in found.stderr
+
+
+@pytest.mark.parametrize("group", [(), ("facts",), ("prices",)])
+def test_a_group_alone_shows_its_help_and_no_error(group):
+    found = run(*group)
+    assert "Commands:" in found.output
+    assert "CB-U" not in found.output
+
+
+def test_figures_name_the_load_they_are_about():
+    words = ("speed", "meta-llama/Llama-3.1-8B", "--gpu", "l40s")
+    assert "Load: 1 at once, each of 1,000 tokens in and 200 out." in run(*words).stdout
+    assert json.loads(run(*words, "--requests-per-s", "2", "--json").stdout)["load"]["requests_per_s"] == 2
+
+
+def test_a_fit_says_which_context_it_is_about_and_where_the_model_ends():
+    told = run("fit", "meta-llama/Llama-2-13b-hf", "--gpu", "rtx3090", "--weights", "q4_k_m").stdout
+    assert "context 4,096, the longest of the model" in " ".join(told.split())
+    assert "one sequence of this model ends at 4,096" in " ".join(told.split())
+
+
+def test_a_source_is_written_once():
+    told = " ".join(run("facts", "show", "h100-sxm-80").stdout.split())
+    assert told.count("lightning-fabric 2.6.6") == 1
+    assert "[1]" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 
 import click
@@ -10,6 +11,15 @@ import click
 from cabida.errors import CabidaError, InvalidInput, Problem
 from cabida.text import closest, problem, tr
 
+_NO_CONTEXT = click.Context(click.Command("cabida"))
+CLICK_SAYS = {
+    r"(?P<value>.+) is not in the range (?P<range>.+)": "range",
+    r"(?P<value>.+) is not one of (?P<choices>.+)": "choice",
+    r"(?P<value>.+) is not a valid float(?: range)?": "number",
+    r"(?P<value>.+) is not a valid integer(?: range)?": "whole",
+    r"Option '(?P<name>.+)' requires an argument": "argument",
+    r"Got unexpected extra arguments? \((?P<words>.+)\)": "extra",
+}
 WAITS = "CB-B040"  # the brief lacks something that the decision waits for
 
 
@@ -20,6 +30,15 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, OSError):
         return InvalidInput.exit_code
     return 2 if isinstance(error, click.ClickException) else 1
+
+
+def _in_our_words(said: str) -> str:
+    """What click says in English, in the language in use; what was said by us stays."""
+    said = said.rstrip(".")
+    for pattern, key in CLICK_SAYS.items():
+        if found := re.fullmatch(pattern, said, re.DOTALL):
+            return tr(f"faces.refused.{key}", **found.groupdict())
+    return said
 
 
 def problems_of(error: BaseException) -> tuple[Problem, ...]:
@@ -35,8 +54,14 @@ def problems_of(error: BaseException) -> tuple[Problem, ...]:
             param.get_error_hint(error.ctx).strip("'") if param and error.ctx else str(error.param_hint or "")
         )
         return (problem("CB-U003", name=name),)
+    if isinstance(error, click.BadParameter):
+        hint = (
+            error.param_hint or (error.param and error.param.get_error_hint(error.ctx or _NO_CONTEXT)) or ""
+        )
+        name = " ".join([hint] if isinstance(hint, str) else hint).strip("'")
+        return (problem("CB-U004", what=tr("faces.refused", name=name, why=_in_our_words(error.message))),)
     if isinstance(error, click.ClickException):
-        return (problem("CB-U004", what=error.format_message().rstrip(".")),)
+        return (problem("CB-U004", what=_in_our_words(error.format_message())),)
     if isinstance(error, OSError):
         why = (error.strerror or str(error)).lower()
         return (problem("CB-U017", place=str(error.filename or tr("faces.the_answer")), why=why),)

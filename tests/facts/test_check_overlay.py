@@ -1,5 +1,7 @@
 """What must hold of the facts, and a user's own files over the shipped ones."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -79,8 +81,6 @@ def test_own_accelerators_join_the_catalogue(own):
 
 
 def test_an_edit_is_seen_at_once(own):
-    import os
-
     path = own(OWN)
     assert facts.accelerator("n1").usable_bytes == 63 * 2**30
     path.write_text(OWN.replace("63 GiB", "62 GiB"), "utf-8")
@@ -147,6 +147,40 @@ def test_check_finds_lost_references_and_slipped_prices(own):
     assert codes(facts.check()) == ["CB-F035", "CB-F036"]
 
 
+def quote(**changed):
+    """One user's sighting of an H100 by the hour, as a file holds it."""
+    row = {
+        **{"id": "mine", "provider": "Nube", "provider_kind": "quote", "accelerator": "h100-sxm-80"},
+        **{
+            "accelerators_count": 1,
+            "capacity": "on-demand",
+            "term_months": 0,
+            "upfront_ratio": 0,
+            "amount": 2.5,
+        },
+        **{"unit": "accelerator_hour", "currency": "EUR", "sighting": "user", "sample_count": 1},
+        "source": {"what": "our quote 12", "seen": "2026-11-20"},
+    }
+    return json.dumps({"offers": [{**row, **changed}]})
+
+
+def test_a_sighting_without_a_day_was_seen_when_its_source_was(own):
+    own(quote())
+    assert facts.offers("2026-11-30")[-1].seen == "2026-11-20"
+    assert "mine" not in {one.id for one in facts.offers("2026-11-19")}
+    own(quote(seen="2026-11-02"))
+    assert facts.offers()[-1].seen == "2026-11-02"
+
+
+def test_check_compares_prices_across_currencies_and_tells_those_without_a_rate(own):
+    own(quote(amount=400, currency="JPY"))
+    assert facts.check() == []
+    own(quote(currency="ARS"))
+    (told,) = facts.check()
+    assert told.code == "CB-F038"
+    assert "ARS" in told.what
+
+
 def test_texts_exist_in_both_languages(own):
     own(
         "accelerators:\n  - {id: h100-sxm-80, usable_bytes: 90 GiB, source: {what: a slip, seen: 2026-11-01}}\n"
@@ -169,6 +203,14 @@ def test_add_keeps_a_record_and_refuses_a_bad_one(own, tmp_path):
     assert facts.accelerator("l40s").tdp_w == 300
     with pytest.raises(InvalidInput, match="CB-F004"):
         facts.add("accelerators", [{**row, "tdp_w": "warm"}])
+    assert facts.accelerator("l40s").tdp_w == 300
+
+
+def test_an_empty_variable_means_the_folder_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("CABIDA_FACTS", "")
+    monkeypatch.chdir(tmp_path)
+    row = {"id": "l40s", "tdp_w": "300 W", "source": {"what": "our cap", "seen": "2026-11-03"}}
+    assert facts.add("accelerators", [row]) == Path("cabida-facts/accelerators.yaml")
     assert facts.accelerator("l40s").tdp_w == 300
 
 
@@ -206,4 +248,4 @@ def test_bad_prices_are_located(own, tmp_path):
         ("CB-F004", 5),
         ("CB-F005", 6),
     ]
-    assert not (Path(tmp_path) / "offers.yaml").exists()
+    assert not (tmp_path / "offers.yaml").exists()

@@ -1,7 +1,8 @@
 """What must hold of the facts: ``cabida facts check``.
 
 Every figure has a source and a date; tensor rates are dense and rise as types shrink; what software sees never
-exceeds the label; nodes and offers name accelerators that exist; no price in use lies outside its band.
+exceeds the label; nodes and offers name accelerators that exist; no price in use lies outside its band, nor is it in
+a currency that nobody publishes a rate for.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Any
 from cabida.errors import InvalidInput, Problem
 from cabida.facts import hardware, market
 from cabida.facts.formats import formats
-from cabida.facts.model import Accelerator, Offer
+from cabida.facts.model import Accelerator, ApiOffer, Offer
+from cabida.facts.series import BAND
 from cabida.quantity import GRADES, Source
 from cabida.text import problem
 
 USABLE_OVER_LABEL_RATIO = 1.02  # drivers round; more than that is a label misread
-BAND = (Decimal("0.1"), Decimal(10))
 DENSE = {"h100-sxm-80": ("bf16", 989.4e12), "a100-sxm-80": ("bf16", 312e12), "b200-sxm-180": ("fp8", 4500e12)}
 RISING = (("tf32", "bf16"), ("bf16", "fp8"), ("fp8", "fp4"))  # the smaller type is never slower
 
@@ -28,7 +29,7 @@ RISING = (("tf32", "bf16"), ("bf16", "fp8"), ("fp8", "fp4"))  # the smaller type
 def check() -> list[Problem]:
     """Everything that is wrong with the facts in use, one's own included; empty when nothing is."""
     try:
-        return [*_sources(), *_accelerators(), *_references(), *_prices()]
+        return [*_sources(), *_accelerators(), *_references(), *_currencies(), *_prices()]
     except InvalidInput as error:  # a user's file: its problems are the answer
         return list(error.problems)
 
@@ -97,14 +98,27 @@ def _references() -> Iterator[Problem]:
         )
 
 
+def _currencies() -> Iterator[Problem]:
+    known = market.currencies()
+    sighted: list[Offer | ApiOffer] = [*market.offers(), *market.api_offers()]
+    for one in sighted:
+        if one.currency.upper() not in known:
+            names = ", ".join(sorted(known))
+            yield problem("CB-F038", record=one.id, currency=one.currency, known=names)
+
+
 def _prices() -> Iterator[Problem]:
+    """Prices far from the median of their part and kind of capacity, compared at today's rates."""
+    euros = {code: Decimal(market.exchange_rate(code, "EUR")[0]) for code in market.currencies()}
     groups: dict[tuple[str, str], list[Offer]] = defaultdict(list)
     for one in market.offers():
-        groups[one.accelerator, one.capacity].append(one)
+        if one.currency.upper() in euros:
+            groups[one.accelerator, one.capacity].append(one)
     for group in groups.values():
-        middle = median(one.amount for one in group)
+        middle_eur = median(one.amount * euros[one.currency.upper()] for one in group)
         for one in group:
+            middle = middle_eur / euros[one.currency.upper()]
             if not BAND[0] <= one.amount / middle <= BAND[1]:
                 yield problem(
-                    "CB-F036", record=one.id, amount=one.amount, middle=middle, currency=one.currency
+                    "CB-F036", record=one.id, amount=one.amount, middle=f"{middle:.4g}", currency=one.currency
                 )

@@ -79,9 +79,8 @@ def exchange_rate(have: str, want: str, as_of: str | None = None) -> tuple[float
         if have in per_eur and want in per_eur:
             what, url, _, grade = table["source"]
             return per_eur[want] / per_eur[have], day, Source(what, url, day, grade)
-    known = sorted({"EUR", *table["per_eur"][max(table["per_eur"])]})
     raise InvalidInput(
-        problem("CB-F006", have=have, want=want, day=as_of or days[-1], known=", ".join(known))
+        problem("CB-F006", have=have, want=want, day=as_of or days[-1], known=", ".join(sorted(currencies())))
     )
 
 

@@ -1,8 +1,8 @@
 """A user's own facts over the shipped ones: ``cabida-facts/*.yaml``, or the folder CABIDA_FACTS names.
 
 A file maps tables to lists of records. A known id takes only the fields it gives, the rest stays as shipped, and the
-user's source stands behind each field given; a new id is a whole record. Everything is validated with the same
-classes, all files at once.
+user's source stands behind each field given; a new id is a whole record. A price that gives no day of its own was
+seen when its source was. Everything is validated with the same classes, all files at once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,18 @@ NOUNS: dict[str, type] = {
 }
 
 
+def usual_folder() -> Path:
+    """The folder CABIDA_FACTS names, else ``cabida-facts`` here; it need not exist."""
+    return Path(os.environ.get("CABIDA_FACTS") or FOLDER)
+
+
 def folder() -> Path | None:
     """Where the user's facts lie, or ``None`` when there are none."""
-    named = os.environ.get("CABIDA_FACTS", "")
-    path = Path(named or FOLDER)
+    path = usual_folder()
     if path.is_dir():
         return path.resolve()
-    if named:
-        raise InvalidInput(problem("CB-F009", folder=named))
+    if os.environ.get("CABIDA_FACTS"):
+        raise InvalidInput(problem("CB-F009", folder=path))
     return None
 
 
@@ -123,6 +127,7 @@ def _table(name: str, rows: Any, path: Path, lines: Any) -> tuple[dict[str, Any]
         one, problems = load.validated(NOUNS[name], full, str(path), lines, (name, place))
         wrong += problems
         if one is not None:
+            one = _dated(one, raw)
             made[one.id] = one if shipped is None else _credited(one, shipped, raw)
     return made, wrong
 
@@ -138,6 +143,12 @@ def _completed(raw: dict[str, Any], shipped: Any) -> dict[str, Any]:
 
     base = {name: value for name, value in asdict(shipped).items() if name not in ("source", "field_sources")}
     return {**base, **raw}
+
+
+def _dated(one: Any, raw: dict[str, Any]) -> Any:
+    """A sighting with its day: its own, else that of its source; undated it would not exist on any ``as_of``."""
+    sighting = isinstance(one, Offer | ApiOffer)
+    return replace(one, seen=one.source.seen) if sighting and not raw.get("seen") else one
 
 
 def _credited(one: Any, shipped: Any, raw: dict[str, Any]) -> Any:

@@ -6,7 +6,6 @@ changed is a new sighting with its own date.
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ def add(table: str, rows: list[dict[str, Any]], place: Path | None = None) -> Pa
     if table not in overlay.NOUNS:
         near = closest(table, overlay.NOUNS) or ", ".join(overlay.NOUNS)
         raise InvalidInput(problem("CB-F007", table=table, near=near))
-    place = place or Path(os.environ.get("CABIDA_FACTS", overlay.FOLDER))
+    place = place or overlay.usual_folder()
     path = place / f"{table}.yaml"
     before = load.read_yaml(path)[0] if path.exists() else {}
     kept = list((before or {}).get(table, []))

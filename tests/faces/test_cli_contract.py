@@ -365,3 +365,12 @@ def test_a_source_is_written_once():
     told = " ".join(run("facts", "show", "h100-sxm-80").stdout.split())
     assert told.count("lightning-fabric 2.6.6") == 1
     assert "[1]" in told
+
+
+def test_a_flood_of_problems_is_cut_on_the_screen_and_whole_as_json(tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text("no\n" * 50, "utf-8")
+    told = run("validate", str(file), "--json")
+    assert told.stderr.count("CB-V002") == 20
+    assert "And 30 more" in told.stderr
+    assert len(json.loads(told.stdout)["errors"]) == 50

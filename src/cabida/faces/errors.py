@@ -20,6 +20,7 @@ CLICK_SAYS = {
     r"Option '(?P<name>.+)' requires an argument": "argument",
     r"Got unexpected extra arguments? \((?P<words>.+)\)": "extra",
 }
+MOST_TOLD = 20  # problems on the screen; --json has them all
 WAITS = "CB-B040"  # the brief lacks something that the decision waits for
 
 
@@ -78,8 +79,10 @@ def tell(error: BaseException, *, as_json: bool, assumed: bool = False) -> None:
     waits = [one for one in problems if one.code == WAITS]
     if waits:
         click.echo(tr("faces.waits", count=len(waits)), err=True)
-    for one in problems:
+    for one in problems[:MOST_TOLD]:
         click.echo(str(one), err=True)
+    if len(problems) > MOST_TOLD:
+        click.echo(tr("faces.more_problems", count=len(problems) - MOST_TOLD), err=True)
     if waits and len(waits) == len(problems) and not assumed:
         click.echo(tr("faces.go_on", brief=waits[0].file), err=True)
     elif isinstance(error, InvalidInput) and len(problems) > 1:

@@ -32,7 +32,7 @@ class Coefficients:
     bandwidth_ratio: float  # weights read, over the data-sheet memory rate
     context_bandwidth_ratio: float  # keys and values read
     routed_bandwidth_ratio: float  # experts read
-    compute_ratio: float  # dense matrix products, over the dense tensor rate
+    compute_ratio: float  # dense matrix products, over the best one seen on the card
     routed_compute_ratio: float  # products of routed experts
     attended_compute_ratio: float  # attention over the prompt
     link_ratio: float  # link rate inside a step, over the rate of large collectives

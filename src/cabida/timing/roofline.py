@@ -39,9 +39,11 @@ def read_s(read_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float)
 
 
 @formula
-def multiply_s_per_token(flop_per_token: float, flop_per_s: float, compute_ratio: float) -> float:
-    """Time to multiply one token through weights at the reachable share of the dense tensor rate."""
-    return flop_per_token / (flop_per_s * compute_ratio)
+def multiply_s_per_token(
+    flop_per_token: float, flop_per_s: float, card_matmul_ratio: float, compute_ratio: float
+) -> float:
+    """Time to multiply one token through weights at the engine's share of the best matrix product on the card."""
+    return flop_per_token / (flop_per_s * card_matmul_ratio * compute_ratio)
 
 
 @formula

@@ -11,6 +11,7 @@ from cabida.plan import Deployment, Load
 from cabida.quantity import Quantity, Source, formula, leaf, simulated
 from cabida.timing.coefficients import Coefficients, calibration_source, coefficients
 from cabida.timing.fluid import fluid
+from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 from cabida.timing.roofline import (
     dense_weights_bytes,
     engine_step_s,
@@ -23,10 +24,8 @@ from cabida.timing.roofline import (
 from cabida.timing.steps import (
     StepModel,
     experts_shards,
-    memory_rate,
     multiplies_as,
     step_model,
-    tensor_rate,
     weight_counts,
 )
 
@@ -88,6 +87,7 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
     share = {field.name: _share(d, c, field.name) for field in fields(Coefficients)}
     bandwidth = d.accelerator.quantity("memory_bytes_per_s", memory_rate(d.accelerator))
     rate = d.accelerator.quantity("flop_per_s", tensor_rate(d.accelerator, multiplies_as(d)))
+    best = best_matmul(d.accelerator).quantity()
     body, kept, head, experts = weight_counts(d)
     tp = _setting("shards_count", d.parallel.tp)
     fmt = d.weights
@@ -105,7 +105,7 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
     flop = weight_flop_per_token(passed, tp)
     found = {
         "dense_read_s": read_s(dense.named("read_bytes"), bandwidth, share["bandwidth_ratio"]),
-        "dense_s_per_token": multiply_s_per_token(flop, rate, share["compute_ratio"]),
+        "dense_s_per_token": multiply_s_per_token(flop, rate, best, share["compute_ratio"]),
         "launch_s": _worked_out(d, "launch_s", model.launch_s),
         "sequence_s": _worked_out(d, "sequence_s", model.sequence_s),
     }
@@ -126,7 +126,9 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
         found |= {
             "missed_ratio": missed,
             "routed_read_s": read_s(routed.named("read_bytes"), bandwidth, share["routed_bandwidth_ratio"]),
-            "routed_s_per_token": multiply_s_per_token(routed_flop, rate, share["routed_compute_ratio"]),
+            "routed_s_per_token": multiply_s_per_token(
+                routed_flop, rate, best, share["routed_compute_ratio"]
+            ),
         }
     return found
 

@@ -9,6 +9,7 @@ from cabida import memory
 from cabida.plan import Deployment, Load, Parallel
 from cabida.timing.coefficients import Coefficients, coefficients, engine_key
 from cabida.timing.collectives import link_between
+from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 from cabida.timing.roofline import (
     dense_weights_bytes,
     engine_step_s,
@@ -22,7 +23,7 @@ from cabida.timing.roofline import (
 )
 
 if TYPE_CHECKING:
-    from cabida.facts.model import Accelerator, AttentionLayers
+    from cabida.facts.model import AttentionLayers
     from cabida.memory import ServingMemory
 
 VALUE_BYTES = 2.0  # activations travel in 16 bit
@@ -32,13 +33,6 @@ RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}  # share of an
 PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
 UNLIMITED_TOKENS = 65536  # engines without a token budget
 EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
-BYTES_PER_S_WHERE_UNSEEN = 500e9
-FLOP_PER_S_WHERE_UNSEEN = 50e12
-RATE_FALLBACKS = {
-    "fp4": ("fp4", "bf16", "fp16", "fp32"),
-    "fp8": ("fp8", "bf16", "fp16", "fp32"),
-    "int8": ("int8", "bf16", "fp16", "fp32"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +125,6 @@ def step_s(
     return float(engine_step_s.raw(*loads, *model.constants))
 
 
-def tensor_rate(accelerator: Accelerator, compute: str) -> float:
-    """Dense rate that multiplies a type, FLOP/s; weight-only at the 16-bit rate where the type is missing."""
-    for name in RATE_FALLBACKS.get(compute, ("bf16", "fp16", "fp32")):
-        rate = accelerator.flop_per_s.get(name)
-        if rate:
-            return rate
-    return FLOP_PER_S_WHERE_UNSEEN
-
-
 def multiplies_as(d: Deployment) -> str:
     """The type that multiplies: 4-bit floats meant for 16-bit products gain 8-bit ones where the card has 4 bit."""
     native = d.weights.family == "fp4" and d.weights.compute == "bf16" and "fp4" in d.accelerator.flop_per_s
@@ -179,7 +164,7 @@ def _attention(d: Deployment, c: Coefficients) -> tuple[float, float, float, flo
     """Seconds per token of context, per token in a window, per sequence of state, and per attended pair."""
     tp = d.parallel.tp
     rate = c.context_bandwidth_ratio * memory_rate(d.accelerator)
-    compute = tensor_rate(d.accelerator, "bf16")
+    compute, best = tensor_rate(d.accelerator, "bf16"), best_matmul(d.accelerator).value
     value_bytes = d.kv_cache.body_bits / 8
     context = window = state = pairs = 0.0
     for group in d.model.attention:
@@ -197,7 +182,7 @@ def _attention(d: Deployment, c: Coefficients) -> tuple[float, float, float, flo
             latent_flop = 2 * group.heads_count * (2 * group.latent_dim_count + group.rope_dim_count) / tp
             one += layers * latent_flop / (compute * LATENT_COMPUTE_RATIO)
         context += one
-        pairs += pair_flop / (compute * c.attended_compute_ratio)
+        pairs += pair_flop / (compute * best * c.attended_compute_ratio)
     return context, window, state, pairs
 
 
@@ -211,11 +196,6 @@ def _value_count(group: AttentionLayers, tp: int) -> float:
         return group.latent_dim_count + group.rope_dim_count
     heads = group.kv_heads_count / min(tp, max(group.kv_heads_count, 1))
     return heads * (group.head_dim_count + _v_dim(group))
-
-
-def memory_rate(accelerator: Accelerator) -> float:
-    """Data-sheet memory rate, bytes/s."""
-    return accelerator.memory_bytes_per_s or BYTES_PER_S_WHERE_UNSEEN
 
 
 def _exchange(d: Deployment, c: Coefficients) -> tuple[float, float]:
@@ -268,7 +248,7 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
     counts = memory.params(d.model)
     tp = d.parallel.tp
     dense_bytes, routed_bytes = weight_bytes_read(d)
-    rate = tensor_rate(d.accelerator, multiplies_as(d))
+    rate, best = tensor_rate(d.accelerator, multiplies_as(d)), best_matmul(d.accelerator).value
     bandwidth = memory_rate(d.accelerator)
     missed = _missed(d)
     exchanges, wire = _exchange(d, c)
@@ -276,7 +256,8 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
     head = counts.head_count or counts.embedding_count
     dense_flop = weight_flop_per_token.raw(counts.attention_count + counts.mlp_count, tp)
     routed_flop = weight_flop_per_token.raw(counts.experts_count * (1 - missed), tp)
-    head_s = weight_flop_per_token.raw(head, tp) / (rate_of_head(d.accelerator) * c.compute_ratio)
+    head_flop = weight_flop_per_token.raw(head, tp)  # in 16 bit whatever the body does
+    head_s = multiply_s_per_token.raw(head_flop, tensor_rate(d.accelerator, "bf16"), best, c.compute_ratio)
     windows = [g.window_tokens for g in d.model.attention if g.kind == "sliding" and g.window_tokens]
     key = engine_key(d.engine)
     return StepModel(
@@ -293,9 +274,9 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         ),
         sequence_s=c.sequence_s + head_s,
         dense_read_s=float(read_s.raw(dense_bytes, bandwidth, c.bandwidth_ratio)),
-        dense_s_per_token=float(multiply_s_per_token.raw(dense_flop, rate, c.compute_ratio)),
+        dense_s_per_token=float(multiply_s_per_token.raw(dense_flop, rate, best, c.compute_ratio)),
         routed_read_s=float(read_s.raw(routed_bytes, bandwidth, c.routed_bandwidth_ratio)),
-        routed_s_per_token=float(multiply_s_per_token.raw(routed_flop, rate, c.routed_compute_ratio)),
+        routed_s_per_token=float(multiply_s_per_token.raw(routed_flop, rate, best, c.routed_compute_ratio)),
         missed_ratio=missed,
         expert_ranks_count=float(d.parallel.dp if shares_experts(d) else 1),
         context_s_per_token=context,
@@ -319,8 +300,3 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         mixed=key not in PROMPTS_FIRST,
         shares_prefixes=d.settings.prefix_caching,
     )
-
-
-def rate_of_head(accelerator: Accelerator) -> float:
-    """The output head multiplies in 16 bit whatever the body does."""
-    return tensor_rate(accelerator, "bf16")

@@ -12,7 +12,8 @@ from cabida.plan import TrainingRun
 from cabida.text import problem
 from cabida.timing import training_step as step
 from cabida.timing.flops import Work, sum_flop_per_token, trains_adapters
-from cabida.timing.training_data import constant, family_of, shipped
+from cabida.timing.rates import best_matmul
+from cabida.timing.training_data import constant, family_of
 
 ELEMENT_BYTES = 2.0  # activations are in 16 bit
 FORMAT_KEYS = {"fp16": "bf16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4", "fp4": "fp4"}
@@ -62,7 +63,7 @@ def device_parts(
     """Seconds of one micro-batch on the accelerator, before the framework's slowness."""
     fitted, family = data["coefficients"], family_table(run, data)
     split = lens.setting("split_count", run.tp * run.pp)
-    card = lens.field(run.accelerator, "card_matmul_ratio", matmul_ratio(run.accelerator, data))
+    card = lens.constant(best_matmul(run.accelerator, data))
     wide = lens.field(run.accelerator, "memory_bytes_per_s", memory_rate(run.accelerator))
     element = lens.setting("element_bytes", ELEMENT_BYTES)
     hidden = lens.field(run.model, "hidden_dim_count")
@@ -177,11 +178,3 @@ def _format(run: TrainingRun, key: str) -> str:
     if key == "fp8":
         return "mxfp8" if run.precision == "mxfp8" else "fp8"
     return "nvfp4" if key == "fp4" else "bf16"
-
-
-def matmul_ratio(accelerator: Accelerator, data: dict[str, Any] | None = None) -> float:
-    """Best matrix-multiply rate over the dense peak: measured on the card, else that of its architecture."""
-    table = (data or shipped())["card_matmul_ratio"]
-    return accelerator.matmul_ratio or float(
-        table.get(accelerator.architecture.lower(), table["unknown"])["value"]
-    )

@@ -1,8 +1,8 @@
-"""Reading a formula: its text, the units it works out to, and its other faces.
+"""Reading a formula: its text, and the units it works out to.
 
 A formula is straight-line arithmetic: named assignments and one ``return`` over parameters, numbers,
-named unit constants and a closed vocabulary. That small grammar is what lets one text be Python, a
-spreadsheet cell, JavaScript and TeX.
+named unit constants and a closed vocabulary. That small grammar is what lets its units be worked out,
+and its text be shown as it stands.
 """
 
 from __future__ import annotations
@@ -18,23 +18,7 @@ from typing import Any
 from cabida.units import Dimensions, Fixed, canonical, unit_of
 
 VOCABULARY = ("least", "most", "where", "ceil_to", "total", "lookup", "sqrt", "exp", "log")
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Pow: "**",
-}
-_COMPARISONS: dict[type[ast.AST], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-}
-_SHEET = {"least": "MIN", "most": "MAX", "where": "IF", "ceil_to": "CEILING", "total": "SUM", "sqrt": "SQRT"}
-_SHEET |= {"exp": "EXP", "log": "LN", "lookup": "FORECAST"}
-_SCRIPT = {"least": "Math.min", "most": "Math.max", "sqrt": "Math.sqrt", "exp": "Math.exp", "log": "Math.log"}
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
 
 
 class NotAFormula(TypeError):
@@ -153,7 +137,7 @@ def _infer(node: ast.expr, known: dict[str, Dimensions], equation: Equation) -> 
                 message = f"{equation.name}: {name} is neither a parameter nor a named unit constant"
                 raise NotAFormula(message)
             return known[name]
-        case ast.UnaryOp(operand=operand):
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
             return _infer(operand, known, equation)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return _same([_infer(left, known, equation), _infer(right, known, equation)], equation, node)
@@ -162,8 +146,8 @@ def _infer(node: ast.expr, known: dict[str, Dimensions], equation: Equation) -> 
             return _scaled(one or (), two or (), 1 if isinstance(op, ast.Mult) else -1)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(_infer(left, known, equation) or (), right, known, equation)
-        case ast.Compare(left=left, ops=ops, comparators=comparators) if (
-            len(ops) == 1 and type(ops[0]) in _COMPARISONS
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if len(ops) == 1 and isinstance(
+            ops[0], _COMPARISONS
         ):
             _same([_infer(part, known, equation) for part in (left, comparators[0])], equation, node)
             return ()
@@ -205,102 +189,3 @@ def _infer_call(
         message = f"{equation.name}: {word} of a quantity with a unit in {ast.unparse(node)}"
         raise NotAFormula(message)
     return ()
-
-
-def as_spreadsheet(equation: Equation, cells: dict[str, str]) -> str:
-    """The result as a cell formula: ``cells`` maps each parameter to its address."""
-    return "=" + _face(equation, _SHEET, "^", "=", cells)
-
-
-def as_javascript(equation: Equation) -> str:
-    """The result as a JavaScript expression over variables of the parameters' names."""
-    return _face(equation, _SCRIPT, "**", "===", {})
-
-
-def _face(equation: Equation, words: dict[str, str], power: str, equals: str, cells: dict[str, str]) -> str:
-    inlined: dict[str, str] = dict(cells)
-    for name, value in equation.assignments:
-        inlined[name] = f"({_spell(value, words, power, equals, inlined, equation)})"
-    return _spell(equation.result, words, power, equals, inlined, equation)
-
-
-def _spell(
-    node: ast.expr, words: dict[str, str], power: str, equals: str, names: dict[str, str], equation: Equation
-) -> str:
-    def spell(part: ast.expr) -> str:
-        return _spell(part, words, power, equals, names, equation)
-
-    match node:
-        case ast.Constant(value=value):
-            return repr(value)
-        case ast.Name(id=name):
-            return names.get(name) or (
-                repr(float(equation.constants[name])) if name in equation.constants else name
-            )
-        case ast.UnaryOp(operand=operand):
-            return f"(-{spell(operand)})"
-        case ast.BinOp(left=left, op=op, right=right):
-            sign = power if isinstance(op, ast.Pow) else _OPERATORS[type(op)]
-            return f"({spell(left)} {sign} {spell(right)})"
-        case ast.Compare(left=left, ops=ops, comparators=comparators):
-            sign = equals if isinstance(ops[0], ast.Eq) else _COMPARISONS[type(ops[0])]
-            return f"({spell(left)} {sign} {spell(comparators[0])})"
-        case ast.Call(func=ast.Name(id=word), args=arguments):
-            parts = [spell(part) for part in arguments]
-            return words_call(word, parts, words)
-    message = f"{equation.name}: {ast.unparse(node)} is outside the vocabulary"
-    raise NotAFormula(message)
-
-
-def words_call(word: str, parts: list[str], words: dict[str, str]) -> str:
-    """One word of the vocabulary in another language's spelling."""
-    if words is _SCRIPT:
-        spelled = {
-            "where": "({0} ? {1} : {2})",
-            "ceil_to": "(Math.ceil({0} / {1}) * {1})",
-            "total": "(" + " + ".join(parts) + ")",
-        }
-        if word in spelled:
-            return spelled[word].format(*parts)
-    if word == "lookup":
-        return f"lookup({', '.join(parts)})"
-    return f"{words[word]}({', '.join(parts)})"
-
-
-def as_tex(equation: Equation) -> str:
-    """The result in TeX, names upright."""
-    inlined = [f"{_tex(ast.Name(name))} = {_tex(value)}" for name, value in equation.assignments]
-    return r",\ ".join([*inlined, _tex(equation.result)])
-
-
-def _tex(node: ast.expr) -> str:
-    match node:
-        case ast.Constant(value=value):
-            return f"{value:g}" if isinstance(value, float) else str(value)
-        case ast.Name(id=name):
-            return r"\mathrm{" + name.replace("_", r"\_") + "}"
-        case ast.UnaryOp(operand=operand):
-            return "-" + _tex(operand)
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return r"\frac{" + _tex(left) + "}{" + _tex(right) + "}"
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return r"\left(" + _tex(left) + r"\right)^{" + _tex(right) + "}"
-        case ast.BinOp(left=left, op=op, right=right):
-            sign = r" \cdot " if isinstance(op, ast.Mult) else f" {_OPERATORS[type(op)]} "
-            return _bracketed(left, op) + sign + _bracketed(right, op)
-        case ast.Compare(left=left, ops=ops, comparators=comparators):
-            return f"{_tex(left)} {_COMPARISONS[type(ops[0])]} {_tex(comparators[0])}"
-        case ast.Call(func=ast.Name(id=word), args=arguments):
-            return (
-                r"\operatorname{" + word.replace("_", r"\_") + r"}(" + ", ".join(map(_tex, arguments)) + ")"
-            )
-    return ast.unparse(node)
-
-
-def _bracketed(node: ast.expr, parent: ast.operator) -> str:
-    loose = (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, (ast.Add, ast.Sub))
-        and not isinstance(parent, ast.Add)
-    )
-    return r"\left(" + _tex(node) + r"\right)" if loose else _tex(node)

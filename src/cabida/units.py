@@ -131,82 +131,73 @@ G_PER_KG = Fixed(1000, "g_per_kg")
 BYTES_PER_GIB = Fixed(2**30, "bytes_per_gib")
 BYTES_PER_GB = Fixed(1e9, "bytes_per_gb")
 
+_MINUTE, _HOUR, _DAY, _WEEK = 60.0, float(S_PER_HOUR), float(S_PER_DAY), 7 * float(S_PER_DAY)
+_MONTH, _YEAR = float(S_PER_MONTH), float(HOURS_PER_YEAR * S_PER_HOUR)
+_PER_S = {
+    "s": 1.0,
+    "min": 1 / _MINUTE,
+    "h": 1 / _HOUR,
+    "hour": 1 / _HOUR,
+    "day": 1 / _DAY,
+    "month": 1 / _MONTH,
+}
+
+# kind -> unit as people write it, in lower case -> how many base units it is
 _SCALES: dict[str, dict[str, float]] = {
-    "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "pb": 1e15}
-    | {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40},
+    "bytes": {
+        **{"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "pb": 1e15},
+        **{"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40},
+    },
     "s": {
-        "us": 1e-6,
-        "µs": 1e-6,
-        "ms": 1e-3,
-        "s": 1,
-        "sec": 1,
-        "seconds": 1,
-        "second": 1,
-        "min": 60,
-        "minutes": 60,
-    }
-    | {"minute": 60, "h": 3600, "hour": 3600, "hours": 3600, "day": 86400, "days": 86400, "week": 604800}
-    | {"weeks": 604800, "month": 2628000, "months": 2628000, "year": 31536000, "years": 31536000},
-    "months": {"month": 1, "months": 1, "year": 12, "years": 12, "mo": 1, "y": 12},
+        **{"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1},
+        **dict.fromkeys(("sec", "second", "seconds"), 1),
+        **dict.fromkeys(("min", "minute", "minutes"), _MINUTE),
+        **dict.fromkeys(("h", "hour", "hours"), _HOUR),
+        **dict.fromkeys(("day", "days"), _DAY),
+        **dict.fromkeys(("week", "weeks"), _WEEK),
+        **dict.fromkeys(("month", "months"), _MONTH),
+        **dict.fromkeys(("year", "years"), _YEAR),
+    },
+    "months": {
+        **dict.fromkeys(("mo", "month", "months"), 1),
+        **dict.fromkeys(("y", "year", "years"), float(MONTHS_PER_YEAR)),
+    },
     "w": {"w": 1, "kw": 1e3, "mw": 1e6},
     "bytes_per_s": {
-        "b/s": 1,
-        "kb/s": 1e3,
-        "mb/s": 1e6,
-        "gb/s": 1e9,
-        "tb/s": 1e12,
-        "gib/s": 2**30,
-        "gbit/s": 1.25e8,
+        **{"b/s": 1, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12},
+        **{"gib/s": 2**30, "gbit/s": 1e9 / BITS_PER_BYTE},
     },
     "flop_per_s": {"tflops": 1e12, "pflops": 1e15, "gflops": 1e9},
     "ratio": {"%": 0.01, "": 1},
     "tokens": {"tokens": 1, "token": 1, "tok": 1, "": 1},
     "count": {"": 1},
     "per_s": {
-        "/s": 1,
-        "/min": 1 / 60,
-        "/h": 1 / 3600,
-        "/hour": 1 / 3600,
-        "/day": 1 / 86400,
-        "/month": 1 / 2628000,
-    }
-    | {"": 1, "rps": 1, "req/s": 1, "requests/s": 1, "requests/day": 1 / 86400, "requests/h": 1 / 3600}
-    | {"requests/hour": 1 / 3600, "requests/month": 1 / 2628000, "requests/min": 1 / 60},
+        **{"": 1, "rps": 1, "req/s": 1},
+        **{f"/{period}": scale for period, scale in _PER_S.items()},
+        **{f"requests/{period}": scale for period, scale in _PER_S.items()},
+    },
 }
 _MULTIPLIERS = {
-    "k": 1e3,
-    "m": 1e6,
-    "b": 1e9,
-    "g": 1e9,
-    "t": 1e12,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
+    **{"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12},
+    **{"million": 1e6, "billion": 1e9, "trillion": 1e12},
 }
 _PERIODS = {
-    "h": "hour",
-    "hour": "hour",
-    "hr": "hour",
-    "month": "month",
-    "mo": "month",
-    "year": "year",
-    "y": "year",
+    **{"h": "hour", "hr": "hour", "mo": "month", "y": "year", "mtokens": "mtok", "answer": "output"},
+    **{
+        name: name
+        for name in ("hour", "day", "month", "year", "kwh", "gb", "gib", "tb", "mtok", "output", "node")
+    },
+    **{"": "", "each": "", "gpu": ""},
 }
-_PERIODS |= {
-    "kwh": "kwh",
-    "day": "day",
-    "gb": "gb",
-    "gib": "gib",
-    "tb": "tb",
-    "mtok": "mtok",
-    "mtokens": "mtok",
-}
-_PERIODS |= {"each": "", "": "", "answer": "output", "output": "output", "gpu": "", "node": "node"}
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d[\d_ ,]*)?(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+_THOUSANDS = re.compile(r"^[-+]?\d{1,3}(,\d{3})+(?![\d,])")
 
 
 def _split(text: str) -> tuple[float, str]:
     found = _NUMBER.match(text)
+    if found and "," in found.group(1) and not _THOUSANDS.match(found.group(1)):
+        message = f"the comma in {text!r} marks no thousands; write decimals with a point"
+        raise ValueError(message)
     digits = re.sub(r"[ _,]", "", found.group(1)) if found else ""
     if not found or not digits or digits in "+-.":
         message = f"no number in {text!r}"

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, replace
+from datetime import date
 from math import exp, log
 
 import pytest
@@ -24,7 +25,7 @@ lost = st.floats(0, 0.99).map(lambda x: round(x, 6))
 amount = st.floats(0.01, 1e7).map(lambda x: round(x, 3))
 tokens = st.floats(1, 4e3).map(lambda x: round(x, 3))
 money = st.tuples(amount, st.sampled_from(["EUR", "USD", "MXN"]))
-date = st.dates(min_value=__import__("datetime").date(2027, 1, 1)).map(str)
+day = st.dates(min_value=date(2027, 1, 1)).map(str)
 duration = st.tuples(st.floats(0.001, 1e4), st.sampled_from(["ms", "s", "min", "h", "days"])).map(
     lambda pair: f"{pair[0]:.5f} {pair[1]}"
 )
@@ -49,6 +50,14 @@ said_lengths = st.one_of(
         else {key: str(value) + "0000" for key, value in said.items()}
     )
 )
+
+
+def shut_in(said):
+    """Data that stays at home, where nothing stands and nothing may be bought: refused, rightly (CB-B042)."""
+    at_home = said.get("limits", {}).get("data") == "own-premises"
+    return at_home and not said.get("have") and "consider" in said and "capacity" in said["consider"]
+
+
 said_brief = some(
     name=st.from_regex(r"\A[a-z][a-z0-9-]{0,20}\Z"),
     models=st.lists(
@@ -95,7 +104,7 @@ said_brief = some(
         data=st.one_of(
             st.sampled_from(["EU", "any", "own-premises"]), st.lists(st.sampled_from(["ES", "MX"]))
         ),
-        needed_by=date,
+        needed_by=day,
         availability=st.sampled_from(["none", "n+1"]),
         risk=st.sampled_from(["low", "medium", "high"]),
         power=st.integers(1, 900).map(lambda kw: f"{kw} kW"),
@@ -118,7 +127,7 @@ said_brief = some(
             text.strip() == text and text.lower() not in ("", "unknown", "?", "~", "null", "desconocido")
         )
     ),
-)
+).filter(lambda said: not shut_in(said))
 
 
 def bare(brief):

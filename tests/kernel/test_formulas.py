@@ -1,4 +1,4 @@
-"""Every formula of the product: units that work out, a docstring with its source, every face spelled."""
+"""Every formula of the product: units that work out, a docstring with its source."""
 
 import importlib
 import pkgutil
@@ -6,7 +6,7 @@ import pkgutil
 import pytest
 
 import cabida
-from cabida.equation import as_javascript, as_spreadsheet, as_tex, check_dimensions
+from cabida.equation import check_dimensions
 from cabida.quantity import FORMULAS
 
 
@@ -23,9 +23,7 @@ def test_formula_is_sound(name):
     made = FORMULAS[name]
     check_dimensions(made.equation)
     assert made.equation.doc, f"{name} has no docstring"
-    as_tex(made.equation)
-    as_javascript(made.equation)
-    as_spreadsheet(made.equation, {param: f"A{row}" for row, param in enumerate(made.params, 1)})
+    assert made.text
 
 
 def test_there_are_formulas_and_a_version():

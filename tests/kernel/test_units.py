@@ -17,6 +17,10 @@ from cabida.units import parse, parse_money, unit_of
         ("1.2 M tokens", "tokens", 1.2e6),
         ("24 months", "months", 24),
         ("2 years", "months", 24),
+        ("1 year", "s", 8760 * 3600),
+        ("12 /min", "per_s", 0.2),
+        ("400 Gbit/s", "bytes_per_s", 50e9),
+        ("1,200 GB/s", "bytes_per_s", 1.2e12),
         (12, "tokens", 12.0),
     ],
 )
@@ -25,10 +29,18 @@ def test_parse(text, kind, value):
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("80 parsecs", "bytes"), ("fast", "s"), ("", "s"), ("-", "count")]
+    ("text", "kind"),
+    [
+        ("80 parsecs", "bytes"),
+        ("fast", "s"),
+        ("", "s"),
+        ("-", "count"),
+        ("2,5 TB/s", "bytes_per_s"),
+        ("1,20", "count"),
+    ],
 )
 def test_what_is_not_a_quantity_is_refused(text, kind):
-    with pytest.raises(ValueError, match=r"no number|is not one of"):
+    with pytest.raises(ValueError, match=r"no number|is not one of|marks no thousands"):
         parse(text, kind)
 
 
@@ -39,6 +51,8 @@ def test_money():
     assert parse_money("0.15 USD/kWh") == (0.15, "USD", "kwh")
     with pytest.raises(ValueError, match="not an amount"):
         parse_money("3 EUR per fortnight")
+    with pytest.raises(ValueError, match="marks no thousands"):
+        parse_money("2,10 EUR/h")
 
 
 @given(st.floats(0, 1e12))

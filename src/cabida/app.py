@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.plan import Decision, Setup
+from cabida.plan import Decision, Progress, Setup
+from cabida.plan.decision import LATENCIES
 from cabida.report.catalogue import fact, facts_list, models, prices
-from cabida.report.metrics import LATENCIES, speed_metrics
+from cabida.report.metrics import speed_metrics
 from cabida.text import problem, use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
     from cabida.choose import Outcome
-
-Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
 def init(
@@ -105,7 +104,7 @@ def with_commands(outcome: Outcome) -> Decision:
     """The decision with the exact command that starts each option."""
     from cabida import launch
 
-    things = [one.candidate.deployment or one.candidate.run for one in outcome.worked]
+    things = [one.candidate.thing for one in outcome.worked]
     commands = [launch.command(thing) if thing else "" for thing in things]
     decision = outcome.decision
     options = [replace(option, command=text) for option, text in zip(decision.options, commands, strict=True)]
@@ -236,10 +235,7 @@ def validate(
     """Predictions scored against measured cases."""
     from cabida import truth
 
-    found: dict[str, Any] = truth.validate(
-        [Path(one) for one in files], predictions=predictions, progress=progress
-    )
-    return found
+    return truth.validate(list(files), predictions=predictions, progress=progress)
 
 
 def record(decision: Path | str | Decision, form: str) -> str:

@@ -15,7 +15,8 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_HOUR
 
 RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over the predicted need
 ASSUMED_TTFT_S, ASSUMED_ITL_S = 1.0, 0.05  # of a service asked for by concurrency without objectives
-ASSUMED_WINDOW_S = 8 * 3600.0
+ASSUMED_WINDOW_S = 8 * float(S_PER_HOUR)
+ASSUMED_RUNS_PER_MONTH = 30.0  # a batch every night
 START_UP_HOURS = 0.25  # image, weights and warm-up of a replica or of a batch run
 
 
@@ -36,6 +37,7 @@ class Ask:
     runs_per_month: float
     items_count: float
     growth_ratio: float  # the planned traffic over today's
+    review_money_per_output: float
     assumptions: tuple[Assumption, ...]
 
     def attempts_ratio(self, acceptance_ratio: float) -> float:
@@ -69,7 +71,7 @@ def ask_of(brief: Brief) -> Ask:
     }
     batch = brief.workload == "batch-inference"
     mean, peak, assumptions = _batch_rates(brief) if batch else _rates(brief, objectives)
-    runs = traffic.runs_per_month or 30.0
+    runs = traffic.runs_per_month or ASSUMED_RUNS_PER_MONTH
     items = traffic.items_count or 0.0
     throughput = brief.objectives.throughput_tokens_per_s
     if throughput:
@@ -90,6 +92,7 @@ def ask_of(brief: Brief) -> Ask:
         runs_per_month=runs,
         items_count=items,
         growth_ratio=growth,
+        review_money_per_output=brief.costs.review_money_per_output or 0.0,
         assumptions=(*assumptions, *_growth(brief, growth), _margin(brief)),
     )
 
@@ -182,7 +185,7 @@ def _switched_on(needed: Sequence[int]) -> int:
     return sum(max(0, now - before) for before, now in zip((needed[-1], *needed), needed, strict=False))
 
 
-def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift, review_money: float) -> Usage:
+def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:
     """The month as the money room wants it."""
     cached = ask.shape.shared_prefix_tokens / ask.shape.input_tokens if ask.shape.input_tokens else 0.0
     return Usage(
@@ -195,7 +198,7 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift, review_money: floa
         tries_count=float(ask.tries_count),
         utilisation_ratio=shift.utilisation_ratio,
         active_hours_per_month=shift.active_hours_per_month,
-        review_money_per_output=review_money,
+        review_money_per_output=ask.review_money_per_output,
         batch=ask.batch,
     )
 

@@ -17,20 +17,21 @@ from cabida.choose.means import Means, means_of
 from cabida.choose.measure import measurements
 from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
 from cabida.choose.paying import paying_flip
-from cabida.choose.serving import Progress, search_serving
+from cabida.choose.serving import search_serving
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of, cost_tree_of
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
-from cabida.plan import Decision, Option, Rejection
+from cabida.plan import Decision, Option, Progress, Rejection
+from cabida.plan.decision import LATENCIES
 from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.quantity import Quantity, tree_nodes
 from cabida.text import language, tr
 from cabida.text import money as money_text
 
-LATENCIES = ("ttft", "tpot", "itl", "e2e")
 TREES_SHOWN = 3  # options whose figures can be explained
+TIE_RATIO = 0.8  # an option this near to the first one's chance of being best is as good
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,11 @@ def decide(
     """
     started = time.perf_counter()
     means = means_of(brief, as_of)
-    ask: Ask | None = None
-    worked: list[Worked]
     if brief.is_training:
-        trained = search_training(brief, means, seed, progress, exhaustive=exhaustive)
-        worked, tally = trained.worked, trained.tally
+        found = search_training(brief, means, progress, exhaustive=exhaustive)
     else:
-        served = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
-        worked, tally, ask = served.worked, served.tally, served.ask
+        found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
+    worked, tally, ask = found.worked, found.tally, found.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
     rejections = _fell(tally, worked, kept)
     options, stakes = _options(kept, ask, seed, named=several_models(worked))
@@ -156,7 +154,7 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
     tied = [
         one.title
         for one in options[1:]
-        if one.status == "satisfies" and one.best_probability > first.best_probability * 0.8
+        if one.status == "satisfies" and one.best_probability > first.best_probability * TIE_RATIO
     ]
     period = "run" if brief.is_training else "month"
     if brief.is_training and abs(first.unit_cost.value / first.cost_per_month_money - 1) < 1e-6:

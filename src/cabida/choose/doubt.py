@@ -23,7 +23,7 @@ SHARED_PARTS = {
     "engine": 0.35,
     "accelerator": 0.25,
     "model": 0.15,
-}  # of the variance; the rest is the option's own
+}  # of the variance, assumed; the rest is its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,7 @@ class Stake:
     price_shift: float = 0.0  # the same of the price: an old one is likelier too low
     money_low_ratio: float = 1.0  # the bill's own interval (price, people, assumptions) over its value
     money_high_ratio: float = 1.0
-    replicas_most_count: float = float(
-        "inf"
-    )  # as many as there are, spares included: what is held doesn't grow
+    replicas_most_count: float = math.inf  # as many as there are, spares included: what is held doesn't grow
 
     @property
     def replicas_count(self) -> float:
@@ -146,7 +144,7 @@ def draw_costs(stakes: Sequence[Stake], seed: int = 0, count: int = DRAWS_COUNT)
         deviate = sum(np.sqrt(share) * part(kind, names[kind]) for kind, share in SHARED_PARTS.items())
         deviate = deviate + np.sqrt(own_share) * rng.standard_normal(count)
         speed = np.exp(stake.speed_shift + stake.speed_sigma * deviate)
-        price = np.exp(stake.price_shift + stake.price_sigma * part("price", f"{stake.accelerator}"))
+        price = np.exp(stake.price_shift + stake.price_sigma * part("price", stake.accelerator))
         acceptance = stake.acceptance_ratio + stake.acceptance_sigma * part(
             "acceptance", stake.model + stake.format
         )
@@ -200,13 +198,11 @@ def first_turn(
 
 
 def price_turn(stakes: Sequence[Stake]) -> Turn | None:
-    """The factor on the winner's own accelerator price at which another option wins."""
+    """The factor on the price of the winner's accelerator (or of its API) at which another option wins."""
     winner = stakes[0]
 
     def cost_at(stake: Stake, factor: float) -> float:
-        moved = stake.accelerator == winner.accelerator and bool(stake.accelerator) == bool(
-            winner.accelerator
-        )
+        moved = stake.accelerator == winner.accelerator if winner.accelerator else stake.key == winner.key
         return float(unit_cost(stake, price=factor if moved else 1.0))
 
     return first_turn(stakes, [1 + 0.02 * step for step in range(1, 201)], cost_at)
@@ -216,7 +212,7 @@ def traffic_turns(stakes: Sequence[Stake]) -> tuple[Turn | None, Turn | None]:
     """The factors on today's traffic below and above which another option wins."""
 
     def cost_at(stake: Stake, factor: float) -> float:
-        return float(unit_cost(stake, traffic=factor)) if stake.carries(factor) else float("inf")
+        return float(unit_cost(stake, traffic=factor)) if stake.carries(factor) else math.inf
 
     below = first_turn(stakes, [0.97**step for step in range(1, 151)], cost_at)
     above = first_turn(stakes, [1.03**step for step in range(1, 80)], cost_at)

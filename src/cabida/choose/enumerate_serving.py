@@ -13,6 +13,7 @@ from cabida.plan import Deployment, Settings
 from cabida.quantity import ceil_to
 
 SERVER_ENGINES = ("vllm", "sglang", "tensorrt-llm")
+SEGMENTS_WITHOUT_SERVERS = ("apple", "tpu")
 CONTEXT_STEP_TOKENS = 256
 
 
@@ -53,15 +54,12 @@ def accelerators_in_reach(brief: Brief, held: set[str], priced: set[str]) -> lis
 
 
 def engines_for(accelerator: Accelerator, weights: WeightFormat, brief: Brief) -> tuple[str, ...]:
-    """Engines worth trying: servers for data-centre cards, llama.cpp too on desktops, only it for GGUF."""
+    """Engines worth trying: llama.cpp for GGUF, the servers for all else; none of these where they don't exist."""
+    engines: tuple[str, ...] = SERVER_ENGINES
     if weights.family == "gguf":
-        engines: tuple[str, ...] = ("llama.cpp",)
-    elif accelerator.segment == "datacenter":
-        engines = SERVER_ENGINES
-    elif accelerator.segment in ("apple", "tpu"):
+        engines = ("llama.cpp",)
+    elif accelerator.segment in SEGMENTS_WITHOUT_SERVERS:
         engines = ()
-    else:
-        engines = ("vllm", "sglang", "tensorrt-llm")
     return tuple(name for name in engines if not brief.consider.engines or name in brief.consider.engines)
 
 

@@ -19,8 +19,8 @@ SHARDINGS = {
     "pretrain": ("ddp", "zero-1", "fsdp"),
     "full": ("ddp", "zero-2", "fsdp"),
     "lora": ("ddp", "fsdp"),
+    "qlora": ("ddp", "fsdp"),
 }
-SHARDINGS |= {"qlora": ("ddp", "fsdp")}
 LIKELY_BATCH_TOKENS = {"pretrain": 1_000_000, "full": 131_072, "lora": 65_536, "qlora": 32_768}
 
 

@@ -13,9 +13,7 @@ from cabida.choose.worked import Worked
 from cabida.money import Tenure
 from cabida.text import duration, number, tr
 from cabida.timing import ServingSpeed, metric_s
-from cabida.units import S_PER_HOUR
-
-S_PER_DAY = 24 * float(S_PER_HOUR)
+from cabida.units import S_PER_DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ def _over_budget(worked: Worked, means: Means) -> list[Miss]:
 
 def _over_power(worked: Worked, means: Means) -> list[Miss]:
     limits, tenure = means.brief.limits, worked.tenure
-    thing = worked.candidate.deployment or worked.candidate.run
+    thing = worked.candidate.thing
     if not (limits.power_w and tenure and tenure.owned and thing and thing.accelerator.tdp_w):
         return []
     ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
@@ -126,8 +124,12 @@ def late_run(wall_s: float, deadline_s: float | None, means: Means) -> list[Miss
         found.append(Miss(sentence, wall_s / deadline_s))
     needed_by = means.brief.limits.needed_by
     if needed_by:
-        left_s = (date.fromisoformat(needed_by) - date.fromisoformat(means.terms.as_of)).days * S_PER_DAY
+        left_s = (date.fromisoformat(needed_by) - date.fromisoformat(means.terms.as_of)).days * float(
+            S_PER_DAY
+        )
         if wall_s > left_s:
             values = {"value": duration(wall_s), "left": duration(max(0.0, left_s)), "needed": needed_by}
-            found.append(Miss(tr("choose.misses.needed_by", **values), wall_s / max(left_s, S_PER_DAY)))
+            found.append(
+                Miss(tr("choose.misses.needed_by", **values), wall_s / max(left_s, float(S_PER_DAY)))
+            )
     return found

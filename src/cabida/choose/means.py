@@ -114,15 +114,17 @@ class Means:
     offers: dict[str, list[Offer]]
     held_counts: dict[str, int]
     assumed: tuple[Assumption, ...] = ()
-    machine_sellers: frozenset[str] = (
-        frozenset()
-    )  # providers with a price for a whole machine somewhere in the book
+    machine_sellers: frozenset[str] = frozenset()  # with a price for a whole machine somewhere in the book
     _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
 
     @property
     def priced(self) -> set[str]:
         """Accelerators under at least one offer."""
         return set(self.offers)
+
+    def ways_count(self, accelerator: Accelerator, count: int) -> int:
+        """Candidates that ``count`` accelerators working as one stand for: ways to hold them, at least one."""
+        return max(1, len(self.tenures(accelerator, count, count)))
 
     def tenures(self, accelerator: Accelerator, count: int, together_count: int = 1) -> list[Tenure]:
         """Ways to hold ``count`` of an accelerator within the brief's capacities, providers, places and horizon.

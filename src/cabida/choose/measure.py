@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cabida.brief import Brief
+from cabida.checks.sentences import short_title
 from cabida.choose.doubt import Stake
 from cabida.choose.options import format_of
-from cabida.choose.turns import short_title
 from cabida.choose.worked import Worked
 from cabida.money.terms import Usage
 from cabida.plan import Flip, Measurement, Option
 from cabida.text import number, percent, tr
+from cabida.units import S_PER_DAY, S_PER_HOUR
 
 API_PROMPTS_COUNT = 1000
 BENCH_S = 40 * 60.0  # load, warm-up, a sweep over five rates of five minutes each
@@ -53,9 +54,9 @@ def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -
         return None
     training = first.candidate.run is not None
     seconds = STEPS_S if training else BENCH_S
-    thing = first.candidate.deployment
-    count = thing.parallel.accelerators_count if thing else first.tenure.accelerators_count
-    money = first.tenure.money_per_hour * count * seconds / 3600
+    replica = first.candidate.deployment
+    count = replica.parallel.accelerators_count if replica else first.tenure.accelerators_count
+    money = first.tenure.money_per_hour * count * seconds / float(S_PER_HOUR)
     rival = flip.flips_to if flip and flip.flips_to else ""
     values = {
         "probability": percent(option.best_probability),
@@ -84,7 +85,7 @@ def _latency_of_api(first: Worked, option: Option, brief: Brief) -> Measurement 
     return Measurement(
         what=tr("choose.measure.api.what", **values),
         decides=tr("choose.measure.api.decides", **values),
-        duration_s=3600.0,
+        duration_s=float(S_PER_HOUR),
         cost_money=paid / usage.requests_per_month * API_PROMPTS_COUNT,
         command="",
     )
@@ -100,7 +101,7 @@ def _acceptance(first: Worked, option: Option, flips: Sequence[Flip], brief: Bri
     return Measurement(
         what=tr("choose.measure.acceptance.what", **values),
         decides=tr("choose.measure.acceptance.decides", **values),
-        duration_s=4 * 3600.0,
+        duration_s=4 * float(S_PER_HOUR),
         cost_money=review * REVIEW_PROMPTS_COUNT,
         command="",
     )
@@ -113,7 +114,7 @@ def _price(first: Worked, option: Option) -> Measurement | None:
     return Measurement(
         what=tr("choose.measure.price.what", provider=option.provider, seen=option.price_seen or "?"),
         decides=tr("choose.measure.price.decides"),
-        duration_s=2 * 86400.0,
+        duration_s=2 * float(S_PER_DAY),
         cost_money=0.0,
         command="",
     )

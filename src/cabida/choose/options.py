@@ -10,11 +10,11 @@ from cabida.choose.splits import describe, describe_run
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option
+from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.text import has_text, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
-from cabida.units import MS_PER_S
+from cabida.units import BYTES_PER_GIB, MS_PER_S
 
-LATENCIES = ("ttft", "tpot", "itl", "e2e")
 OPTIONS_SHOWN = 12  # unless all were asked for
 
 
@@ -48,10 +48,8 @@ def _family(one: Worked) -> str:
 def _kind(one: Worked) -> tuple[object, ...]:
     if one.candidate.api:
         return ("api", one.candidate.api.model, one.status)
-    thing = one.candidate.deployment or one.candidate.run
-    model = thing.model.id if thing else ""
-    accelerator = thing.accelerator.id if thing else ""
-    return _family(one), model, accelerator, one.status
+    thing = one.candidate.thing
+    return _family(one), model_of(one), thing.accelerator.id if thing else "", one.status
 
 
 def format_of(one: Worked) -> str:
@@ -67,8 +65,7 @@ def model_of(one: Worked) -> str:
     """Model id of an option."""
     if one.candidate.api:
         return one.candidate.api.model
-    thing = one.candidate.deployment or one.candidate.run
-    return thing.model.id if thing else ""
+    return one.candidate.thing.model.id if one.candidate.thing else ""
 
 
 def accelerators_of(one: Worked) -> int:
@@ -126,7 +123,7 @@ def _in_words(kind: str, name: str) -> str:
 def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: bool = False) -> Option:
     """The option as the decision keeps it; doubt and trees are added later."""
     deployment, run, tenure, api = one.candidate.deployment, one.candidate.run, one.tenure, one.candidate.api
-    thing = deployment or run
+    thing = one.candidate.thing
     cost = one.cost
     offer = tenure.offer if tenure else None
     return Option(
@@ -181,8 +178,8 @@ def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
         values = getattr(speed, f"{metric}_s")
         if not values.p99:  # answers of one token have no gaps
             continue
-        factors = speed.spread.get(f"{metric}_s") or speed.spread.get("tpot_s", (1.0, 1.0))
-        for statistic in ("mean", "p50", "p95", "p99"):
+        factors = speed.spread[f"{metric}_s"]
+        for statistic in STATISTICS:
             value = getattr(values, statistic) * float(MS_PER_S)
             found[f"{metric}_ms_{statistic}"] = _estimate(value, factors, speed.basis)
     slow, fast = capacity_factors(speed.spread)
@@ -207,7 +204,7 @@ def _training_metrics(one: Worked, speed: TrainingSpeed) -> dict[str, Estimate]:
         "goodput_ratio": _estimate(speed.goodput_ratio, none, "formula"),
     }
     if isinstance(one.room, TrainingMemory):
-        found["peak_mem_gib"] = _estimate(one.room.peak_bytes / 2**30, (0.85, 1.15), "formula")
+        found["peak_mem_gib"] = _estimate(one.room.peak_bytes / float(BYTES_PER_GIB), (0.85, 1.15), "formula")
     return found
 
 

@@ -43,7 +43,7 @@ class Runnable:
 
     def ways_count(self, means: Means) -> int:
         """Candidates this deployment stands for: ways to hold one replica, at least one."""
-        return max(1, len(self.tenures(means)))
+        return means.ways_count(self.deployment.accelerator, self.deployment.parallel.accelerators_count)
 
     def tenures(self, means: Means, replicas_count: int = 1) -> list[Tenure]:
         """Ways to hold so many replicas of it; one that spans machines needs a network between them."""
@@ -60,7 +60,7 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
     spare = spare_count(means.brief)
     shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
-    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
+    usage = usage_of(ask, one.acceptance_ratio, shift)
     cheapest: dict[tuple[object, ...], Tenure] = {}
     for tenure in one.tenures(means):  # by price; what else sets a bill apart is in the key
         owned = tenure.capacity in ("buy", "have")
@@ -75,6 +75,17 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
 def spare_count(brief: Brief) -> int:
     """Replicas held beyond the need, by the availability the brief asks for."""
     return 1 if brief.limits.availability == "n+1" and brief.workload == "realtime-inference" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Replicas at work: how many and how busy, beside how many spares, how fast, under which load each."""
+
+    shift: Shift
+    spare_replicas_count: int
+    speed: ServingSpeed | None
+    load: Load
+    capacity_requests_per_s: float  # of one replica
 
 
 def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
@@ -97,34 +108,36 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / shift.replicas_count)
     speed = found.speed if ask.batch or found.speed is None else simulate_model(one.steps, load, spread, seed)
-    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
+    serving = Serving(shift, spare, speed, load, found.requests_per_s)
     for tenure in one.tenures(means, shift.replicas_count + spare):
-        candidate = Candidate(
-            id=one.candidate_id(tenure),
-            deployment=one.deployment,
-            offer=tenure.offer,
-            replicas_count=shift.replicas_count,
-            spare_replicas_count=spare,
-        )
-        cost = money.serving_cost(candidate, usage, means.terms, tenure)
-        yield _judged(
-            Worked(
-                candidate,
-                cost,
-                usage,
-                one.served.acceptance,
-                one.acceptance_ratio,
-                tenure,
-                one.room,
-                speed,
-                load,
-                found.requests_per_s,
-                wanted,
-                replicas_most_count=most_replicas(one, tenure, means),
-            ),
-            means,
-        )
+        yield _judged(_billed(one, ask, means, tenure, serving), means)
     yield from held_too_few(one, ask, means, found, count)
+
+
+def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serving) -> Worked:
+    """The replicas held in one way, with their bill."""
+    candidate = Candidate(
+        id=one.candidate_id(tenure),
+        deployment=one.deployment,
+        offer=tenure.offer,
+        replicas_count=serving.shift.replicas_count,
+        spare_replicas_count=serving.spare_replicas_count,
+    )
+    usage = usage_of(ask, one.acceptance_ratio, serving.shift)
+    return Worked(
+        candidate=candidate,
+        cost=money.serving_cost(candidate, usage, means.terms, tenure),
+        usage=usage,
+        acceptance=one.served.acceptance,
+        acceptance_ratio=one.acceptance_ratio,
+        tenure=tenure,
+        room=one.room,
+        speed=serving.speed,
+        load=serving.load,
+        capacity_requests_per_s=serving.capacity_requests_per_s,
+        wanted_requests_per_s=ask.wanted_requests_per_s(one.acceptance_ratio),
+        replicas_most_count=most_replicas(one, tenure, means),
+    )
 
 
 def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
@@ -153,8 +166,8 @@ def held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[
     speed = simulate_model(one.steps, load, spread_of(one.deployment), seed)
     outrun = Miss(tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s)), OUTRUN_RATIO)
     misses = [outrun] if speed.saturated else slow_answers(speed, ask.objectives) or [outrun]
-    shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
-    yield missing(_kept(one, ask, means, tenure, shift, speed, load, 0.0), misses)
+    kept = _billed(one, ask, means, tenure, Serving(_all_month(replicas), 0, speed, load, 0.0))
+    yield missing(replace(kept, replicas_most_count=0.0), misses)
 
 
 def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: int) -> Iterator[Worked]:
@@ -171,9 +184,13 @@ def held_too_few(one: Runnable, ask: Ask, means: Means, found: Capacity, count: 
     few = carried < ask.peak_requests_per_s
     sentence = tr("choose.misses.held_too_few" if few else "choose.misses.held_no_spare", **values)
     load = replace(ask.shape, requests_per_s=found.requests_per_s)
-    shift = Shift(replicas, float(HOURS_PER_MONTH), 1.0)
-    kept = _kept(one, ask, means, tenure, shift, found.speed, load, found.requests_per_s)
+    serving = Serving(_all_month(replicas), 0, found.speed, load, found.requests_per_s)
+    kept = _billed(one, ask, means, tenure, serving)
     yield missing(kept, [Miss(sentence, max(1.0, ask.peak_requests_per_s / carried))])
+
+
+def _all_month(replicas_count: int) -> Shift:
+    return Shift(replicas_count, float(HOURS_PER_MONTH), 1.0)
 
 
 def _all_held(one: Runnable, means: Means) -> tuple[int, Tenure | None]:
@@ -182,40 +199,6 @@ def _all_held(one: Runnable, means: Means) -> tuple[int, Tenure | None]:
     replicas = means.held_counts.get(one.deployment.accelerator.id, 0) // each
     ways = one.tenures(means, replicas) if replicas else []
     return replicas, next((tenure for tenure in ways if tenure.capacity == "have"), None)
-
-
-def _kept(
-    one: Runnable,
-    ask: Ask,
-    means: Means,
-    tenure: Tenure,
-    shift: Shift,
-    speed: ServingSpeed,
-    load: Load,
-    capacity_requests_per_s: float,
-) -> Worked:
-    """All that is held, at work."""
-    candidate = Candidate(
-        id=one.candidate_id(tenure),
-        deployment=one.deployment,
-        offer=tenure.offer,
-        replicas_count=shift.replicas_count,
-    )
-    usage = usage_of(ask, one.acceptance_ratio, shift, means.brief.costs.review_money_per_output or 0.0)
-    return Worked(
-        candidate,
-        money.serving_cost(candidate, usage, means.terms, tenure),
-        usage,
-        one.served.acceptance,
-        one.acceptance_ratio,
-        tenure,
-        one.room,
-        speed,
-        load,
-        capacity_requests_per_s,
-        ask.wanted_requests_per_s(one.acceptance_ratio),
-        replicas_most_count=float(shift.replicas_count) if capacity_requests_per_s else 0.0,
-    )
 
 
 def _judged(worked: Worked, means: Means) -> Worked:
@@ -245,14 +228,9 @@ def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> I
         one = wanted.get(offer.model)
         if one is None or (allowed and offer.provider.lower() not in allowed):
             continue
-        ratio = (
-            max((each.acceptance.ratio or 0.0 for each in served if each.model.id == offer.model), default=0)
-            or 1.0
-        )
+        ratio = max(each.acceptance.ratio or 0.0 for each in served if each.model.id == offer.model) or 1.0
         shift = shift_of(ask, float("inf"), ratio)
-        usage = usage_of(
-            ask, ratio, replace(shift, utilisation_ratio=1.0), brief.costs.review_money_per_output or 0.0
-        )
+        usage = usage_of(ask, ratio, replace(shift, utilisation_ratio=1.0))
         cost = money.api_cost(offer, usage, means.terms)
         candidate = Candidate(id=f"api:{offer.id}", api=offer)
         worked = _judged(Worked(candidate, cost, usage, one.acceptance, ratio), means)

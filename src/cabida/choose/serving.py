@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from cabida import memory
@@ -14,11 +14,12 @@ from cabida.choose.limits import told_apart
 from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
+from cabida.choose.search import Search
 from cabida.choose.splits import name_of
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
-from cabida.plan import Deployment
+from cabida.plan import Deployment, Progress
 from cabida.text import duration, size
 from cabida.timing.estimate import capacities_at_best
 from cabida.timing.steps import step_model
@@ -27,16 +28,6 @@ SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best b
 FEWEST_SIMULATED = 8
 ACCELERATORS_SHOWN = 14
 HELD_SHOWN = 3
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(slots=True)
-class Search:
-    """What a search over deployments produced."""
-
-    worked: list[Worked]
-    tally: Tally
-    ask: Ask
 
 
 def search_serving(
@@ -73,8 +64,7 @@ def _screened(
     for index, (deployment, served) in enumerate(deployments):
         if index % 200 == 0:
             tell("screen", index, 0)
-        each = deployment.parallel.accelerators_count
-        ways = max(1, len(means.tenures(deployment.accelerator, each, each)))
+        ways = means.ways_count(deployment.accelerator, deployment.parallel.accelerators_count)
         name = name_of(deployment)
         verdict = runnable(deployment)
         if verdict.state == "no":
@@ -88,12 +78,12 @@ def _screened(
         steps = step_model(deployment, room)
         ratio = served.acceptance.ratio if served.acceptance.ratio is not None else 1.0
         one = Runnable(deployment, served, room, steps, ratio)
-        late = [(name, *pair) for name, pair in lateness(steps, ask).items() if pair[0] > pair[1] * SLACK]
+        late = [(metric, *pair) for metric, pair in lateness(steps, ask).items() if pair[0] > pair[1] * SLACK]
         if late and deployment.accelerator.id not in means.held_counts:
             objective, value, limit = late[0]
             values = {"value": duration(value), "limit": duration(limit)}
-            metric = objective.partition("_")[0].upper()
-            tally.reject("too_slow_alone", ways, name, -value / limit, metric=metric, **values)
+            values["metric"] = objective.partition("_")[0].upper()
+            tally.reject("too_slow_alone", ways, name, -value / limit, **values)
             slow.append(one)
         else:
             kept.append(one)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
 from cabida.choose.ask import Ask
-from cabida.choose.limits import S_PER_DAY
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.splits import accelerators_per_node
@@ -155,7 +155,10 @@ def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
 def _of_the_models(kept: Sequence[Worked], brief: Brief, means: Means) -> Iterator[Caution]:
     """Acceptance taken alike: an API's as one's own, and one model's as another's."""
     api = kept[0].candidate.api
-    age = _days_between(f"{api.seen}-01-01"[:10], means.terms.as_of) if api and api.seen else 0.0
+    since = (
+        f"{api.seen}-01-01"[:10] if api and api.seen else means.terms.as_of
+    )  # a year or a month may be all there is
+    age = _days_between(since, means.terms.as_of)
     if api is not None and age > OTHER_SHELF_LIFE_DAYS:
         values = {"provider": api.provider, "seen": api.seen, "days": round(age)}
         yield Caution("CB-C100", tr("money.flag.stale", **values))
@@ -212,6 +215,4 @@ def _of_the_team(first: Worked, means: Means) -> Iterator[Caution]:
 
 
 def _days_between(start: str, end: str) -> float:
-    from datetime import date
-
-    return (date.fromisoformat(end) - date.fromisoformat(start)).total_seconds() / S_PER_DAY
+    return float((date.fromisoformat(end) - date.fromisoformat(start)).days)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cabida import facts, memory, money, timing
@@ -13,6 +12,7 @@ from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.enumerate_training import counts_for, precisions, runs_on, widened
 from cabida.choose.limits import late_run, missing, over_limits
 from cabida.choose.means import Means
+from cabida.choose.search import Search
 from cabida.choose.splits import describe_run, name_of_run
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
@@ -20,7 +20,7 @@ from cabida.errors import CabidaError
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.money import TrainingUse
-from cabida.plan import Candidate, TrainingRun
+from cabida.plan import Candidate, Progress, TrainingRun
 from cabida.text import duration, size
 from cabida.timing import TrainingSpeed, goodput
 from cabida.timing.training import trained_params
@@ -31,8 +31,6 @@ CHECKPOINT = "training.checkpoint"
 STAGES_EARN_RATIO = 1.05  # a pipeline is taken only when it is this much faster than a run without
 COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
 CHECKPOINT_BYTES_PER_PARAM = 14.0  # BLOOM-176B kept 13 to 14 bytes a parameter with fp32 master and moments
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +43,9 @@ class Timed:
     wall_s: float
 
 
-@dataclass(slots=True)
-class TrainingSearch:
-    """What a search over runs produced."""
-
-    worked: list[Worked]
-    tally: Tally
-    deadline_s: float | None
-
-
 def search_training(
-    brief: Brief, means: Means, seed: int = 0, progress: Progress | None = None, *, exhaustive: bool = False
-) -> TrainingSearch:
+    brief: Brief, means: Means, progress: Progress | None = None, *, exhaustive: bool = False
+) -> Search:
     """Every option for a training brief worth showing: per accelerator and count the fastest run, priced.
 
     Clusters grow until a few sizes beyond the first that meets the deadline (``exhaustive``: to the end);
@@ -85,7 +74,7 @@ def _search(
     tell: Progress,
     *,
     exhaustive: bool,
-) -> TrainingSearch:
+) -> Search:
     """One pass; runs that could at best be longer than ``screen_s`` are not worked out."""
     tally, worked = Tally(), list[Worked]()
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
@@ -97,8 +86,8 @@ def _search(
             if not precisions(accelerator, training):
                 tally.reject("no_precision", 1, accelerator.name, 0.0, precision=training.precision)
                 continue
-            for size_count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
-                timed = _fastest(brief, training, model, accelerator, size_count, screen_s, means, tally)
+            for count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
+                timed = _fastest(brief, training, model, accelerator, count, screen_s, means, tally)
                 if timed is None:
                     continue
                 found = _priced(timed, brief, training, means, deadline)
@@ -106,7 +95,7 @@ def _search(
                 met += any(one.status == "satisfies" for one in found)
                 if met > COUNTS_BEYOND and not exhaustive:
                     break
-    return TrainingSearch(worked, tally, deadline)
+    return Search(worked, tally)
 
 
 def _fastest(
@@ -120,7 +109,7 @@ def _fastest(
     tally: Tally,
 ) -> Timed | None:
     """The fastest run that fits on this many accelerators, preferring the sharding the brief asks for."""
-    ways = max(1, len(means.tenures(accelerator, count, count)))
+    ways = means.ways_count(accelerator, count)
     best: Timed | None = None
     for run in runs_on(brief, training, model, accelerator, count):
         name = name_of_run(run)

@@ -6,8 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 
 from cabida.brief import Brief
+from cabida.checks.sentences import short_title
 from cabida.choose.ask import Ask
-from cabida.choose.doubt import Stake, Turn, acceptance_turn, price_turn, speed_turn, traffic_turns, unit_cost
+from cabida.choose.doubt import (
+    Z90,
+    Stake,
+    Turn,
+    acceptance_turn,
+    price_turn,
+    speed_turn,
+    traffic_turns,
+    unit_cost,
+)
 from cabida.choose.options import capacity_factors, format_of, model_of
 from cabida.choose.worked import Worked
 from cabida.money.paths import OWNER
@@ -18,15 +28,15 @@ from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.text import money, number, percent, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
 
-Z90_WIDTH = 3.29  # a 90 % interval in standard deviations
-ACCEPTANCE_SIGMAS = {"measured": 0.01, "quoted": 0.02, "derived": 0.03}
-ACCEPTANCE_SIGMA_ASSUMED = 0.03
+API_PRICE_FACTORS = (0.95, 1.05)  # interval of a published price, assumed
+ACCEPTANCE_SIGMAS = {"measured": 0.01, "quoted": 0.02}  # 400 judged answers at 0.95 err by 0.011
+ACCEPTANCE_SIGMA_ELSE = 0.03  # assumed
 TRAINING_HELD = ("compute", "failed_runs", "idle", "platform_labour", *OWNER)
 
 
 def sigma_of(factors: tuple[float, float]) -> float:
     """Standard deviation of the logarithm from the factors of a 90 % interval."""
-    return math.log(factors[1] / factors[0]) / Z90_WIDTH if factors[0] > 0 else 0.0
+    return math.log(factors[1] / factors[0]) / (2 * Z90) if factors[0] > 0 else 0.0
 
 
 def middle_of(factors: tuple[float, float], at: float) -> float:
@@ -44,12 +54,12 @@ def speed_factors(one: Worked) -> tuple[float, float]:
 
 def stake_of(one: Worked, ask: Ask | None) -> Stake:
     """What doubt needs to know of a worked candidate."""
-    thing = one.candidate.deployment or one.candidate.run
+    thing = one.candidate.thing
     tenure, cost, api = one.tenure, one.cost, one.candidate.api
     training = isinstance(one.usage, TrainingUse)
     keys = TRAINING_HELD if training else (*HELD, *OWNER)
     held = sum(line.money for line in cost.lines if line.key in keys)
-    price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else (0.95, 1.05)
+    price = (tenure.low_money_per_hour, tenure.high_money_per_hour) if tenure else API_PRICE_FACTORS
     factors = speed_factors(one)
     outputs = 1.0 if training else getattr(one.usage, "requests_per_month", 1.0)
     attempts = ask.attempts_ratio(one.acceptance_ratio) if ask else 1.0
@@ -76,7 +86,7 @@ def stake_of(one: Worked, ask: Ask | None) -> Stake:
         replicas_most_count=one.replicas_most_count,
         acceptance_sigma=0.0
         if training
-        else ACCEPTANCE_SIGMAS.get(one.acceptance.grade, ACCEPTANCE_SIGMA_ASSUMED),
+        else ACCEPTANCE_SIGMAS.get(one.acceptance.grade, ACCEPTANCE_SIGMA_ELSE),
         format=format_of(one),
         per_output_money=held / (outputs * attempts) if api else 0.0,
     )
@@ -116,11 +126,6 @@ def flips(
         found += _barred_flips(winner, [s for s in stakes if s.key in barred], titles, currency, told)
         found.append(_acceptance_flip(able, titles))
     return tuple(flip for flip in found if flip is not None)
-
-
-def short_title(option: Option) -> str:
-    """An option inside a sentence: its number and what it is."""
-    return tr("choose.title.short", rank=option.rank, what=option.title.partition(" · ")[0])
 
 
 def _price_flip(

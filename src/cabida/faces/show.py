@@ -14,9 +14,10 @@ from rich.text import Text
 
 from cabida import text
 from cabida.plan import Decision, Estimate, Option
+from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.report import words as say
 from cabida.report.markdown import footer, measurement
-from cabida.report.metrics import LATENCIES, RATES, STATISTICS
+from cabida.report.metrics import RATES
 from cabida.report.tree import Branch, lines, value_of
 from cabida.report.why import chance, first, fits, metrics_line, replicas
 from cabida.text import has_text, tr

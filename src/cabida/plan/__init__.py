@@ -12,6 +12,7 @@ from cabida.plan.decision import (
     Rejection,
 )
 from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
+from cabida.plan.progress import Progress
 from cabida.plan.setup import Setup
 from cabida.plan.training import TrainingRun
 
@@ -28,6 +29,7 @@ __all__ = [
     "Measurement",
     "Option",
     "Parallel",
+    "Progress",
     "Rejection",
     "Settings",
     "Setup",

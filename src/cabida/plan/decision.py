@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SCHEMA = "cabida/decision/1"
+LATENCIES = ("ttft", "tpot", "itl", "e2e")
+STATISTICS = ("mean", "p50", "p95", "p99")  # a metric of each latency: ttft_ms_p95
+QUANTILES = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)  # shares of latency_quantiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +59,14 @@ class Option:
     region: str
     price_seen: str
     metrics: dict[str, Estimate]
-    memory: dict[
-        str, float
-    ]  # parts in bytes, per accelerator: weights, kv_cache, activations, ... , headroom
+    memory: dict[str, float]  # bytes per accelerator: weights, kv_cache, activations, ... , headroom
     usable_bytes: float
-    latency_quantiles: dict[str, tuple[float, ...]]  # "ttft_ms": values at 1, 5, 10, 25, 50, 75, 90, 95, 99 %
+    latency_quantiles: dict[str, tuple[float, ...]]  # "ttft_ms": values at QUANTILES
     cost_lines: tuple[CostLine, ...]
     cost_per_month_money: float  # per run for training
     unit_cost: Estimate  # money per unit of the brief's denominator
     best_probability: float
-    expected_regret_money: (
-        float  # mean of what one unit of the denominator costs over the cheapest of each draw
-    )
+    expected_regret_money: float  # mean of what one output costs over the cheapest of each draw
     command: str  # exact engine command or training launch
     trees: dict[str, int] = field(default_factory=dict)
 

@@ -85,3 +85,8 @@ class Candidate:
     offer: Offer | None = None
     replicas_count: int = 1
     spare_replicas_count: int = 0
+
+    @property
+    def thing(self) -> Deployment | TrainingRun | None:
+        """What runs on accelerators of one's own choice; ``None`` for an API."""
+        return self.deployment or self.run

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cabida.plan import Decision
+from cabida.plan.decision import QUANTILES
 
 STATES = ("chosen", "satisfies", "misses", "ruled_out")
 SOURCE_KEYS = ("what", "url", "seen", "grade")
-QUANTILES_COUNT = 9  # at 1, 5, 10, 25, 50, 75, 90, 95, 99 %
 
 
 class Misfit(NamedTuple):
@@ -30,9 +30,9 @@ def _options(decision: Decision) -> Iterator[Misfit]:
         if option.status not in STATES:
             yield Misfit(f"options[{at}].status", " | ".join(STATES), option.status)
         for name, values in option.latency_quantiles.items():
-            if len(values) != QUANTILES_COUNT:
+            if len(values) != len(QUANTILES):
                 where = f"options[{at}].latency_quantiles.{name}"
-                yield Misfit(where, f"list of {QUANTILES_COUNT} numbers", values)
+                yield Misfit(where, f"list of {len(QUANTILES)} numbers", values)
 
 
 def _sources(decision: Decision) -> Iterator[Misfit]:

@@ -6,6 +6,7 @@ import math
 
 from cabida import text
 from cabida.plan import Decision, Flip, Option
+from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
 from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
 from cabida.text import has_text, tr
@@ -108,7 +109,7 @@ def latency(decision: Decision) -> Chart | None:
     rows = []
     for row, option in enumerate(options):
         quantiles = option.latency_quantiles[metric]
-        points = [at(value, share) for value, share in zip(quantiles, SHARES, strict=False)]
+        points = [at(value, share) for value, share in zip(quantiles, QUANTILES, strict=True)]
         if row == 0:
             marks.append(path(points, "area", close_at=bottom))
         marks.append(path(points, LINES[row]))
@@ -130,13 +131,10 @@ def latency(decision: Decision) -> Chart | None:
             marks.append(dot(x, y, 5, "target", told))
     title = tr("report.chart.latency", metric=say.label(metric))
     caption = tr("report.chart.latency_caption")
-    header = (tr("report.option"), *(f"p{round(share * 100)}" for share in SHARES))
+    header = (tr("report.option"), *(f"p{round(share * 100)}" for share in QUANTILES))
     return Chart(
         "latency", title, caption, svg(title, caption, bottom + 30, marks, "latency"), header, tuple(rows)
     )
-
-
-SHARES = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)  # of latency_quantiles
 
 
 def waterfall(decision: Decision) -> Chart | None:

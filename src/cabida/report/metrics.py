@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cabida.plan import Deployment, Estimate
+from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from cabida.timing import ServingSpeed
 
 GIB = 2.0**30
-LATENCIES = ("ttft", "tpot", "itl", "e2e")
-STATISTICS = ("mean", "p50", "p95", "p99")
 RATES = {
     "output_tok_s": "output_tokens_per_s",
     "total_tok_s": "total_tokens_per_s",

@@ -5,13 +5,12 @@ from cabida.timing.collectives import collective_s
 from cabida.timing.fluid import bounds, fluid
 from cabida.timing.serving_trees import simulated_leaves, step_tree
 from cabida.timing.simulate import simulate, simulate_trace
-from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed
+from cabida.timing.speed import Bounds, Distribution, ServingSpeed
 from cabida.timing.steps import StepModel, step_model, step_s
 from cabida.timing.training import TrainingSpeed, training
 from cabida.timing.training_tree import training_tree
 
 __all__ = [
-    "QUANTILES",
     "Bounds",
     "Capacity",
     "Distribution",

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.plan import Deployment, Load
+from cabida.plan.decision import QUANTILES
 from cabida.quantity import exp, least, most, where
 from cabida.timing.roofline import engine_step_s
-from cabida.timing.speed import QUANTILES, Bounds, Distribution, ServingSpeed, from_sorted_quantiles
+from cabida.timing.speed import Bounds, Distribution, ServingSpeed, from_sorted_quantiles
 from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel, step_model
 

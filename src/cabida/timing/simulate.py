@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cabida.plan import Deployment, Load
+from cabida.plan.decision import QUANTILES
 from cabida.timing.fluid import closed, flow_of, most_batch, opened
-from cabida.timing.speed import QUANTILES, Distribution, ServingSpeed, from_sorted_quantiles
+from cabida.timing.speed import Distribution, ServingSpeed, from_sorted_quantiles
 from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel, step_model
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from cabida import facts, memory, timing
 from cabida.plan import Deployment, Parallel, Settings
+from cabida.plan.decision import STATISTICS
 from cabida.truth.names import Unanswerable, accelerator_of, known_model, reading, stated_format
 from cabida.units import MS_PER_S
 
-STATISTICS = ("mean", "p50", "p95", "p99")
 COLUMNS = ("arrival_s", "input_tokens", "output_tokens")
 MS = float(MS_PER_S)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.files import write_text
+from cabida.plan import Progress
 from cabida.truth.case import Case, read_cases
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import WIDEST_RATIO, Answer, Prediction, answer
 from cabida.truth.score import as_row, breakdown, fits_score, scores, worst
 
-Progress = Callable[[str, int, int], None]
 TOLD_EVERY = 50
 
 

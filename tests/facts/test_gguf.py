@@ -96,18 +96,8 @@ def test_what_was_written_is_read(tmp_path):
         ("blk.0.attn_norm.weight", "F32"),
         ("output.weight", "Q6_K"),
     ]
-    assert read.bytes_by_type() == {
-        "Q4_K": (4 + 256) * 144,
-        "Q6_K": 512 * 256 // 256 * 210 + 4 * 210,
-        "F32": 1024,
-    }
-    assert read.bytes_by_component() == {
-        "embedding": 4 * 144,
-        "attention": 256 * 144,
-        "mlp": 512 * 210,
-        "norm": 1024,
-        "head": 4 * 210,
-    }
+    assert [tensor.size_bytes for tensor in read.tensors] == [4 * 144, 256 * 144, 512 * 210, 1024, 4 * 210]
+    assert read.total_bytes == (4 + 256) * 144 + (512 + 4) * 210 + 1024
     shown = model(str(path))
     assert shown == read.model
     assert (shown.id, shown.native_format, shown.context_tokens) == ("Small", "q4_k_m", 4096)
@@ -122,7 +112,7 @@ def test_big_endian_and_version_two_are_read(tmp_path):
     path.write_bytes(written(PAIRS, TENSORS, order=">"))
     read = gguf.read(path)
     assert read.metadata["general.name"] == "Small"
-    assert read.bytes_by_type()["F32"] == 1024
+    assert read.tensors[3].size_bytes == 1024
     path.write_bytes(written(PAIRS, TENSORS, version=2))
     assert gguf.read(path).version == 2
 

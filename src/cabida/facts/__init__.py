@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         accelerator,
         accelerators,
         classes,
-        collective_curve,
         collectives,
         describe,
         engine,
@@ -46,48 +45,17 @@ if TYPE_CHECKING:
     from cabida.facts.own import add, import_prices
 
 _ROOMS = {
-    "check": ("check",),
-    "formats": ("formats", "weight_format"),
-    "hardware": (
-        *(
-            "Description",
-            "accelerator",
-            "accelerators",
-            "classes",
-            "collective_curve",
-            "collectives",
-            "describe",
-        ),
-        *(
-            "engine",
-            "engines",
-            "find_accelerator",
-            "measurements",
-            "node",
-            "node_for",
-            "nodes",
-            "other_names",
-        ),
-        "software",
-    ),
-    "market": (
-        *(
-            "Rejected",
-            "analyst_offers",
-            "api_offers",
-            "currencies",
-            "current_api_offers",
-            "energy",
-            "exchange_rate",
-            "offers",
-        ),
-        "rejected_offers",
-    ),
-    "load": ("schema",),
-    "models": ("model", "models"),
-    "own": ("add", "import_prices"),
+    "check": "check",
+    "formats": "formats weight_format",
+    "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
+    "measurements node node_for nodes other_names software",
+    "load": "schema",
+    "market": "Rejected analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
+    "rejected_offers",
+    "models": "model models",
+    "own": "add import_prices",
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
     "Description",
@@ -99,7 +67,6 @@ __all__ = [
     "api_offers",
     "check",
     "classes",
-    "collective_curve",
     "collectives",
     "currencies",
     "current_api_offers",

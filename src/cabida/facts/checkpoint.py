@@ -26,35 +26,14 @@ DTYPE_BITS = {
     **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "I8", "U8", "BOOL"), 8),
     "F4": 4,
 }
-_COMPONENTS = tuple(
-    (component, re.compile(pattern))
-    for component, pattern in (
-        ("vision", r"(^|\.)(vision|visual|image|mm_projector|multi_modal|vit|resampler|audio|mlp1|v\.blk)"),
-        ("draft", r"(^|\.)(mtp|nextn|eh_proj)"),
-        (
-            "embedding",
-            r"embed_tokens|(^|\.)(wte|wpe|embed_in|word_embeddings|tok_embeddings|token_embd|embed)\.",
-        ),
-        ("head", r"(^|\.)(lm_head|embed_out|head|output)\."),
-        ("norm", r"norm|(^|\.)ln_|layernorm"),
-        ("experts", r"experts\.|_exps|\.w[123]_stacked"),
-        ("router", r"(^|\.)(router|gate|ffn_gate_inp)\.|e_score_correction"),
-        ("attention", r"attn|attention|mixer|mamba|ssm|conv|q_proj|k_proj|v_proj|o_proj"),
-        ("mlp", r"mlp|ffn|feed_forward|fc1|fc2|dense_h|dense_4h|block_sparse_moe"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What the headers of a checkpoint say. Elements are stored numbers: packed 4-bit weights share one."""
+    """What the headers of a checkpoint say: its files by name, and the bytes of all their tensors."""
 
     files: tuple[str, ...]
     total_bytes: int
-    elements_count: int
-    bytes_by_component: dict[str, int]
-    elements_by_component: dict[str, int]
-    bytes_by_dtype: dict[str, int]
 
 
 def read(path: str | Path) -> Checkpoint:
@@ -64,28 +43,7 @@ def read(path: str | Path) -> Checkpoint:
         InvalidInput: CB-F012 with the byte where a header is truncated, too long or inconsistent, or the file missing.
     """
     files = _files(Path(path))
-    components: dict[str, int] = {}
-    elements: dict[str, int] = {}
-    dtypes: dict[str, int] = {}
-    for file in files:
-        for name, (dtype, shape, size) in _header(file).items():
-            component = component_of(name)
-            components[component] = components.get(component, 0) + size
-            elements[component] = elements.get(component, 0) + prod(shape)
-            dtypes[dtype] = dtypes.get(dtype, 0) + size
-    return Checkpoint(
-        files=tuple(file.name for file in files),
-        total_bytes=sum(components.values()),
-        elements_count=sum(elements.values()),
-        bytes_by_component=components,
-        elements_by_component=elements,
-        bytes_by_dtype=dtypes,
-    )
-
-
-def component_of(name: str) -> str:
-    """The part of the model a tensor belongs to, by its name; ``other`` when none is told."""
-    return next((component for component, pattern in _COMPONENTS if pattern.search(name)), "other")
+    return Checkpoint(tuple(file.name for file in files), sum(_tensors_bytes(file) for file in files))
 
 
 def _files(path: Path) -> list[Path]:
@@ -124,8 +82,8 @@ def _indexed(index: Path) -> list[Path]:
     return [index.parent / name for name in named[:FILES_MOST]]
 
 
-def _header(path: Path) -> dict[str, tuple[str, tuple[int, ...], int]]:
-    """Every tensor of one file: type, shape, bytes."""
+def _tensors_bytes(path: Path) -> int:
+    """The bytes of all tensors of one file, by its header."""
     try:
         file_bytes = path.stat().st_size
         with path.open("rb") as file:
@@ -144,16 +102,15 @@ def _header(path: Path) -> dict[str, tuple[str, tuple[int, ...], int]]:
         raise _broken(path, 8 + getattr(error, "pos", 0), "the header is no JSON") from error
     if not isinstance(header, dict):
         raise _broken(path, 8, "the header is no JSON object")
-    tensors = {name: _tensor(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
-    end = max(
-        (entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0
-    )
-    if 8 + length + end > file_bytes:
-        raise _broken(path, file_bytes, f"the data should end at byte {8 + length + end}")
-    return tensors
+    places = [_tensor(path, name, entry) for name, entry in header.items() if name != "__metadata__"]
+    end = 8 + length + max((last for _, last in places), default=0)
+    if end > file_bytes:
+        raise _broken(path, file_bytes, f"the data should end at byte {end}")
+    return sum(last - first for first, last in places)
 
 
-def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int]:
+def _tensor(path: Path, name: str, entry: Any) -> tuple[int, int]:
+    """Where one tensor's data begins and ends, its size checked against its type and shape."""
     shown = name[:80]
     if not isinstance(entry, dict):
         raise _broken(path, 8, f"{shown} is no object")
@@ -164,7 +121,7 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
     bits = DTYPE_BITS.get(dtype) if isinstance(dtype, str) else None
     if bits is not None and (prod(shape) * bits + 7) // 8 != size:
         raise _broken(path, 8, f"{shown}: {size} bytes don't hold {dtype} {shape}")
-    return str(dtype), tuple(shape), size
+    return places[0], places[1]
 
 
 def _counts(values: Any) -> TypeGuard[list[int]]:

@@ -1,4 +1,4 @@
-"""GGUF headers (versions 2 and 3): exact bytes per tensor type, and the model its metadata describes.
+"""GGUF headers (versions 2 and 3): exact bytes of every tensor, and the model its metadata describes.
 
 Layout (ggml's gguf specification): magic, version, tensor count, metadata count; metadata as key, type, value;
 tensors as name, dimensions, type, offset; then the data, aligned. Everything is read within bounds, and a broken
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from cabida.errors import InvalidInput
-from cabida.facts.checkpoint import component_of
 from cabida.facts.model import Model
 from cabida.text import problem
 
@@ -99,14 +98,6 @@ class GgufFile:
     def total_bytes(self) -> int:
         """All weights as stored."""
         return sum(tensor.size_bytes for tensor in self.tensors)
-
-    def bytes_by_type(self) -> dict[str, int]:
-        """Bytes per ggml type."""
-        return _summed((tensor.type, tensor.size_bytes) for tensor in self.tensors)
-
-    def bytes_by_component(self) -> dict[str, int]:
-        """Bytes per part of the model: embedding, head, attention, mlp, experts, norm ..."""
-        return _summed((component_of(tensor.name), tensor.size_bytes) for tensor in self.tensors)
 
 
 def read(path: str | Path) -> GgufFile:
@@ -244,10 +235,3 @@ class _Reader:
     def broken(self, reason: str, at: int | None = None) -> NoReturn:
         offset = self.at if at is None else at
         raise InvalidInput(problem("CB-F013", file=self.name, offset=offset, reason=reason))
-
-
-def _summed(pairs: Any) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for name, size in pairs:
-        total[name] = total.get(name, 0) + size
-    return total

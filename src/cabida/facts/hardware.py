@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from math import log
 from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.facts import overlay, store
 from cabida.facts.model import Accelerator, Collective, Engine, Measurement, Node
-from cabida.quantity import Source
 from cabida.text import closest, problem, tr
 
 _MAKERS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|quadro)\b", re.IGNORECASE)
@@ -42,8 +40,9 @@ def accelerator(ref: str) -> Accelerator:
     """
     found = find_accelerator(ref)
     if found is None:
-        spelled = closest(_key(ref), _names())
-        near = _names()[spelled] if spelled else ", ".join([*accelerators()][:3])
+        names = _names()
+        spelled = closest(_key(ref), names)
+        near = names[spelled] if spelled else ", ".join([*accelerators()][:3])
         raise InvalidInput(problem("CB-F001", kind=tr("facts.kind.accelerator"), ref=ref, near=near))
     return found
 
@@ -161,35 +160,6 @@ def collectives() -> tuple[Collective, ...]:
 def measurements(kind: str = "") -> tuple[Measurement, ...]:
     """Measured matrix-multiply, memory, bus, storage and attention rates, of one kind or all."""
     return tuple(one for one in store.table("measurements") if not kind or one.kind == kind)
-
-
-def collective_curve(
-    link_kind: str, accelerators_count: int, nodes_count: int = 1, op: str = "all_reduce"
-) -> tuple[tuple[float, ...], tuple[float, ...], Source] | None:
-    """Measured bus bandwidth over size: (payload bytes rising, bus bytes per second, source), or ``None``.
-
-    The series nearest in number of accelerators is taken among those of the same link, the same operation and the
-    same side of the node's edge (inside one machine, or across several); among equals the one with most points.
-    """
-    series: dict[tuple[str, str, int, int], list[Collective]] = {}
-    for one in collectives():
-        if one.link_kind == link_kind and one.op == op and (one.nodes_count > 1) == (nodes_count > 1):
-            key = (one.source.what, one.link, one.accelerators_count, one.nodes_count)
-            series.setdefault(key, []).append(one)
-    if not series:
-        return None
-    near = min(series, key=lambda key: (_apart(key[2], accelerators_count), -len(series[key])))
-    points = {one.payload_bytes: one for one in series[near]}
-    rising = [points[size] for size in sorted(points)]
-    return (
-        tuple(one.payload_bytes for one in rising),
-        tuple(one.bus_bytes_per_s for one in rising),
-        rising[-1].source,
-    )
-
-
-def _apart(have_count: int, want_count: int) -> float:
-    return abs(log(max(have_count, 1) / max(want_count, 1)))
 
 
 def describe(accelerator: Accelerator | str) -> Description | None:

@@ -307,8 +307,3 @@ def read_series(path: Path) -> Iterator[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             yield {name: cell for name, cell in row.items() if cell}
-
-
-def amount(text: str | None) -> Decimal | None:
-    """A price as written, exact; ``None`` when the cell is empty."""
-    return Decimal(text) if text else None

@@ -16,10 +16,18 @@ from cabida import text
 from cabida.plan import Decision, Estimate, Option
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.report import words as say
-from cabida.report.markdown import footer, measurement
+from cabida.report.every_form import (
+    chance,
+    first,
+    fits,
+    footer,
+    headline,
+    measurement,
+    metrics_line,
+    replicas,
+)
 from cabida.report.metrics import RATES
 from cabida.report.tree import Branch, lines, value_of
-from cabida.report.why import chance, first, fits, metrics_line, replicas
 from cabida.text import has_text, tr
 
 MOST_OPTIONS = 5
@@ -60,7 +68,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
     with say.speaking(d.language):
         shown = d.options if every else _worth_a_look(d.options)
         blocks: list[RenderableType] = [
-            clean(f"{d.name} · {_head(d)}"),
+            clean(f"{d.name} · {headline(d)}"),
             Text(),
             clean(d.answer, "bold"),
             Text(),
@@ -68,11 +76,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
-        steps = [
-            measurement(m.what, m.decides, m.duration_s, m.cost_money, d) + _arrow(m.command)
-            for m in d.measurements
-        ]
-        blocks += _titled("measure", steps)
+        blocks += _titled("measure", [measurement(one, d) + _arrow(one.command) for one in d.measurements])
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:
             told = [f"{say.assumption(one.name)}: {one.value}" for one in d.assumptions]
@@ -97,11 +101,6 @@ def _worth_a_look(options: Sequence[Option]) -> list[Option]:
     held = next((one for one in options[MOST_OPTIONS:] if one.capacity == "have"), None)
     seen = any(one.capacity == "have" for one in options[:MOST_OPTIONS])
     return [*options[:MOST_OPTIONS], *([held] if held and not seen else [])]
-
-
-def _head(d: Decision) -> str:
-    count, elapsed = text.number(d.candidates_count, 7), text.duration(d.elapsed_s)
-    return tr("report.headline", workload=say.workload(d), as_of=d.as_of, count=count, elapsed=elapsed)
 
 
 def _arrow(command: str) -> str:

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 
 from cabida import text
-from cabida.plan import Decision, Option
+from cabida.plan import Decision
 from cabida.report import tree
 from cabida.report import words as say
-from cabida.report.why import first, fits, metrics_line, replicas, why
+from cabida.report.every_form import (
+    MOST_OPTIONS,
+    dated,
+    first,
+    fits,
+    footer,
+    headline,
+    measurement,
+    metrics_line,
+    replicas,
+    safe_url,
+)
+from cabida.report.why import why
 from cabida.text import tr
 
-MOST_OPTIONS = 40  # rows of the table; the JSON has them all
 MOST_DEPTH = 2  # levels of a tree; the page and cabida explain show all
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -36,18 +47,6 @@ def markdown(decision: Decision) -> str:
         return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def footer(decision: Decision) -> str:
-    """What it takes to make the same decision again."""
-    return tr(
-        "report.footer",
-        version=decision.version,
-        digest=decision.facts_digest[:12],
-        as_of=decision.as_of,
-        seed=decision.seed,
-        made_at=decision.made_at,
-    )
-
-
 def md(content: str) -> str:
     """Text safe inside Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(content.split()))
@@ -63,14 +62,7 @@ def _table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _head(decision: Decision) -> list[str]:
-    facts = tr(
-        "report.headline",
-        workload=say.workload(decision),
-        as_of=decision.as_of,
-        count=text.number(decision.candidates_count, 7),
-        elapsed=text.duration(decision.elapsed_s),
-    )
-    return [f"# {md(decision.name)}", "", f"**{md(decision.answer)}**", "", md(facts)]
+    return [f"# {md(decision.name)}", "", f"**{md(decision.answer)}**", "", md(headline(decision))]
 
 
 def _options(decision: Decision) -> list[str]:
@@ -103,20 +95,9 @@ def _rejected(decision: Decision) -> list[str]:
 def _measure(decision: Decision) -> list[str]:
     lines = []
     for one in decision.measurements:
-        lines.append(f"- {md(measurement(one.what, one.decides, one.duration_s, one.cost_money, decision))}")
+        lines.append(f"- {md(measurement(one, decision))}")
         lines += [f"  {line}" for line in _fenced("sh", one.command)] if one.command else []
     return lines
-
-
-def measurement(what: str, decides: str, duration_s: float, cost_money: float, decision: Decision) -> str:
-    """``One hour of your traffic. It settles 1 against 2. 40 min, about 30 EUR.``"""
-    return tr(
-        "report.measurement" if cost_money else "report.measurement_free",
-        what=what.rstrip("."),
-        decides=(decides[:1].upper() + decides[1:]).rstrip("."),
-        duration=text.duration(duration_s),
-        price=say.price(cost_money, decision.currency),
-    )
 
 
 def _assumptions(decision: Decision) -> list[str]:
@@ -135,7 +116,7 @@ def _assumptions(decision: Decision) -> list[str]:
 
 
 def _command(decision: Decision) -> list[str]:
-    option: Option | None = first(decision)
+    option = first(decision)
     if option is None or not option.command:
         return []
     told = replicas(option)
@@ -157,16 +138,6 @@ def _sources(decision: Decision) -> list[str]:
             f"- {what}, {md(one.get('seen') or tr('report.undated'))} [{md(say.grade(one.get('grade', '')))}]"
         )
     return lines
-
-
-def dated(decision: Decision) -> list[dict[str, str]]:
-    """The sources one could go and look at: those with a date or an address."""
-    return [one for one in decision.sources if one.get("seen") or one.get("url")]
-
-
-def safe_url(url: str) -> str:
-    """``url`` when it is a plain web address, else nothing."""
-    return url if re.fullmatch(r"https?://[^\s<>\"']+", url) else ""
 
 
 def _numbers(decision: Decision) -> list[str]:

@@ -10,8 +10,19 @@ from cabida.plan import Decision, Estimate, Option
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
-from cabida.report.markdown import MOST_OPTIONS, dated, footer, measurement, safe_url
-from cabida.report.why import chance, doubt, first, fits, replicas, why
+from cabida.report.every_form import (
+    MOST_OPTIONS,
+    chance,
+    dated,
+    first,
+    fits,
+    footer,
+    headline,
+    measurement,
+    replicas,
+    safe_url,
+)
+from cabida.report.why import doubt, why
 from cabida.text import tr
 
 if TYPE_CHECKING:
@@ -33,7 +44,7 @@ def _template() -> Template:
         "tr": tr,
         "say": say,
         "number": text.number,
-        "duration": text.duration,
+        "headline": headline,
         "fits": fits,
         "replicas": replicas,
         "chance": chance,

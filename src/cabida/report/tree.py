@@ -9,7 +9,7 @@ from typing import Any
 from cabida.errors import InvalidInput
 from cabida.plan import Decision, Estimate
 from cabida.report import words as say
-from cabida.report.why import first
+from cabida.report.every_form import first
 from cabida.text import closest, has_text, problem, tr
 
 

@@ -1,53 +1,12 @@
-"""Why the first option is first, in sentences with their numbers; and what every form says of an option."""
+"""Why the first option is first, in sentences with their numbers."""
 
 from __future__ import annotations
 
 from cabida import text
 from cabida.plan import Decision, Option
 from cabida.report import words as say
+from cabida.report.every_form import capital, chance, first, fits
 from cabida.text import tr
-
-
-def first(decision: Decision) -> Option | None:
-    """The option the decision is about: the chosen one, else the nearest."""
-    chosen = [one for one in decision.options if one.status == "chosen"]
-    return next(iter(chosen or decision.options), None)
-
-
-def headroom_bytes(option: Option) -> float | None:
-    """Usable memory that nothing fills, per accelerator; ``None`` for an API."""
-    if not option.memory or option.usable_bytes <= 0:
-        return None
-    return option.usable_bytes - sum(value for key, value in option.memory.items() if key != "headroom")
-
-
-def fits(option: Option) -> str:
-    """``fits with 19 GiB to spare per GPU``, ``1.2 GiB short per GPU``, or nothing for an API."""
-    spare = headroom_bytes(option)
-    if spare is None:
-        return ""
-    return tr("report.fits" if spare >= 0 else "report.short", size=text.size(abs(spare)))
-
-
-def replicas(option: Option) -> str:
-    """How many times the command is to be started; empty when once."""
-    count = option.replicas_count + option.spare_replicas_count
-    return tr("report.replicas", count=count) if count > 1 and option.command else ""
-
-
-def chance(option: Option) -> str:
-    """``best with probability 0.71``."""
-    if option.best_probability <= 0:
-        return ""
-    return tr("report.best", probability=say.probability(option.best_probability))
-
-
-def metrics_line(option: Option, decision: Decision) -> list[str]:
-    """The headline metrics, each with its name and interval."""
-    return [
-        f"{say.label(name)} {say.figure(name, option.metrics[name], decision.currency)}"
-        for name in say.headline(option, decision)
-    ]
 
 
 def why(decision: Decision) -> list[str]:
@@ -65,7 +24,7 @@ def why(decision: Decision) -> list[str]:
                 tr("report.against", metric=say.label(metric), figure=figure, limit=text.duration(limit_s))
             )
     said += [_cheaper(decision, option), *doubt(decision)]
-    return [_capital(sentence) for sentence in said if sentence]
+    return [capital(sentence) for sentence in said if sentence]
 
 
 def doubt(decision: Decision) -> list[str]:
@@ -78,11 +37,7 @@ def doubt(decision: Decision) -> list[str]:
         amount = option.expected_regret_money * say.unit_scale(decision)
         regret = f"{text.number(amount, 2)} {decision.currency} {say.per_output(decision)}"
         said.append(tr("report.regret", money=regret))
-    return [_capital(sentence) for sentence in said]
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+    return [capital(sentence) for sentence in said]
 
 
 def _cheaper(decision: Decision, option: Option) -> str:

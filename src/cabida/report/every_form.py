@@ -1,0 +1,103 @@
+"""What every form of the record says in the same words: the page, Markdown and the terminal."""
+
+from __future__ import annotations
+
+import re
+
+from cabida import text
+from cabida.plan import Decision, Measurement, Option
+from cabida.report import words as say
+from cabida.text import tr
+
+MOST_OPTIONS = 40  # rows of the table; the JSON has them all
+
+
+def headline(decision: Decision) -> str:
+    """``realtime inference · prices as of 2026-11-30 · 12,365 candidates in 2.13 s``."""
+    return tr(
+        "report.headline",
+        workload=say.workload(decision),
+        as_of=decision.as_of,
+        count=text.number(decision.candidates_count, 7),
+        elapsed=text.duration(decision.elapsed_s),
+    )
+
+
+def first(decision: Decision) -> Option | None:
+    """The option the decision is about: the chosen one, else the nearest."""
+    chosen = [one for one in decision.options if one.status == "chosen"]
+    return next(iter(chosen or decision.options), None)
+
+
+def headroom_bytes(option: Option) -> float | None:
+    """Usable memory that nothing fills, per accelerator; ``None`` for an API."""
+    if not option.memory or option.usable_bytes <= 0:
+        return None
+    return option.usable_bytes - sum(value for key, value in option.memory.items() if key != "headroom")
+
+
+def fits(option: Option) -> str:
+    """``fits with 19 GiB to spare per GPU``, ``1.2 GiB short per GPU``, or nothing for an API."""
+    spare = headroom_bytes(option)
+    if spare is None:
+        return ""
+    return tr("report.fits" if spare >= 0 else "report.short", size=text.size(abs(spare)))
+
+
+def replicas(option: Option) -> str:
+    """How many times the command is to be started; empty when once."""
+    count = option.replicas_count + option.spare_replicas_count
+    return tr("report.replicas", count=count) if count > 1 and option.command else ""
+
+
+def chance(option: Option) -> str:
+    """``best with probability 0.71``."""
+    if option.best_probability <= 0:
+        return ""
+    return tr("report.best", probability=say.probability(option.best_probability))
+
+
+def metrics_line(option: Option, decision: Decision) -> list[str]:
+    """The headline metrics, each with its name and interval."""
+    return [
+        f"{say.label(name)} {say.figure(name, option.metrics[name], decision.currency)}"
+        for name in say.headline(option, decision)
+    ]
+
+
+def capital(sentence: str) -> str:
+    """With a capital first letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def measurement(one: Measurement, decision: Decision) -> str:
+    """``One hour of your traffic. It settles 1 against 2. 40 min, about 30 EUR.``"""
+    return tr(
+        "report.measurement" if one.cost_money else "report.measurement_free",
+        what=one.what.rstrip("."),
+        decides=capital(one.decides).rstrip("."),
+        duration=text.duration(one.duration_s),
+        price=say.price(one.cost_money, decision.currency),
+    )
+
+
+def dated(decision: Decision) -> list[dict[str, str]]:
+    """The sources one could go and look at: those with a date or an address."""
+    return [one for one in decision.sources if one.get("seen") or one.get("url")]
+
+
+def safe_url(url: str) -> str:
+    """``url`` when it is a plain web address, else nothing."""
+    return url if re.fullmatch(r"https?://[^\s<>\"']+", url) else ""
+
+
+def footer(decision: Decision) -> str:
+    """What it takes to make the same decision again."""
+    return tr(
+        "report.footer",
+        version=decision.version,
+        digest=decision.facts_digest[:12],
+        as_of=decision.as_of,
+        seed=decision.seed,
+        made_at=decision.made_at,
+    )

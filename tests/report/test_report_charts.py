@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from report_sample import GIB, decision
 
 from cabida.plan import CostLine
-from cabida.report import charts, svg
+from cabida.report import charts, svg, trade
 
 
 def bars(chart, css):
@@ -58,17 +58,17 @@ def test_waterfall_goes_back_for_a_credit():
 
 
 def test_frontier_climbs_and_leaves_out_what_does_not_satisfy():
-    chart = charts.frontier(decision())
+    chart = trade.frontier(decision())
     points = re.search(r'class="stairs" d="M([^"]+)"', chart.svg).group(1).split(" L")
     xs, ys = zip(*((float(a), float(b)) for a, b in (point.split(",") for point in points)), strict=True)
     assert list(xs) == sorted(xs)
     assert list(ys) == sorted(ys, reverse=True)
     assert len(points) == 3  # two options that satisfy, and the corner between them
-    assert charts.frontier(replace(decision(), options=decision().options[:1])) is None
+    assert trade.frontier(replace(decision(), options=decision().options[:1])) is None
 
 
 def test_tornado_puts_the_fragile_first_and_the_immovable_last():
-    chart = charts.tornado(decision())
+    chart = trade.tornado(decision())
     assert [row[0] for row in chart.rows] == ["acceptance", "price", "traffic", "output length"]
     assert "no change in the range tried" in chart.svg
 

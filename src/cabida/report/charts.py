@@ -1,20 +1,21 @@
-"""The five pictures of a decision, each with a table twin. A picture nothing can be drawn for is left out."""
+"""The pictures of a decision, each with a table twin: here memory, latency and cost of its options.
+
+A picture nothing can be drawn for is left out.
+"""
 
 from __future__ import annotations
 
-import math
-
 from cabida import text
-from cabida.plan import Decision, Flip, Option
+from cabida.plan import Decision, Option
 from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
 from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
-from cabida.text import has_text, tr
+from cabida.report.trade import frontier, tornado
+from cabida.text import tr
 
 PARTS = ("weights", "kv_cache", "gradients", "optimizer", "activations", "logits", "graphs", "other")
 OUTSIDE = ("headroom",)
 LINES = ("line-1", "line-2", "line-3")
-SPEEDS = ("capacity_req_s", "req_s", "output_tok_s", "minutes_to_target", "tokens_s_per_gpu")
 
 
 def charts(decision: Decision) -> tuple[Chart, ...]:
@@ -178,166 +179,3 @@ def waterfall(decision: Decision) -> Chart | None:
     )
     header = (tr("report.term"), f"{decision.currency}/{period}", tr("report.share"), tr("report.note"))
     return Chart("cost", title, caption, svg(title, caption, y + 34, marks, "cost"), header, tuple(rows))
-
-
-def frontier(decision: Decision) -> Chart | None:
-    """Cost against speed: what more money buys."""
-    known = [(one, name) for one in decision.options for name in SPEEDS if _drawable(one, name)]
-    counts = {name: sum(name == other for _, other in known) for name in SPEEDS}
-    metric = next((name for name in SPEEDS if counts[name] >= 2), None)
-    if metric is None:
-        return None
-    options = [one for one in decision.options if _drawable(one, metric)]
-    lower_is_better = metric == "minutes_to_target"
-    costs = [one.cost_per_month_money for one in options]
-    right = max(costs) * 1.08 or 1.0
-    start = min(costs) * 0.92 if min(costs) > 0.5 * max(costs) else 0.0
-    speeds = [one.metrics[metric].value for one in options]
-    ceiling = max(speeds) * 1.08 or 1.0
-    floor = min(speeds) * 0.92 if min(speeds) > 0.5 * max(speeds) else 0.0
-    left_x, top, bottom = 64.0, 26.0, 262.0
-
-    def at(option: Option) -> tuple[float, float]:
-        x = left_x + (option.cost_per_month_money - start) / (right - start) * (WIDTH - left_x - 10)
-        return x, bottom - (option.metrics[metric].value - floor) / (ceiling - floor) * (bottom - top)
-
-    marks = [
-        words(
-            0,
-            12,
-            f"{say.label(metric)} ({tr('report.lower' if lower_is_better else 'report.higher')})",
-            "small",
-        )
-    ]
-    hours = 60.0 if lower_is_better and ceiling > 120 else 1.0  # round hours, not round minutes
-    for tick in ticks(floor / hours, ceiling / hours, 4):
-        value = tick * hours
-        y = bottom - (value - floor) / (ceiling - floor) * (bottom - top)
-        marks += [
-            line(left_x, y, WIDTH - 10, y, "grid"),
-            words(left_x - 6, y + 5, say.axis_value(metric, value), "small", "end"),
-        ]
-    for value in ticks(start, right, 4):
-        x = left_x + (value - start) / (right - start) * (WIDTH - left_x - 10)
-        marks.append(
-            words(x, bottom + 19, text.number(value), "small", "end" if x > WIDTH - 30 else "middle")
-        )
-    marks.append(
-        words(WIDTH - 10, bottom + 38, f"{decision.currency}/{say.period(decision)}", "small", "end")
-    )
-    best: float | None = None
-    stairs: list[tuple[float, float]] = []
-    for option in sorted(options, key=lambda one: one.cost_per_month_money):
-        speed = option.metrics[metric].value
-        if option.status in ("chosen", "satisfies") and (
-            best is None or (speed < best if lower_is_better else speed > best)
-        ):
-            stairs += [(at(option)[0], stairs[-1][1])] if stairs else []
-            stairs.append(at(option))
-            best = speed
-    marks.append(path(stairs, "stairs") if len(stairs) > 1 else "")
-    taken: list[tuple[float, float]] = [at(one) for one in options]
-    for option in reversed(options):
-        x, y = at(option)
-        tip = f"{option.title}: {say.cost(option, decision)}, {say.figure(metric, option.metrics[metric])}"
-        marks += [dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip)]
-        place = free_place(x, y, taken)
-        if place:
-            taken.append(place)
-            marks.append(words(place[0], place[1] + 5, str(option.rank), "strong", "middle"))
-    states = [
-        one for one in ("chosen", "satisfies", "misses", "ruled_out") if any(o.status == one for o in options)
-    ]
-    more, end = legend([(f"dot {one}", tr(f"report.status.{one}")) for one in states], bottom + 62)
-    title, caption = tr("report.chart.frontier"), tr("report.chart.frontier_caption")
-    rows = tuple(
-        (
-            f"{one.rank} · {one.title}",
-            say.cost(one, decision),
-            say.figure(metric, one.metrics[metric]),
-            tr(f"report.status.{one.status}"),
-        )
-        for one in options
-    )
-    header = (tr("report.option"), tr("report.cost_head"), say.label(metric), tr("report.verdict"))
-    return Chart(
-        "frontier", title, caption, svg(title, caption, end, [*marks, *more], "frontier"), header, rows
-    )
-
-
-def _drawable(option: Option, metric: str) -> bool:
-    """Whether the option has such a speed at all: one that is outrun by its load has none."""
-    return metric in option.metrics and 0 < option.metrics[metric].value < math.inf
-
-
-def free_place(x: float, y: float, taken: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """Where a label of a point can stand without touching what stands already; ``None`` when nowhere."""
-    for dx, dy in ((17, 0), (-17, 0), (0, -17), (0, 17), (14, -14), (-14, -14), (14, 14), (-14, 14)):
-        if all(abs(x + dx - a) > 13 or abs(y + dy - b) > 12 for a, b in taken):
-            return x + dx, y + dy
-    return None
-
-
-def flip_name(name: str) -> str:
-    """The input a flip is about, in words."""
-    return tr(f"report.flip.{name}") if has_text(f"report.flip.{name}") else name.replace("_", " ")
-
-
-def flip_value(flip: Flip, value: float) -> str:
-    """A value of a flip's input with its unit; a share without one is a percentage."""
-    if not flip.unit and flip.name == "acceptance":
-        return text.percent(value, 3)
-    return f"{text.number(value)} {flip.unit}".strip()
-
-
-def tornado(decision: Decision) -> Chart | None:
-    """How far each input may move before another option wins; short bars are the fragile ones."""
-    flips = [one for one in decision.flips if one.now > 0 and one.name != "limits"]  # a limit is no input
-    if not flips:
-        return None
-
-    def reach(flip_at: float | None, now: float) -> float:
-        return math.log(flip_at / now) if flip_at is not None and flip_at > 0 else math.inf
-
-    reaches = [reach(one.at, one.now) for one in flips]
-    widest = max([abs(one) for one in reaches if math.isfinite(one)] + [math.log(1.5)]) * 1.08
-    left_x, right_x = 150.0, WIDTH - 6.0
-    centre, half = (left_x + right_x) / 2, (right_x - left_x) / 2
-    y, rows, marks = 26.0, [], [words(centre, 14, tr("report.chart.today"), "small", "middle")]
-    for flip, far in sorted(zip(flips, reaches, strict=True), key=lambda pair: abs(pair[1])):
-        now = flip_value(flip, flip.now)
-        marks.append(words(0, y + 16, clip(flip_name(flip.name), 21)))
-        if flip.at is None or not math.isfinite(far):
-            marks += [
-                rect(left_x, y + 4, 2 * half, 16, "track"),
-                words(centre, y + 17, tr("report.chart.never"), "small", "middle"),
-            ]
-            rows.append((flip_name(flip.name), now, "–", "–", flip.sentence))
-        else:
-            reached, then = centre + far / widest * half, flip_value(flip, flip.at)
-            marks.append(rect(min(centre, reached), y + 4, abs(reached - centre), 16, "flip", flip.sentence))
-            outward = "start" if far > 0 else "end"
-            fits = abs(reached - centre) < half * 0.6
-            inside = {"start": "end", "end": "start"}[outward]
-            shift = 6 if outward == "start" else -6
-            marks.append(
-                words(
-                    reached + (shift if fits else -shift),
-                    y + 17,
-                    then,
-                    "small" if fits else "onbar",
-                    outward if fits else inside,
-                )
-            )
-            rows.append((flip_name(flip.name), now, then, text.percent(flip.at / flip.now), flip.sentence))
-        y += 28
-    marks.append(line(centre, 20, centre, y, "axis"))
-    title, caption = tr("report.chart.tornado"), tr("report.chart.tornado_caption")
-    header = (
-        tr("report.input"),
-        tr("report.now"),
-        tr("report.flips_at"),
-        tr("report.of_now"),
-        tr("report.note"),
-    )
-    return Chart("tornado", title, caption, svg(title, caption, y + 6, marks, "tornado"), header, tuple(rows))

@@ -126,10 +126,10 @@ def test_a_trace_is_read_and_sorted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
-        ("arrival_s,input_tokens\n1,2\n", ["CB-U012"]),
-        ("", ["CB-U012"]),
-        ("arrival_s,input_tokens,output_tokens\n", ["CB-U012"]),
-        ("arrival_s,input_tokens,output_tokens\n1,2\nnan,1,1\n1,-1,1\n1,2,3\n", ["CB-U013"] * 3),
+        ("arrival_s,input_tokens\n1,2\n", ["CB-B039"]),
+        ("", ["CB-B039"]),
+        ("arrival_s,input_tokens,output_tokens\n", ["CB-B039"]),
+        ("arrival_s,input_tokens,output_tokens\n1,2\nnan,1,1\n1,-1,1\n1,2,3\n", ["CB-B039"] * 3),
     ],
 )
 def test_a_bad_trace_is_told_line_by_line(tmp_path, text, codes):
@@ -144,5 +144,5 @@ def test_a_bad_trace_is_told_line_by_line(tmp_path, text, codes):
 
 def test_a_trace_that_is_not_text(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidInput, match="CB-U014"):
+    with pytest.raises(InvalidInput, match="CB-B007"):
         read_trace(tmp_path / "t.csv")

@@ -9,18 +9,20 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import isfinite
+from math import inf
 from pathlib import Path
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
 from cabida.brief.jobs import Lengths
 from cabida.brief.lengths import fit
-from cabida.errors import InvalidInput
+from cabida.errors import InvalidInput, Problem
 from cabida.text import problem, tr
 
 COLUMNS = ("arrival_s", "input_tokens", "output_tokens")
 LARGEST_ROWS_COUNT = 2_000_000
+MOST_TOKENS = 1e9  # of one request
+MOST_FAULTS = 20  # told at once
 
 
 class TraceSummary(NamedTuple):
@@ -33,49 +35,57 @@ class TraceSummary(NamedTuple):
     output: Lengths
 
 
-def read_trace(path: Path, file: str = "") -> list[tuple[float, float, float]]:
+def read_trace(path: Path) -> list[tuple[float, float, float]]:
     """The rows (arrival in s, input tokens, output tokens), in the order of arrival.
 
     Raises:
-        InvalidInput: no such file, a column is missing, a value is no number (``CB-B039``, with its line).
+        InvalidInput: not UTF-8 (``CB-B007``); no such file, a column or every row missing, values that are no numbers
+            of zero or more (``CB-B039``, the first twenty, each with its line).
     """
-    name = file or str(path)
+    name = str(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = sorted(_rows(csv.reader(lines), name))
+            rows = sorted(_rows(lines, name))
     except UnicodeDecodeError:
         raise InvalidInput(problem("CB-B007", file=name)) from None
     except (OSError, ValueError, csv.Error) as error:
-        why_not = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(problem("CB-B001", file=name, why_not=why_not)) from None
+        raise InvalidInput(_wrong(name, 0, getattr(error, "strerror", None) or str(error))) from None
     for place in (1, 2):
         if not any(row[place] for row in rows):
-            what = tr("brief.trace.all_zero", column=COLUMNS[place])
-            raise InvalidInput(problem("CB-B039", file=name, line=2, what=what))
+            raise InvalidInput(_wrong(name, 2, tr("brief.trace.all_zero", column=COLUMNS[place])))
     return rows
 
 
-def _rows(lines: Iterable[list[str]], file: str) -> Iterable[tuple[float, float, float]]:
-    found = iter(lines)
+def _rows(lines: Iterable[str], file: str) -> list[tuple[float, float, float]]:
+    found = csv.reader(lines)
     head = [name.strip() for name in next(found, [])]
     missing = [name for name in COLUMNS if name not in head]
     if missing:
-        raise InvalidInput(problem("CB-B039", file=file, line=1, what=_lacks(missing, head)))
+        raise InvalidInput(_wrong(file, 1, _lacks(missing, head)))
     places = [head.index(name) for name in COLUMNS]
-    count = 0
-    for line, row in enumerate(found, start=2):
-        if not row:
-            continue
+    rows, faults = list[tuple[float, float, float]](), list[Problem]()
+    for row in filter(None, found):
         values = _numbers(row, places)
-        count += 1
-        if count > LARGEST_ROWS_COUNT:
-            what = tr("brief.trace.too_long", limit=f"{LARGEST_ROWS_COUNT:,}")
-            raise InvalidInput(problem("CB-B039", file=file, line=line, what=what))
         if values is None:
-            raise InvalidInput(problem("CB-B039", file=file, line=line, what=",".join(row)[:60]))
-        yield values
-    if not count:
-        raise InvalidInput(problem("CB-B039", file=file, line=1, what=tr("brief.trace.no_rows")))
+            faults.append(_wrong(file, found.line_num, ",".join(row)[:60]))
+        elif len(rows) >= LARGEST_ROWS_COUNT:
+            faults.append(
+                _wrong(file, found.line_num, tr("brief.trace.too_long", limit=f"{LARGEST_ROWS_COUNT:,}"))
+            )
+            break
+        else:
+            rows.append(values)
+        if len(faults) >= MOST_FAULTS:
+            break
+    if faults:
+        raise InvalidInput(faults)
+    if not rows:
+        raise InvalidInput(_wrong(file, 1, tr("brief.trace.no_rows")))
+    return rows
+
+
+def _wrong(file: str, line: int, what: str) -> Problem:
+    return problem("CB-B039", file=file, line=line, what=what)
 
 
 def _lacks(missing: Sequence[str], head: Sequence[str]) -> str:
@@ -88,7 +98,7 @@ def _numbers(row: Sequence[str], places: Sequence[int]) -> tuple[float, float, f
         arrival, asked, answered = (float(row[place]) for place in places)
     except (ValueError, IndexError):
         return None
-    fine = isfinite(arrival) and 0 <= asked < 1e9 and 0 <= answered < 1e9
+    fine = 0 <= arrival < inf and 0 <= asked < MOST_TOKENS and 0 <= answered < MOST_TOKENS
     return (arrival, asked, answered) if fine else None
 
 

@@ -1,1 +1,1 @@
-"""evidence room."""
+"""What was observed: request traces, as the simulation takes them."""

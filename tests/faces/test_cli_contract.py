@@ -296,7 +296,7 @@ def test_a_reader_that_goes_away_is_no_error():
 def test_names_cannot_drive_the_terminal():
     from rich.console import Console
 
-    from cabida.faces.show import clean
+    from cabida.faces.grid import clean
 
     console = Console(width=80, force_terminal=True)
     with console.capture() as caught:

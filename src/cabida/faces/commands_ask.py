@@ -84,9 +84,9 @@ def fit(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> No
     answer = app.fit(model, as_of=as_of, **flags)
 
     def screen() -> Any:
-        from cabida.faces import show
+        from cabida.faces import answers
 
-        return show.fit_rows(answer) if "rows" in answer else show.fit_one(answer)
+        return answers.fit_rows(answer) if "rows" in answer else answers.fit_one(answer)
 
     emit(answer, screen, as_json=as_json)
 
@@ -106,9 +106,9 @@ def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
     answer = app.speed(model, gpu=_named(flags), **flags)
 
     def screen() -> Any:
-        from cabida.faces import show
+        from cabida.faces import answers
 
-        return show.speed(answer)
+        return answers.speed(answer)
 
     emit(answer, screen, as_json=as_json)
 
@@ -129,20 +129,20 @@ def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
 def cost(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
     """What does it cost? A deployment under every offer; or, with --watts and --price, electricity."""
     from cabida import app
-    from cabida.faces import show
+    from cabida.faces import answers
 
     power = {name: flags.pop(name) for name in ("watts", "price", "hours", "pue")}
     if power["watts"] is not None or power["price"] is not None or model == "energy":
         if power["watts"] is None or power["price"] is None:
             raise UsageProblem([problem("CB-U008")])
         spent = app.energy(**power, currency=flags["currency"], as_of=as_of or "")
-        emit(spent, lambda: show.energy(spent), as_json=as_json)
+        emit(spent, lambda: answers.energy(spent), as_json=as_json)
         return
     if model is None:
         raise UsageProblem([problem("CB-U003", name="MODEL")])
     _one_load(flags)
     answer = app.cost(model, gpu=_named(flags), as_of=as_of or "", **flags)
-    emit(answer, lambda: show.cost(answer), as_json=as_json)
+    emit(answer, lambda: answers.cost(answer), as_json=as_json)
 
 
 def _named(flags: dict[str, Any]) -> str:

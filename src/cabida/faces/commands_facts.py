@@ -74,7 +74,7 @@ def check(as_json: bool, as_of: str | None) -> None:
 def models(match: str | None, as_json: bool, as_of: str | None) -> None:
     """Known models; MATCH narrows the list."""
     from cabida import app
-    from cabida.faces.show import table
+    from cabida.faces.grid import table
     from cabida.text import number
 
     rows = app.models(match or "")

@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.show import Fitting, clean, held, table
+from cabida.faces.answers import held
+from cabida.faces.grid import Fitting, clean, table
 from cabida.plan import Caution
 from cabida.report import words as say
 from cabida.text import has_text, tr

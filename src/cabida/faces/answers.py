@@ -1,0 +1,210 @@
+"""The screens of one question at a time: does it fit, how fast is it, what does it cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cabida import text
+from cabida.faces.grid import Fitting, clean, table
+from cabida.plan import Estimate
+from cabida.plan.decision import LATENCIES, STATISTICS
+from cabida.report import words as say
+from cabida.report.metrics import RATES
+from cabida.text import has_text, tr
+
+
+def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
+    """Metrics with their intervals."""
+    header = [tr("report.metric_head"), tr("faces.value"), tr("faces.basis")]
+    return table(
+        header,
+        [(say.label(k), say.figure(k, one, currency), say.grade(one.basis)) for k, one in found.items()],
+    )
+
+
+def setup_line(answer: dict[str, Any]) -> str:
+    """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
+    parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
+    engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
+    context = _context(answer)
+    cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
+    method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
+    pieces = [
+        answer["model"],
+        f"{answer['gpus']}×{answer['gpu']} {parts}".strip(),
+        answer["weights"],
+        cache,
+        method,
+        engine,
+        context,
+    ]
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def _context(answer: dict[str, Any]) -> str:
+    if answer.get("max_model_len"):
+        return tr("faces.context_of", tokens=text.number(answer["max_model_len"], 7))
+    if answer.get("model_context_tokens"):
+        return tr("faces.context_longest", tokens=text.number(answer["model_context_tokens"], 7))
+    return ""
+
+
+def _largest(answer: dict[str, Any]) -> str:
+    room, most = answer["largest_context_tokens"], answer.get("model_context_tokens")
+    key = "largest_context_beyond" if most and room > most else "largest_context"
+    return tr(f"faces.{key}", tokens=text.number(room, 6), most=text.number(most or room, 7))
+
+
+def fit_one(answer: dict[str, Any]) -> RenderableType:
+    """Does this fit: the verdict, what fills the memory, what to change."""
+    spare = abs(answer["headroom_gib"])
+    verdict = tr(f"faces.verdict.{answer['verdict']}", size=text.size(spare * 2**30))
+    rows = [(say.part(name), f"{text.number(size, 4)} GiB") for name, size in answer["parts_gib"].items()]
+    rows.append((tr("report.usable"), f"{text.number(answer['usable_gib'], 4)} GiB"))
+    facts = [verdict]
+    if answer.get("largest_context_tokens"):
+        facts.append(_largest(answer))
+    if answer.get("largest_micro_batch") is not None:
+        facts.append(
+            tr(
+                "faces.largest_training",
+                batch=text.number(answer["largest_micro_batch"], 4),
+                tokens=text.number(answer["largest_seq_tokens"], 6),
+            )
+        )
+    facts += [answer["cure"]] if answer["cure"] else []
+    return Group(
+        clean(setup_line(answer)),
+        Text(),
+        *(clean(one, "bold" if at == 0 else "") for at, one in enumerate(facts)),
+        Text(),
+        table([tr("faces.per_gpu"), ""], rows, right=(1,)),
+        Text(),
+        metrics(answer["metrics"]),
+    )
+
+
+def fit_rows(answer: dict[str, Any]) -> RenderableType:
+    """One line for each accelerator or model; what all lines share stands above."""
+    told = [_fit_cells(row) for row in answer["rows"]]
+    same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
+    shown = [key for key in told[0] if key not in same] if told else []
+    right = [at for at, key in enumerate(shown) if key in ("headroom", "room")]
+    head = " · ".join(told[0][key] for key in same) if told else ""
+    rows = [[cells[key] for key in shown] for cells in told]
+    return Group(clean(head, "bold"), Text(), table([tr(f"faces.{key}") for key in shown], rows, right))
+
+
+def _fit_cells(row: dict[str, Any]) -> dict[str, str]:
+    context = row.get("largest_context_tokens") or row.get("largest_seq_tokens")
+    return {
+        "model": row["model"],
+        "gpu": f"{row['gpus']}×{row['gpu']}",
+        "weights": row["weights"],
+        "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
+        "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
+        "headroom": f"{text.number(row['headroom_gib'])} GiB",
+        "room": text.number(context, 6) if context else "–",
+    }
+
+
+def speed(answer: dict[str, Any]) -> RenderableType:
+    """Latencies by statistic, and rates."""
+    found = answer["metrics"]
+    blocks: list[RenderableType] = [clean(setup_line(answer)), *_carried(answer), Text()]
+    if answer["saturated"]:
+        blocks += [clean(tr("faces.saturated"), "bold"), Text()]
+    header = ["", *(tr("report.mean") if one == "mean" else one for one in STATISTICS)]
+    latencies = [
+        (
+            say.label(f"{name}_ms"),
+            *(say.figure(f"{name}_ms", found[f"{name}_ms_{one}"]) for one in STATISTICS),
+        )
+        for name in LATENCIES
+        if f"{name}_ms_mean" in found
+    ]
+    rates = [f"{say.label(name)} {say.figure(name, found[name])}" for name in RATES]
+    return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))
+
+
+def _carried(answer: dict[str, Any]) -> list[Text]:
+    """The load that the figures are about, also when nobody named one."""
+    load = answer.get("load")
+    if not load:
+        return []
+    how = "at_once" if load["concurrency"] is not None else "each_second"
+    shape = tr(
+        f"faces.load.{how}",
+        count=text.number(load["concurrency"] if how == "at_once" else load["requests_per_s"]),
+        read=text.number(load["input_tokens"], 7),
+        written=text.number(load["output_tokens"], 7),
+    )
+    return [clean(shape)]
+
+
+def cost(answer: dict[str, Any]) -> RenderableType:
+    """One line for each offer, cheapest first."""
+    rows = [_cost_cells(row) for row in answer["rows"]]
+    told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
+    tables = [
+        table(
+            [tr(f"faces.{key}") for key in keys],
+            [[row[key] for key in keys] for row in rows],
+            right=(2, 3, 4) if "people" in keys else (2, 3),
+            whole=tuple(range(1, 8 if "flags" in keys else 6)),
+        )
+        for keys in (
+            ("provider", "capacity", "price_hour", "month", "people", "thousand", "mtok", "seen", "flags"),
+            ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
+        )
+    ]
+    return Group(clean(setup_line(answer)), *_carried(answer), clean(told), Text(), Fitting(*tables))
+
+
+def _cost_cells(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "provider": f"{row['provider']} {row['region']}".strip(),
+        "capacity": held(row["capacity"]),
+        "price_hour": text.number(row["price_money_per_hour"]),
+        "month": text.money(row["cost_per_month_money"], "").strip(),
+        "people": text.money(row["lines"].get("platform_labour", 0.0), "").strip(),
+        "thousand": say.span(row["metrics"]["accepted_answer_money"], 1000),
+        "mtok": say.span(row["metrics"]["output_mtok_money"]),
+        "seen": row["seen"] or tr("report.undated"),
+        "flags": ", ".join(tr(f"faces.flag.{one}") for one in row["flags"]),
+    }
+
+
+def held(capacity: str) -> str:
+    """How capacity is held, in words."""
+    key = f"choose.capacity.{capacity}"
+    return tr(key) if has_text(key) else capacity
+
+
+def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
+    """A year's electricity and the API tokens it would buy."""
+    currency, spent = answer["currency"], answer["cost_money"].value
+    told = tr(
+        "faces.energy",
+        watts=text.number(answer["watts"], 6),
+        hours=text.number(answer["hours"], 6),
+        kwh=text.number(answer["kwh"], 6),
+        money=f"{say.decimal(spent, 2)} {currency}",
+    )
+    rows = [
+        (
+            row["model"],
+            row["provider"],
+            text.money(row["money_per_mtok"], currency),
+            f"{text.number(row['mtok'])} M",
+            row["seen"],
+        )
+        for row in answer["api"][:most]
+    ]
+    header = [tr(f"faces.{key}") for key in ("model", "provider", "mtok", "tokens_bought", "seen")]
+    blocks: list[RenderableType] = [clean(told, "bold")]
+    return Group(*blocks, Text(), table(header, rows, right=(2, 3))) if rows else Group(*blocks)

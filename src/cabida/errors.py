@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. Prints as ``FILE:LINE: what. cure [CODE]``."""
+    """One thing that is wrong. Prints as ``FILE:LINE: what. why. cure [CODE]``, without what is empty."""
 
     code: str
     what: str

@@ -25,6 +25,7 @@ from cabida.brief.model import (
 )
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import infer_workload
+from cabida.units import S_PER_DAY
 
 Plain = dict[str, Any]
 METHOD_OF = {"pretraining": "pretrain", "full-finetune": "full", "adapter-finetune": "lora"}
@@ -88,7 +89,7 @@ def _traffic(plain: Plain) -> Traffic:
     per_day = plain.get("requests_per_day")
     mean, peak = rate.get("mean"), rate.get("peak")
     if mean is None and per_day is not None:
-        mean = per_day / 86400.0
+        mean = per_day / S_PER_DAY
     if mean is None and peak is not None:
         mean = peak / profiles.peak_over_mean(profile)
     if peak is None and mean is not None:

@@ -24,7 +24,7 @@ def example_text(name: str) -> str:
     """The YAML of one example.
 
     Raises:
-        InvalidInput: there is none of that name (``CB-B001``); the nearest is named.
+        InvalidInput: there is none of that name (``CB-B037``); the nearest is named.
     """
     plain = name.removesuffix(".yaml")
     for folder in _folders():

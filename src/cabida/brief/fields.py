@@ -6,15 +6,16 @@ from cabida.brief import kinds
 from cabida.brief.kinds import Kind, number, word
 from cabida.brief.model import WORKLOADS
 from cabida.brief.shapes import Group, Listing, OneOf, Table
+from cabida.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 METRICS = ("ttft", "tpot", "itl", "e2e")
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
-EVERY = {
+EVERY = {  # how often -> runs in a month of 730 hours
     "once": 0.0,
-    "hour": 730.0,
-    "day": 730 / 24,
-    "weekday": 730 / 24 * 5 / 7,
-    "week": 730 / 168,
+    "hour": float(HOURS_PER_MONTH),
+    "day": HOURS_PER_MONTH / HOURS_PER_DAY,
+    "weekday": HOURS_PER_MONTH / HOURS_PER_DAY * 5 / 7,
+    "week": HOURS_PER_MONTH / (7 * HOURS_PER_DAY),
     "month": 1.0,
 }
 CAPACITIES = ("on-demand", "reserved", "spot", "buy", "api")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
 from cabida import units
+from cabida.brief.profiles import NAMED
 from cabida.text import closest
 
 
@@ -28,7 +29,13 @@ COUNTRIES = _codes(
     "MT MX MY NL NO NZ PE PL PT RO RS SA SE SG SI SK TH TR TW UA US UY VN ZA"
 )
 _SOME_ZONES = ("UTC", "Europe/Madrid", "America/Mexico_City")
-PROFILES = ("flat", "office-hours", "evening", "follow-the-sun")
+PROFILES = tuple(NAMED)
+_HOURS = {
+    "hour": 1.0,
+    "day": units.HOURS_PER_DAY,
+    "month": units.HOURS_PER_MONTH,
+    "year": units.HOURS_PER_YEAR,
+}
 TINIEST = 1e-12  # what is nearer to nothing than this was not meant, and would overflow what divides by it
 ANYTHING = ("any", "anywhere", "none")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal obeys instead of showing
@@ -87,9 +94,8 @@ def _plain_number(text: str, *, whole_is_likely: bool) -> str:
     """Refuses a comma that is no thousands mark, and "18.000" where it may mean eighteen thousand."""
     if "," in text and not _THOUSANDS.match(text):
         raise Refusal(code="CB-B013", text=text, write=text.replace(",", ".", 1))
-    if whole_is_likely and _POINT_OR_THOUSANDS.match(text):
-        head = _POINT_OR_THOUSANDS.match(text)
-        digits = head.group(0) if head else text
+    if whole_is_likely and (head := _POINT_OR_THOUSANDS.match(text)):
+        digits = head.group(0)
         raise Refusal(code="CB-B013", text=text, write=text.replace(digits, digits.replace(".", ""), 1))
     return text
 
@@ -144,7 +150,6 @@ def number(
 
 def money(per: str = "") -> Kind:
     """An amount; ``per`` is the period it is kept in: "", hour, month, year, kwh, output."""
-    hours = {"hour": 1.0, "day": 24.0, "month": 730.0, "year": 8760.0}
     name = f"money_per_{per}" if per else "money"
 
     def read(text: str) -> Money:
@@ -158,9 +163,9 @@ def money(per: str = "") -> Kind:
             raise Refusal(code="CB-B024", text=text, currency=currency, near=near or "EUR, USD, MXN, GBP")
         _bounded(amount, text, 0.0, 1e15, above=False)
         if period and period != per:
-            if period not in hours or per not in hours:
+            if period not in _HOURS or per not in _HOURS:
                 raise Refusal(code="CB-B010", text=text, kind=name)
-            amount *= hours[per] / hours[period]
+            amount *= _HOURS[per] / _HOURS[period]
         return Money(amount, currency)
 
     return Kind(name, read)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.text import problem
+from cabida.text import problem, tr
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -91,8 +91,6 @@ def read_lines(text: str, file: str = "") -> tuple[Said, list[Problem]]:
 
 
 def _kind_of(value: object) -> str:
-    from cabida.text import tr
-
     name = "list" if isinstance(value, list) else "nothing" if value is None else "text"
     return tr(f"brief.shape.{name}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cabida.brief.jobs import Lengths, Media, Training
+from cabida.units import S_PER_MONTH
 
 WORKLOADS = (
     "pretraining",
@@ -90,7 +91,7 @@ class Traffic:
     def requests_per_month(self) -> float | None:
         """Requests (or batch items) in a month of 730 hours; ``None`` when no rate was said."""
         if self.requests_per_s_mean is not None:
-            return self.requests_per_s_mean * 730.0 * 3600.0
+            return self.requests_per_s_mean * S_PER_MONTH
         if self.items_count is not None and self.runs_per_month is not None:
             return self.items_count * self.runs_per_month
         return None

@@ -20,7 +20,7 @@ from cabida.facts.mixers import (
     nothing,
 )
 from cabida.facts.model import AttentionLayers, MlpLayers, Model
-from cabida.facts.quantised import native_format, unquantised_params
+from cabida.facts.quantised import native_format, unquantised_params, unread_method
 from cabida.facts.recurrent import gated_delta, kda, lightning, mamba1, mamba2, parallel, pattern, short_conv
 from cabida.facts.towers import draft_params, extra_params
 from cabida.quantity import Source
@@ -116,10 +116,15 @@ def _field_sources(f: Fields, family: Family, source: Source, *, known: bool) ->
         sources |= {
             name: implied for name in ("attention", "vocab_count") if not f.has("num_attention_heads")
         }
+    if method := unread_method(f):
+        guess = f"weights quantised by {method}, which is not known here, taken for 16 bit"
+        sources["native_format"] = Source(guess, source.url, source.seen, "assumed")
     if known:
         return sources
-    guess = Source(f"{f.model_type or '?'} read as an ordinary decoder", source.url, source.seen, "assumed")
-    return dict.fromkeys(("attention", "mlp", "tied_embeddings", "extra_params_count"), guess)
+    ordinary = Source(
+        f"{f.model_type or '?'} read as an ordinary decoder", source.url, source.seen, "assumed"
+    )
+    return sources | dict.fromkeys(("attention", "mlp", "tied_embeddings", "extra_params_count"), ordinary)
 
 
 def _grouped(layers: list[AttentionLayers]) -> tuple[AttentionLayers, ...]:

@@ -28,7 +28,7 @@ def native_format(f: Fields) -> str:
     """The weight format of the published checkpoint; ``bf16`` (or what ``torch_dtype`` says) when not quantised."""
     settings = settings_of(f)
     if settings:
-        return _format(settings, f)
+        return _format(settings, f) or "bf16"
     dtype = f.text("torch_dtype") or f.text("dtype")
     return {"float16": "fp16", "float32": "fp32", "half": "fp16"}.get(dtype.removeprefix("torch."), "bf16")
 
@@ -40,7 +40,16 @@ def settings_of(f: Fields) -> dict[str, Any]:
     return {**settings, **inside} if isinstance(inside, dict) else settings
 
 
+def unread_method(f: Fields) -> str:
+    """The method of a quantised checkpoint that isn't known, so that its weights count as 16 bit; "" when it is."""
+    settings = settings_of(f)
+    if not settings or _format(settings, f):
+        return ""
+    return str(settings.get("quant_method") or settings.get("quant_algo") or "?")[:40]
+
+
 def _format(settings: dict[str, Any], f: Fields) -> str:
+    """The format the settings name; "" when they name none that is known."""
     method = str(settings.get("quant_method") or settings.get("quant_algo") or "").lower()
     algorithm = str(settings.get("quant_algo") or "").upper()
     packing = str(settings.get("format") or "").lower()
@@ -62,7 +71,7 @@ def _format(settings: dict[str, Any], f: Fields) -> str:
         return "fp8-block" if settings.get("weight_block_size") else "fp8"
     if method in ("aqlm", "hqq", "eetq", "quanto", "exl2", "exl3"):
         return {"aqlm": "aqlm-2bit", "eetq": "int8"}.get(method, "int4")
-    return "bf16"
+    return ""
 
 
 def _integer(method: str, settings: dict[str, Any]) -> str:

@@ -6,10 +6,14 @@ grouped-query keys and values, gated feed-forward, routed experts. Flash attenti
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cabida.facts.model import Model
 from cabida.memory import constants as known
 from cabida.memory.cache import remembered
+from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
+from cabida.memory.state import ADAPTER_METHODS
 from cabida.plan import TrainingRun
 from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
@@ -17,26 +21,36 @@ from cabida.units import BITS_PER_BYTE
 WITHOUT_SEQUENCE_PARALLEL = (
     "megatron-deepspeed",
 )  # its layer inputs are whole on every tensor-parallel rank
+FUSED_NORMS = (
+    "megatron",
+    "nemo",
+    "bridge",
+    "torchtitan",
+    "maxtext",
+    "foundry",
+)  # or compiled: no fp32 copies
+DEEPSPEED_STAGE_COPIES_COUNT = 2  # its pipeline keeps what a stage received and what it sent (pipe/engine.py)
+ATTENTION_INPUTS_COUNT = 2  # adapters on queries and values: their common input and its dropped-out copy
 
 
 @formula
 def kept_elements(
-    hidden_copies_count: float,
+    norm_copies_count: float,
     hidden_dim_count: float,
-    kv_dim_count: float,
-    width_copies_count: float,
+    attention_dim_count: float,
     width_dim_count: float,
     routed_dim_count: float,
     adapted_dim_count: float,
 ) -> float:
-    """Elements one token keeps in one layer: hidden copies, keys and values, feed-forward widths, routed copies.
+    """Elements one token keeps in one layer: what its norms, attention, feed-forward and routing read again.
 
-    Adapters keep the (dropped-out) input of each adapted matrix; 4-bit matrices keep their inputs once more.
+    Attention reads queries, keys, values and its own output; adapters the (dropped-out) input of each adapted
+    matrix; 4-bit matrices their inputs once more.
     """
     return (
-        hidden_copies_count * hidden_dim_count
-        + kv_dim_count
-        + width_copies_count * width_dim_count
+        norm_copies_count * hidden_dim_count
+        + attention_dim_count
+        + width_dim_count
         + routed_dim_count
         + adapted_dim_count
     )
@@ -103,40 +117,62 @@ def dequantised_bytes(hidden_dim_count: float, width_dim_count: float, element_b
     return 2 * hidden_dim_count * width_dim_count * element_bits / BITS_PER_BYTE
 
 
-def _shape(model: Model) -> tuple[float, float, float, float]:
-    """Mean over layers of keys and values, feed-forward width x matrices and routed copies; and the heads."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a token keeps in the average layer, in elements; a frozen matrix doesn't need its input again."""
+
+    attention: float  # queries, keys, values, output
+    width: float  # gated: gate, up, its activation and, when trained, their product; plain: one, trained two
+    frozen_width: float
+    routed: float  # copies of the hidden state that experts receive and return
+    heads: float
+    gated: bool
+
+
+def _kept(model: Model) -> Kept:
     layers = max(1, model.layers_count)
-    keys = sum(
-        group.layers_count
-        * (
-            group.heads_count * (group.head_dim_count + (group.v_head_dim_count or group.head_dim_count))
-            if group.kind == "mla"
-            else max(1, group.kv_heads_count)
-            * (group.head_dim_count + (group.v_head_dim_count or group.head_dim_count))
-        )
-        for group in model.attention
-    )
-    width = routed = 0.0
+    attention = 0.0
+    for group in model.attention:
+        key, value = group.head_dim_count, group.v_head_dim_count or group.head_dim_count
+        cached = group.heads_count if group.kind == "mla" else max(1, group.kv_heads_count)
+        attention += group.layers_count * (group.heads_count + cached) * (key + value)
+    width = frozen = routed = 0.0
     for mlp in model.mlp:
         each = float(mlp.intermediate_dim_count)
         if mlp.experts_count:
             each = mlp.experts_per_token_count * each + mlp.shared_intermediate_dim_count
             routed += mlp.layers_count * 2.0 * mlp.experts_per_token_count * model.hidden_dim_count
-        width += mlp.layers_count * mlp.matrices_count * each
+        copies = 4 if mlp.matrices_count > 2 else 2
+        width += mlp.layers_count * copies * each
+        frozen += mlp.layers_count * (copies - 1) * each
     heads = max((group.heads_count for group in model.attention if group.kind != "linear"), default=0)
-    return keys / layers, width / layers, routed / layers, float(heads)
+    gated = any(mlp.matrices_count > 2 for mlp in model.mlp)
+    return Kept(attention / layers, width / layers, frozen / layers, routed / layers, float(heads), gated)
 
 
-def shape(model: Model) -> tuple[float, float, float, float]:
-    """(keys and values, matrices x width, routed copies, heads) of the average layer."""
-    return remembered(model, ("kept",), lambda: _shape(model))
+def kept(model: Model) -> Kept:
+    """What the average layer of this model keeps."""
+    return remembered(model, ("kept",), lambda: _kept(model))
+
+
+def norm_copies(r: TrainingRun, gated: bool) -> Constant:
+    """Copies of the hidden state that a layer's two norms keep.
+
+    A norm keeps its input and, when what follows is trained, its output. Root-mean-square norms (the companions
+    of gated feed-forwards) written out in PyTorch keep their input in fp32 and their unscaled output besides.
+    """
+    named = r.framework.lower()
+    written_out = gated and not any(word in named for word in FUSED_NORMS)
+    if r.method in ADAPTER_METHODS:
+        return known.FROZEN_NORMS_WRITTEN_OUT if written_out else known.FROZEN_NORMS
+    return known.TRAINED_NORMS_WRITTEN_OUT if written_out else known.TRAINED_NORMS
 
 
 def _inputs(model: Model, targets: str) -> float:
     """Input widths of the adapted matrices of the average layer, summed."""
     hidden = float(model.hidden_dim_count)
     if targets != "all":
-        return 4 * hidden
+        return ATTENTION_INPUTS_COUNT * hidden
     wide = sum(
         mlp.layers_count * (mlp.intermediate_dim_count or 0) for mlp in model.mlp if not mlp.experts_count
     )
@@ -146,22 +182,21 @@ def _inputs(model: Model, targets: str) -> float:
 
 def adapted_inputs(r: TrainingRun) -> float:
     """Elements one token keeps in one layer because of adapters."""
-    if r.method not in ("lora", "qlora"):
+    if r.method not in ADAPTER_METHODS:
         return 0.0
-    kept = _inputs(r.model, r.lora_targets)
-    return kept + (_inputs(r.model, "all") if r.method == "qlora" and r.weights.body_bits < 16 else 0.0)
+    inputs = _inputs(r.model, r.lora_targets)
+    return inputs + (_inputs(r.model, "all") if r.method == "qlora" and r.weights.body_bits < 16 else 0.0)
 
 
 def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:
     """What one layer keeps for one micro-batch."""
-    keys, width, routed, heads = shape(r.model)
+    shape = kept(r.model)
     elements = lens.of(kept_elements)(
-        lens.constant(known.KEPT_HIDDEN_COPIES_COUNT),
+        lens.constant(norm_copies(r, shape.gated)),
         lens.field(r.model, "hidden_dim_count"),
-        lens.setting("kv_dim_count", keys),
-        lens.constant(known.KEPT_WIDTH_COPIES_COUNT),
-        lens.setting("width_dim_count", width),
-        lens.setting("routed_dim_count", routed),
+        lens.setting("attention_dim_count", shape.attention),
+        lens.setting("width_dim_count", shape.frozen_width if r.method in ADAPTER_METHODS else shape.width),
+        lens.setting("routed_dim_count", shape.routed),
         lens.setting("adapted_dim_count", adapted_inputs(r)),
     )
     return lens.of(layer_kept_bytes)(
@@ -169,7 +204,7 @@ def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Numbe
         lens.setting("seq_tokens", seq),
         elements,
         lens.constant(known.FLOAT_BITS if r.precision == "fp32" else known.ACTIVATION_BITS),
-        lens.setting("scores_heads_count", 0 if r.flash_attention else heads),
+        lens.setting("scores_heads_count", 0 if r.flash_attention else shape.heads),
         lens.constant(known.SCORE_BYTES_PER_ELEMENT),
         lens.setting("split_count", r.tp * r.cp),
     )
@@ -178,6 +213,8 @@ def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Numbe
 def layers_in_flight(r: TrainingRun, micro_batch: int) -> float:
     """Layers whose activations the fullest stage holds at once: 1F1B keeps as many micro-batches as stages."""
     stage = -(-max(1, r.model.layers_count) // r.pp)
+    if r.pp > 1 and r.recompute == "full" and "deepspeed" in r.framework.lower():
+        stage += DEEPSPEED_STAGE_COPIES_COUNT
     rounds = max(1, r.global_batch_count // max(1, r.data_parallel_count * micro_batch))
     return float(stage * min(r.pp, rounds))
 

@@ -77,6 +77,10 @@ _SAMPLER = "activation peak or budget left over in vLLM {} start-ups, over max_n
 SAMPLER_V0 = _fitted("sampler_bytes_per_element", 38.0, 29.0, 45.0, _SAMPLER.format("V0"))
 SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 30.0, _SAMPLER.format("0.8 to 0.19"))
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
+WHOLE_LOGITS = read(
+    "sampler_bytes_per_element", 2.0, "16-bit logits of every token of a prompt",
+    "https://github.com/huggingface/transformers/pull/31292", "derived",
+)  # fmt: skip
 HIDDEN_COPIES_COUNT = _fitted(
     "hidden_copies_count",
     4.0,
@@ -137,14 +141,19 @@ GATHERED_LAYERS_COUNT = read(
     "gathered_layers_count", 2.0, "full sharding works on one layer while it gathers the next",
     "https://docs.pytorch.org/docs/stable/fsdp.html", "derived",
 )  # fmt: skip
-KEPT_HIDDEN_COPIES_COUNT = _fitted(
-    "kept_hidden_copies_count", 7.0, 5.5, 11.0,
-    "copies of the hidden state one layer keeps for the backward pass: norms, residuals, queries, attention output",
+_KORTHIKANTI = "https://arxiv.org/abs/2205.05198"
+_LLAMA_NORM = (
+    "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/modeling_llama.py"
+)
+TRAINED_NORMS = read("norm_copies_count", 4.0, "inputs and outputs of two norms", _KORTHIKANTI, "derived")
+FROZEN_NORMS = read(
+    "norm_copies_count", 2.0, "inputs of two norms: frozen matrices don't read their outputs again",
+    _KORTHIKANTI, "derived",
 )  # fmt: skip
-KEPT_WIDTH_COPIES_COUNT = read(
-    "kept_width_copies_count", 1.33, "gated: gate, up, their activation and product over 3 matrices; plain: 2 of 2",
-    "https://arxiv.org/abs/2205.05198", "derived",
-)  # fmt: skip
+TRAINED_NORMS_WRITTEN_OUT = read(
+    "norm_copies_count", 8.0, "twice: input in fp32, unscaled output, output", _LLAMA_NORM, "derived"
+)
+FROZEN_NORMS_WRITTEN_OUT = read("norm_copies_count", 4.0, "twice: input in fp32", _LLAMA_NORM, "derived")
 SELECTIVE_RATIO = _fitted(
     "selective_ratio", 0.33, 0.2, 0.55, "share kept under selective recomputation (torchtitan)"
 )
@@ -158,9 +167,16 @@ LOGIT_BYTES_PER_ELEMENT = _fitted(
 FUSED_LOGIT_RATIO = read(
     "fused_ratio", 0.1, "a chunked loss holds a part of the logits at a time", "", "assumed"
 )
+SLACK_RATIO = _fitted(
+    "slack_ratio",
+    0.07,
+    0.0,
+    0.2,
+    "reserved or driver-shown memory of fine-tuning and pretraining over what the parts add up to",
+)
 TRAINING_CONTEXT_BYTES = Constant(
     "context_bytes", 1.0 * GIB, 0.4 * GIB, 1.8 * GIB,
-    Source("CUDA context, cuBLAS workspace and allocator slack of a training process", _LOGS, "2026-11-30", "assumed"),
+    Source("CUDA context and kernels of a training process", _LOGS, "2026-11-30", "assumed"),
 )  # fmt: skip
 TRAINING_PEER_BYTES = Constant(
     "peer_bytes", 1.0 * GIB, 0.3 * GIB, 2.0 * GIB,

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cabida.facts.model import Sourced
-from cabida.memory.constants import GRAPHS_V0, GRAPHS_V1, SAMPLER_UNSORTED, SAMPLER_V0, SAMPLER_V1, Constant
+from cabida.memory.constants import (
+    GRAPHS_V0,
+    GRAPHS_V1,
+    SAMPLER_UNSORTED,
+    SAMPLER_V0,
+    SAMPLER_V1,
+    Constant,
+)
 from cabida.quantity import Source
 
 
@@ -41,6 +48,8 @@ class EngineRules(Sourced):
     flash_attention: bool  # attention scores are never stored whole
     sampler: Constant  # bytes the profiled sampler takes per logit
     graphs: Constant  # bytes of graphs per layer, hidden element and captured size
+    whole_logits: bool  # logits of every token of the prompt, not just its last
+    cache_copies_count: int  # the cache and, while a step appends to it, the one of the step before
     expert_pad_count: int  # MXFP4 experts are padded to a multiple of this on each accelerator
     source: Source
     field_sources: dict[str, Source]
@@ -54,6 +63,7 @@ def _rules(
         "block_tokens": 16, "layer_pages": False, "state_blocks_count": 1, "graphs_inside": False,
         "graph_sizes_count": 0, "splits_layers": False, "pad_count": 64, "flash_attention": True,
         "sampler": SAMPLER_V1, "graphs": GRAPHS_V1, "expert_pad_count": 1,
+        "whole_logits": False, "cache_copies_count": 1,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -100,6 +110,10 @@ _LLAMA_DEFAULTS = {
     "block_tokens": 256, "sequences_count": 1, "large_sequences_count": 1, "batched_tokens": 512,
     "large_batched_tokens": 512, "layer_pages": True, "splits_layers": True, "pad_count": 1,
 }  # fmt: skip
+_TRANSFORMERS = {
+    "block_tokens": 1, "sequences_count": 1, "large_sequences_count": 1, "layer_pages": True, "pad_count": 1,
+    "batched_tokens": 0, "large_batched_tokens": 0,
+}  # fmt: skip
 ROWS = (
     _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, graph_sizes_count=35,
            sampler=SAMPLER_V0, graphs=GRAPHS_V0),
@@ -124,9 +138,13 @@ ROWS = (
            _LLAMA, **_LLAMA_DEFAULTS, flash_attention=False),
     _rules("llama.cpp", "6325", "asked", 1.0, "llama.cpp with flash attention by default (-fa auto)", _LLAMA,
            **_LLAMA_DEFAULTS),
-    _rules("transformers", "0", "asked", 1.0, "Transformers: cache grows with the sequence, no pool",
-           "https://huggingface.co/docs/transformers/kv_cache", block_tokens=1, sequences_count=1,
-           large_sequences_count=1, layer_pages=True, pad_count=1, batched_tokens=0, large_batched_tokens=0),
+    _rules("transformers", "0", "asked", 1.0, "Transformers before its cache class: tuples, copied whole to append",
+           "https://github.com/huggingface/transformers/pull/26681", **_TRANSFORMERS, whole_logits=True,
+           cache_copies_count=2),
+    _rules("transformers", "4.36", "asked", 1.0, "Transformers: cache grows layer by layer; logits of the whole prompt",
+           "https://github.com/huggingface/transformers/pull/31292", **_TRANSFORMERS, whole_logits=True),
+    _rules("transformers", "4.45", "asked", 1.0, "Transformers: cache grows with the sequence, no pool",
+           "https://huggingface.co/docs/transformers/kv_cache", **_TRANSFORMERS),
 )  # fmt: skip
 ALIASES = {"ik_llama.cpp": "llama.cpp", "ollama": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
            "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers",

@@ -79,7 +79,7 @@ def asked(d: Deployment) -> Asked:
     if row.engine == "vllm" and row.since < (0, 8) and not s.max_num_batched_tokens:
         batched = max(max_len, 2048) if max_len <= 32768 else 2048
     elif row.engine == "transformers" and not s.max_num_batched_tokens:
-        batched = min(max_len, PROMPT_TOKENS_MOST) * sequences
+        batched = (max_len if row.whole_logits else min(max_len, PROMPT_TOKENS_MOST)) * sequences
     elif row.engine == "llama.cpp":
         batched = min(batched, LLAMA_MICRO_BATCH_TOKENS)
     elif row.engine == "sglang" and not s.max_num_batched_tokens:
@@ -136,7 +136,8 @@ def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
         return overheads.compute_buffer(
             d.model, a.batched, a.max_len, a.row.flash_attention, a.split.pp, lens
         )
-    return overheads.profile_activation(d.model, a.split.tp, a.batched, a.sequences, a.row.sampler, lens)
+    logits, each = (a.batched, constants.WHOLE_LOGITS) if a.row.whole_logits else (a.sequences, a.row.sampler)
+    return overheads.profile_activation(d.model, a.split.tp, a.batched, logits, each, lens)
 
 
 def _pool(
@@ -180,9 +181,10 @@ def _required(shape: Shape, a: Asked, lens: Lens) -> Number:
         if _admits_windows(shape, a.row)
         else _sequence(shape, context, lens)
     )
-    if a.row.budget != "asked" or a.sequences == 1:
+    held = a.sequences * a.row.cache_copies_count
+    if a.row.budget != "asked" or held == 1:
         return one
-    return lens.of(all_sequences_bytes)(one, lens.setting("sequences_count", a.sequences))
+    return lens.of(all_sequences_bytes)(one, lens.setting("sequences_count", held))
 
 
 def _admitted(shape: Shape, a: Asked, context: Number, lens: Lens) -> Number:

@@ -12,7 +12,7 @@ from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
 from cabida.memory.params import Params, params
 from cabida.plan import TrainingRun
-from cabida.quantity import ceil_to, formula, most
+from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
 
 ADAPTER_METHODS = ("lora", "qlora")
@@ -72,6 +72,14 @@ def gathered_bytes(
     return whole_count * element_bytes_per_param * (1 - 1 / shards_count)
 
 
+@formula
+def live_bytes(
+    whole_params_count: float, live_params_count: float, element_bytes_per_param: float, shards_count: float
+) -> Any:
+    """Gathered weights that DeepSpeed ZeRO-3 leaves in place for the next use; nothing when it shards over one."""
+    return least(whole_params_count, live_params_count) * element_bytes_per_param * (1 - 1 / shards_count)
+
+
 @dataclass(frozen=True, slots=True)
 class OptimizerRow:
     """Bytes an optimizer keeps per trained weight besides the master copy; halved moments without one."""
@@ -113,21 +121,43 @@ HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM
 FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
                        "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
 DEEPSPEED_GRADIENT = _bytes(
+    "gradients_bytes_per_param", 4, "fp32 copy of this shard's gradients at the optimizer's step",
+    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage3.py",
+)  # fmt: skip
+DEEPSPEED_SHARD_GRADIENT = _bytes(
+    "gradients_bytes_per_param", 6, "this shard's gradients laid end to end in 16 bit, and their fp32 copy",
+    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage_1_and_2.py",
+)  # fmt: skip
+UNSHARDED_GRADIENT = _bytes(
     "gradients_bytes_per_param",
-    4,
-    "fp32 copy of the gradients that DeepSpeed's bf16 optimizer shards with its state",
-    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/bf16_optimizer.py",
+    6,
+    "16-bit gradients and their fp32 sum, which DeepSpeed's bf16 optimizer for ZeRO-1 doesn't shard",
+    "https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles-prequel.md",
 )
+LIVE_PARAMS = known.read(
+    "live_params_count", 1e9, "DeepSpeed ZeRO-3 keeps gathered weights up to stage3_max_live_parameters",
+    "https://www.deepspeed.ai/docs/config-json/", "vendor",
+)  # fmt: skip
 FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
+WHOLE_GRADIENT_FRAMEWORKS = ("litgpt", "lightning")  # add up whole gradients between FSDP's reductions
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
     """Over how many accelerators each kind of state is spread."""
 
-    weights: int
-    gradients: int
-    optimizer: int
+    weights: float
+    gradients: float
+    optimizer: float
+
+
+def _spread(r: TrainingRun, whole: Params, over: int) -> float:
+    """Ranks that share what one accelerator holds: an expert's copies are fewer than a dense matrix's. Megatron-LM."""
+    if over == 1 or r.ep == 1 or not whole.experts_count:
+        return float(over)
+    experts = whole.experts_count / r.ep
+    dense = (whole.total_count - whole.experts_count) / r.tp
+    return (dense + experts) / (dense / over + experts / max(1.0, over * r.tp / r.ep))
 
 
 def shards(r: TrainingRun) -> Shards:
@@ -137,10 +167,11 @@ def shards(r: TrainingRun) -> Shards:
         inside = r.node.accelerators_count if r.node else 8
         ranks = min(ranks, max(1, inside // (r.tp * r.pp)))
     full = r.sharding in ("zero-3", "fsdp", "hsdp")
+    spread = _spread(r, params(r.model), ranks)
     return Shards(
-        ranks if full else 1,
-        ranks if full or r.sharding == "zero-2" else 1,
-        ranks if full or r.sharding in ("zero-1", "zero-2") else 1,
+        spread if full else 1,
+        spread if full or r.sharding == "zero-2" else 1,
+        spread if full or r.sharding in ("zero-1", "zero-2") else 1,
     )
 
 
@@ -196,22 +227,46 @@ def _on_stage(r: TrainingRun, whole: Params, lens: Lens) -> Number:
     )
 
 
-def _kept(lens: Lens, held: Number, each: Number, over: int, *, off: bool = False) -> Number:
+def _kept(lens: Lens, held: Number, each: Number, over: float, *, off: bool = False) -> Number:
     if off:
         return lens.setting("offloaded_bytes", 0.0)
     return lens.of(held_bytes)(held, each, lens.setting("shards_count", over))
+
+
+def _deepspeed(r: TrainingRun) -> bool:
+    return "deepspeed" in r.framework.lower()
+
+
+def sums_whole_gradients(r: TrainingRun) -> bool:
+    """Whether FSDP adds up unsharded gradients, of frozen weights too, because several micro-batches make a step."""
+    rounds = r.global_batch_count // max(1, r.data_parallel_count * r.micro_batch_count)
+    named = r.framework.lower()
+    return (
+        r.sharding in ("fsdp", "hsdp")
+        and rounds > 1
+        and any(word in named for word in WHOLE_GRADIENT_FRAMEWORKS)
+    )
 
 
 def _gradient(r: TrainingRun) -> Constant:
     named = r.framework.lower()
     if r.precision == "fp32" and not r.master_weights:
         return FULL_GRADIENT
-    accumulates = "deepspeed" not in named and any(word in named for word in FP32_GRADIENT_FRAMEWORKS)
-    return FULL_GRADIENT if accumulates else HALF_GRADIENT
+    if _deepspeed(r):
+        summed = r.precision != "fp16" and r.master_weights and r.sharding in ("none", "ddp", "zero-1")
+        return UNSHARDED_GRADIENT if summed else HALF_GRADIENT
+    return FULL_GRADIENT if any(word in named for word in FP32_GRADIENT_FRAMEWORKS) else HALF_GRADIENT
 
 
-def _gathered(r: TrainingRun, whole: Params, each: Number, over: int, lens: Lens) -> Number:
+def _gathered(r: TrainingRun, whole: Params, each: Number, over: float, lens: Lens) -> Number:
     layers = max(1, r.model.layers_count)
+    if _deepspeed(r) and over > 1:
+        return lens.of(live_bytes)(
+            lens.setting("whole_params_count", whole.total_count / (r.tp * r.pp)),
+            lens.constant(LIVE_PARAMS),
+            each,
+            lens.setting("shards_count", over),
+        )
     inside = (whole.total_count - whole.embedding_count - whole.head_count) / layers
     return lens.of(gathered_bytes)(
         lens.setting("layer_params_count", inside / r.tp),
@@ -234,9 +289,13 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
     )
     if r.master_weights and r.precision != "fp32":
         moments = lens.of(sum_bytes_per_param)(moments, lens.constant(MASTER))
-        if "deepspeed" in r.framework.lower():
-            moments = lens.of(sum_bytes_per_param)(moments, lens.constant(DEEPSPEED_GRADIENT))
+        if _deepspeed(r) and _gradient(r) is HALF_GRADIENT:
+            shard = (
+                DEEPSPEED_GRADIENT if over.weights > 1 or r.sharding == "zero-3" else DEEPSPEED_SHARD_GRADIENT
+            )
+            moments = lens.of(sum_bytes_per_param)(moments, lens.constant(shard))
     kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
+    summed_whole = kept_whole or sums_whole_gradients(r)
     offloads, everything = r.offload in ("optimizer", "all"), r.offload == "all"
     return State(
         _kept(lens, held, half, 1 if kept_whole else over.weights, off=everything),
@@ -244,7 +303,7 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
             lens,
             held,
             lens.constant(FULL_GRADIENT if kept_whole else _gradient(r)),
-            1 if kept_whole else over.gradients,
+            1 if summed_whole else over.gradients,
             off=everything,
         ),
         _kept(lens, held, moments, over.optimizer, off=offloads),
@@ -278,18 +337,24 @@ def adapter_state(r: TrainingRun, lens: Lens) -> State:
         lens.setting("ends_dim_count", ends / r.tp),
     )
     row = OPTIMIZERS.get(r.optimizer, OPTIMIZERS["adamw"])
+    gathered = _gathered(
+        r, whole, lens.of(frozen_bytes_per_param)(lens.field(r.weights, "body_bits")), over.weights, lens
+    )
+    if r.weights.body_bits >= known.FLOAT_BITS.value and r.precision != "fp32" and r.recompute == "none":
+        cast = _kept(lens, _on_stage(r, whole, lens), lens.constant(HALF), 1)  # autocast's copies, read again
+        gathered = lens.of(sum_held_bytes)(gathered, cast)
     adapters = lens.of(held_bytes)(trained, lens.constant(FULL), lens.setting("shards_count", over.weights))
     return State(
         lens.setting("offloaded_bytes", 0.0)
         if r.offload == "all"
         else lens.of(sum_held_bytes)(weights, adapters),
-        _kept(lens, trained, lens.constant(FULL_GRADIENT), over.gradients),
+        _kept(lens, _on_stage(r, whole, lens), lens.constant(HALF_GRADIENT), 1)
+        if sums_whole_gradients(r)
+        else _kept(lens, trained, lens.constant(FULL_GRADIENT), over.gradients),
         _kept(
             lens, trained, lens.constant(row.moments), over.optimizer, off=r.offload in ("optimizer", "all")
         ),
-        _gathered(
-            r, whole, lens.of(frozen_bytes_per_param)(lens.field(r.weights, "body_bits")), over.weights, lens
-        ),
+        gathered,
         float(trained),
     )
 

@@ -10,21 +10,41 @@ from cabida.memory.activations import activations_of_run, dequantised_of_run, lo
 from cabida.memory.budget import visible
 from cabida.memory.cure import training_cure
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
-from cabida.memory.state import ADAPTER_METHODS, state_of_run
+from cabida.memory.state import ADAPTER_METHODS, state_of_run, sum_held_bytes
 from cabida.plan import TrainingRun
 from cabida.quantity import Quantity, formula
 
-TIGHT_RATIO = 0.90  # allocators fragment: nearer to the limit than this, a verdict is not sure
+TIGHT_RATIO = 0.95  # with the allocator's slack nearer to the limit than this, a verdict is not sure
 MICRO_BATCH_MOST = 4096
 SEQ_TOKENS_MOST = 2**24
 
 
 @formula
-def other_training_bytes(
-    context_bytes: float, peer_bytes: float, gathered_bytes: float, unpacked_bytes: float
+def slack_bytes(
+    state_bytes: float, activation_bytes: float, logits_bytes: float, passing_bytes: float, slack_ratio: float
 ) -> float:
-    """Context, communication buffers, gathered layers and unpacked weights."""
-    return context_bytes + peer_bytes + gathered_bytes + unpacked_bytes
+    """Memory PyTorch's allocator holds beyond what tensors take: blocks that fit nothing asked for now."""
+    return (state_bytes + activation_bytes + logits_bytes + passing_bytes) * slack_ratio
+
+
+@formula
+def sum_state_bytes(weights_bytes: float, gradients_bytes: float, optimizer_bytes: float) -> float:
+    """What training keeps for its weights."""
+    return weights_bytes + gradients_bytes + optimizer_bytes
+
+
+@formula
+def sum_passing_bytes(gathered_bytes: float, unpacked_bytes: float) -> float:
+    """What comes and goes with each layer: gathered and unpacked weights."""
+    return gathered_bytes + unpacked_bytes
+
+
+@formula
+def other_training_bytes(
+    context_bytes: float, peer_bytes: float, passing_bytes: float, slack_bytes: float
+) -> float:
+    """Context, communication buffers, gathered and unpacked weights, and the allocator's slack."""
+    return context_bytes + peer_bytes + passing_bytes + slack_bytes
 
 
 @formula
@@ -41,9 +61,9 @@ def peak_training_bytes(
 
 
 @formula
-def training_headroom_bytes(visible_bytes: float, peak_bytes: float) -> float:
-    """What is left over; below zero when it does not fit."""
-    return visible_bytes - peak_bytes
+def training_headroom_bytes(visible_bytes: float, peak_bytes: float, slack_bytes: float) -> float:
+    """What is left over, as the allocator gives its slack back before it fails; below zero when it does not fit."""
+    return visible_bytes - peak_bytes + slack_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +78,10 @@ class TrainingMemory:
     logits_bytes: float
     other_bytes: float
     peak_bytes: float  # all parts
-    allocated_bytes: float  # what the framework's own counter shows: all but the driver context
+    reserved_bytes: (
+        float  # what PyTorch's allocator holds: all but the driver context and communication buffers
+    )
+    allocated_bytes: float  # what its tensors take: the same without slack
     verdict: str  # fits | tight | no
     headroom_bytes: float
     trained_params_count: float  # on this accelerator
@@ -107,6 +130,8 @@ class _Figures:
     logits: Number
     other: Number
     peak: Number
+    outside: Number
+    slack: Number
     trained: float
 
 
@@ -115,14 +140,24 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
     activations = activations_of_run(r, micro_batch, seq, lens)
     logits = logits_of_run(r, micro_batch, seq, lens)
     unpacks = r.method in ADAPTER_METHODS and r.weights.body_bits < 16
-    other = lens.of(other_training_bytes)(
-        lens.constant(known.TRAINING_CONTEXT_BYTES),
-        lens.constant(known.TRAINING_PEER_BYTES)
-        if r.accelerators_count > 1
-        else lens.setting("peer_bytes", 0.0),
+    passing = lens.of(sum_passing_bytes)(
         state.gathered,
         dequantised_of_run(r, lens) if unpacks else lens.setting("unpacked_bytes", 0.0),
     )
+    slack = lens.of(slack_bytes)(
+        lens.of(sum_state_bytes)(state.weights, state.gradients, state.optimizer),
+        activations,
+        logits,
+        passing,
+        lens.constant(known.SLACK_RATIO),
+    )
+    context = lens.constant(known.TRAINING_CONTEXT_BYTES)
+    peers = (
+        lens.constant(known.TRAINING_PEER_BYTES)
+        if r.accelerators_count > 1
+        else lens.setting("peer_bytes", 0.0)
+    )
+    other = lens.of(other_training_bytes)(context, peers, passing, slack)
     peak = lens.of(peak_training_bytes)(
         state.weights, state.gradients, state.optimizer, activations, logits, other
     )
@@ -134,6 +169,8 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
         logits,
         other,
         peak,
+        lens.of(sum_held_bytes)(context, peers),
+        slack,
         state.trained_params,
     )
 
@@ -156,12 +193,12 @@ def training(r: TrainingRun) -> TrainingMemory:
     """Memory of one accelerator of a training run, and whether it fits.
 
     The peak is weights, gradients and optimizer state after sharding, activations of the micro-batches in
-    flight, logits, and buffers. The limit is the memory a process can see on the card.
+    flight, logits, buffers, and the slack of the allocator. The limit is the memory a process can see on the card.
     """
     f = _figures(r, r.micro_batch_count, r.seq_tokens, PLAIN)
     limit = float(visible(r.accelerator, PLAIN))
-    headroom = limit - f.peak
-    verdict = "no" if headroom < 0 else "fits" if headroom >= (1 - TIGHT_RATIO) * limit else "tight"
+    headroom = limit - f.peak + f.slack
+    verdict = "no" if headroom < 0 else "fits" if f.peak <= TIGHT_RATIO * limit else "tight"
     return TrainingMemory(
         usable_bytes=r.accelerator.usable_bytes,
         weights_bytes=f.weights,
@@ -171,7 +208,8 @@ def training(r: TrainingRun) -> TrainingMemory:
         logits_bytes=f.logits,
         other_bytes=f.other,
         peak_bytes=f.peak,
-        allocated_bytes=f.peak - known.TRAINING_CONTEXT_BYTES.value,
+        reserved_bytes=f.peak - f.outside,
+        allocated_bytes=f.peak - f.outside - f.slack,
         verdict=verdict,
         headroom_bytes=headroom,
         trained_params_count=f.trained,
@@ -192,6 +230,6 @@ def training_tree(r: TrainingRun) -> dict[str, Quantity]:
         "logits_bytes": f.logits,
         "other_bytes": f.other,
         "peak_bytes": f.peak,
-        "headroom_bytes": training_headroom_bytes(seen, f.peak),
+        "headroom_bytes": training_headroom_bytes(seen, f.peak, f.slack),
     }
     return {name: node.named(name) for name, node in made.items()}

@@ -10,6 +10,7 @@ from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
 from cabida.plan import Deployment, Parallel, Settings, TrainingRun
+from cabida.truth.habits import as_scripted
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
@@ -19,7 +20,7 @@ from cabida.truth.names import (
     sharding_of,
     stated_format,
 )
-from cabida.truth.training_case import METHODS, counted_bytes
+from cabida.truth.training_case import METHODS, counted_bytes, likely_split
 from cabida.units import BYTES_PER_GIB
 
 GIB = float(BYTES_PER_GIB)
@@ -27,8 +28,9 @@ DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, 
 STAND_IN = "a100-sxm-80"
 SHORT_TOKENS = 128  # a prompt and fifty new tokens
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
-DRAFTS = ("dflash", "dspark", "draft model", "eagle")
+DRAFTS = ("dflash", "dspark", "draft model", "eagle", "kv-transfer")
 UNSAID = ("draft_tokens", "speculative", "mtp_tokens", "layer_partition", "kv_transfer")
+OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
 POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
@@ -50,6 +52,9 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     m = memory.serving(d)
     count = d.parallel.accelerators_count
     figures = _common(row, m, count)
+    if "llama.cpp" in row["engine"] and not row.get("kv_cache"):
+        why = "cache format not stated"
+        raise Unanswerable(why)
     pooled = any(word in row["engine"].lower() for word in POOLED)
     beside = _beside(row)
     if pooled and not beside:
@@ -63,9 +68,23 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
     asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
-    asked = asked and card_is_certain(row)
+    asked = asked and card_is_certain(row) and not beside and not failed_otherwise(row)
     positive = {name: value for name, value in kept.items() if value > 0}
-    return positive, m.verdict if asked and not beside else None
+    return positive, started(row, m) if asked else None
+
+
+def failed_otherwise(row: dict[str, Any]) -> bool:
+    """Whether a refusal had a cause that isn't the size of what was asked: an engine's bug, other processes."""
+    note = row.get("note", "").lower()
+    told = any(word in note for word in OTHER_CAUSES)
+    return told and not row["measured"].get("fits") and "free_gib_at_start" not in row["measured"]
+
+
+def started(row: dict[str, Any], m: ServingMemory) -> str:
+    """The verdict, after vLLM's check at the start: its whole budget must be free, whoever holds the rest."""
+    free = row["measured"].get("free_gib_at_start")
+    refused = free and row["engine"].startswith("vllm") and free * GIB < m.budget_bytes
+    return "no" if refused else m.verdict
 
 
 def _beside(row: dict[str, Any]) -> bool:
@@ -109,7 +128,11 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     cache = stated_format(row.get("kv_cache") or "") or facts.weight_format("bf16")
     note = row.get("note", "")
     length = _whole(args, "max_model_len") or (SHORT_TOKENS if "short context" in note else None)
-    whole_prompt = length if "full logits at prefill" in note else None
+    short = (
+        SHORT_TOKENS * (_whole(args, "max_num_seqs") or 1)
+        if "generate" in note and not _prompt(args)
+        else None
+    )
     share = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
     count, tp, pp = row["gpus"], row.get("tp") or 0, row.get("pp") or 1
     dp = args.get("dp") or 1
@@ -128,12 +151,18 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
         settings=Settings(
             max_model_len=length,
             max_num_seqs=_whole(args, "max_num_seqs", "max_running_requests"),
-            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch") or whole_prompt,
+            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch") or short,
             gpu_memory_utilization=float(share) if share else None,
             enforce_eager=bool(args.get("enforce_eager")),
+            desktop="desktop" in note,
         ),
         node=facts.node_for(accelerator),
     )
+
+
+def _prompt(args: dict[str, Any]) -> bool:
+    """Whether a row says how long its prompts are."""
+    return "input_length" in args
 
 
 def _whole(args: dict[str, Any], *names: str) -> int | None:
@@ -142,9 +171,16 @@ def _whole(args: dict[str, Any], *names: str) -> int | None:
 
 
 def _dated(row: dict[str, Any]) -> str:
-    """The month a log is from, where it prints no version; only vLLM up to 0.8 prints its blocks."""
+    """The month a log is from, where it prints no version; only vLLM up to 0.8 prints its blocks.
+
+    Of Transformers, what its notes say of cache and logits tells the version.
+    """
     if "num_gpu_blocks" in row["measured"]:
         return "0.7"
+    if row["engine"] == "transformers":
+        note = row.get("note", "")
+        own = row["source"].startswith("QwenLM/Qwen ")  # its own code keeps tuples
+        return "4.30" if own else "4.40" if "full logits at prefill" in note else ""
     found = re.search(r"20\d\d-\d\d", row["source"])
     return found.group(0) if found and row["engine"].startswith("vllm") else ""
 
@@ -227,6 +263,10 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
     if not setup.get("seq_len"):
         why = "sequence length not stated"
         raise Unanswerable(why)
+    model = model_of(row)
+    if model.extra_params_count and model.task == "vlm":
+        why = "images of a vision model not stated"
+        raise Unanswerable(why)
     precision = str(setup.get("precision") or row.get("weights") or "")
     sharding = str(setup.get("sharding") or "").lower()
     mixed = (
@@ -234,17 +274,14 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
     )
     kept32 = method == "lora" and "mixed" in precision  # frozen weights stay in 32 bit
     said = setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))
-    if row["engine"] == "litgpt" and sharding == "fsdp":
-        # Its FSDP scripts recompute every block, and hold gathered weights throughout.
-        said, sharding = True, "zero-2"
     batch = int(setup.get("micro_batch") or 1)
     if row["engine"] == "torchtitan":
         said = "selective" if said in (None, False) else said  # its default
         stages = row.get("pp") or 1
         batch = max(1, batch // (4 * stages)) if stages > 1 else batch  # split by the pipeline
     accelerator = card_of(row)
-    return TrainingRun(
-        model=model_of(row),
+    run = TrainingRun(
+        model=model,
         accelerator=accelerator,
         accelerators_count=row["gpus"],
         method=method,
@@ -262,15 +299,29 @@ def training_run_of(row: dict[str, Any]) -> TrainingRun:
         recompute=recompute_of(said),
         master_weights=mixed,
         lora_rank=int(setup.get("lora_rank") or 8),
-        lora_targets="attention" if setup.get("lora_targets") in ("q,v", "qkv", "attention") else "all",
-        offload="optimizer"
-        if "optimizer" in str(setup.get("offload"))
-        else "all"
-        if setup.get("offload")
-        else "none",
+        lora_targets=targets_of(row),
+        offload=offload_of(str(setup.get("offload") or "")),
         framework=row["engine"],
         node=facts.node_for(accelerator),
     )
+    if "megatron" in f"{sharding} {row['engine']}".lower() and not row.get("tp") and not row.get("pp"):
+        run = likely_split(run, None)
+    return as_scripted(run, row)
+
+
+def targets_of(row: dict[str, Any]) -> str:
+    """Which matrices have adapters; every one unless the row names some of attention's only."""
+    named = row.get("args", {}).get("target_modules") or row.get("training", {}).get("lora_targets") or ""
+    words = named if isinstance(named, list) else named.split(",")
+    plain = {word.strip().removesuffix("_proj") for word in words} - {""}
+    return "attention" if plain and plain <= {"q", "k", "v", "o", "query", "key", "value", "qkv"} else "all"
+
+
+def offload_of(text: str) -> str:
+    """What is kept in host memory, as printed."""
+    if "param" in text:
+        return "all"
+    return "optimizer" if "optimizer" in text else "all" if text else "none"
 
 
 def optimizer_of(text: str) -> str:

@@ -13,6 +13,7 @@ from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.truth.case import Figures
+from cabida.truth.habits import as_scripted
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
@@ -229,7 +230,7 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         Unanswerable: the case says too little, or names what we don't know.
     """
     run = training_run(row)
-    mem = memory.training(run)
+    mem = memory.training(as_scripted(run, row))
     speed = timing.training(run)
     measured = row["measured"]
     rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
@@ -244,14 +245,27 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
     if "(emb)" in row.get("note", ""):
         return found, None  # embeddings trained beside the adapters: memory doesn't model it
-    size = counted_bytes(row, mem) / float(BYTES_PER_GIB)
+    if contradicted(row, mem):
+        return found, None
+    decimal = "litgpt" in (row.get("framework") or "").lower()  # prints max_memory_allocated() / 1e9
+    size = counted_bytes(row, mem) / (1e9 if decimal else float(BYTES_PER_GIB))
     if "total over the GPUs" in row.get("note", ""):
         size *= run.accelerators_count
     found["peak_mem_gib"] = (size, size, size)
     return found, mem.verdict
 
 
+def contradicted(row: dict[str, Any], m: TrainingMemory) -> bool:
+    """Whether weights, gradients and AdamW's moments alone take more than was measured: something is unsaid."""
+    measured = row["measured"].get("peak_mem_gib")
+    states = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes
+    return isinstance(measured, (int, float)) and states > measured * float(BYTES_PER_GIB)
+
+
 def counted_bytes(row: dict[str, Any], m: TrainingMemory) -> float:
-    """What the source's instrument counts: PyTorch's allocated tensors where it says so, else all that is taken."""
-    words = f"{row.get('unit_as_printed', '')} {row.get('engine') or row.get('framework') or ''}".lower()
-    return m.allocated_bytes if "max_memory_allocated" in words or "litgpt" in words else m.peak_bytes
+    """What the source's instrument counts: PyTorch's tensors, what its allocator reserves, or all that is taken."""
+    said = (row.get("unit_as_printed"), row.get("engine") or row.get("framework"), row.get("note"))
+    words = " ".join(str(word) for word in (*said, *row["measured"])).lower()
+    if "max_memory_allocated" in words or "litgpt" in words:
+        return m.allocated_bytes
+    return m.reserved_bytes if "reserved" in words else m.peak_bytes

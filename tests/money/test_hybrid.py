@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cabida.money import Capacity, best_hybrid, cheapest_mix
-from cabida.money.hybrid import meet_hour
+from cabida.money.hybrid import Capacity, cheapest_mix, meet_hour
 
 kinds = st.lists(st.tuples(st.floats(0.5, 20), st.floats(1, 30)), min_size=1, max_size=3)
 
@@ -36,15 +35,6 @@ def test_an_hour_is_met_by_the_cheapest_whole_units_and_api(demand, size, price,
     brute = min(units * price + max(0.0, left - units * size) * api for units in range(int(left / size) + 2))
     assert plan.money - held * 1.0 == pytest.approx(brute, abs=1e-9)
     assert plan.reserved_mtok + plan.on_demand_count * size + plan.api_mtok >= demand - 1e-9
-
-
-def test_reserve_grows_when_everything_else_is_dear_and_shows_its_waste():
-    demand = [1.0] * 12 + [9.0] * 12
-    reserved = Capacity("r", 8.0, 4.0)
-    assert best_hybrid(demand, reserved, None, 0.5).reserved_count == 0
-    dear = best_hybrid(demand, reserved, Capacity("h", 80.0, 4.0), 50.0)
-    assert dear.reserved_count == 3
-    assert 0 < dear.waste_ratio < 1
 
 
 def test_nothing_to_serve_with_is_an_error():

@@ -176,14 +176,6 @@ def test_reserve_quantity_never_loses_to_its_neighbours():
         assert costs[best] == pytest.approx(min(costs))
 
 
-def test_a_price_a_person_states_is_an_offer():
-    from cabida.money.tenure import hourly_offer
-
-    stated = hourly_offer("mine", "Acme", CARD.id, Decimal("1.80"), "USD", capacity="reserved")
-    tenure = money.tenure_of(stated, CARD, TERMS)
-    assert (tenure.money_per_hour, tenure.capacity, tenure.flags) == (1.8, "reserved", ())
-
-
 def test_an_old_sighting_is_history_while_a_newer_one_of_its_part_exists():
     old, new = offer("1.00", provider="Old", seen="2026-05-24"), offer("2.00", provider="New")
     assert [

@@ -1,8 +1,7 @@
 """What it costs: owning, renting, committing, an API; per accepted output, with every term and its source."""
 
 from cabida.money.assumptions import Range
-from cabida.money.currency import Rate, in_cents
-from cabida.money.hybrid import Capacity, Hybrid, best_hybrid, cheapest_mix
+from cabida.money.currency import Rate
 from cabida.money.offers import offers_for, plausible
 from cabida.money.paths import Route, replicas_by_hour, routes
 from cabida.money.service_api import api_cost, api_prices, api_tree
@@ -12,9 +11,7 @@ from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
 from cabida.money.training import stretch_ratio, training_cost, training_tree
 
 __all__ = [
-    "Capacity",
     "Cost",
-    "Hybrid",
     "Range",
     "Rate",
     "Route",
@@ -26,10 +23,7 @@ __all__ = [
     "api_prices",
     "api_tree",
     "attempted_requests",
-    "best_hybrid",
-    "cheapest_mix",
     "cost_tree",
-    "in_cents",
     "offers_for",
     "plausible",
     "price_flags",

@@ -77,18 +77,3 @@ def convert(amount: Decimal, rate: Rate) -> float:
     """An amount as read from a document, in the reporting currency."""
     converted: float = converted_money.raw(float(amount), rate.ratio)
     return converted
-
-
-def in_cents(parts: Mapping[str, float], places: int = 2) -> dict[str, Decimal]:
-    """Shown parts that sum to the shown total: largest-remainder rounding to ``places`` decimals."""
-    step = Decimal(1).scaleb(-places)
-    exact = {name: Decimal(repr(float(value))) for name, value in parts.items()}
-    floors = {name: (value // step) * step for name, value in exact.items()}
-    total = sum(exact.values(), Decimal(0)).quantize(step)
-    missing = int((total - sum(floors.values(), Decimal(0))) / step)
-    by_remainder = sorted(exact, key=lambda name: exact[name] - floors[name], reverse=True)
-    for name in by_remainder[: max(0, missing)]:
-        floors[name] += step
-    for name in by_remainder[::-1][: max(0, -missing)]:
-        floors[name] -= step
-    return floors

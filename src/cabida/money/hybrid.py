@@ -29,21 +29,6 @@ class HourPlan:
     money: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hybrid:
-    """A reserved quantity and what each hour does beyond it."""
-
-    reserved_count: int
-    hours: tuple[HourPlan, ...]
-    money: float
-
-    @property
-    def waste_ratio(self) -> float:
-        """Share of the reserved capacity that no hour used."""
-        held = max((plan.reserved_mtok for plan in self.hours), default=0.0) * len(self.hours)
-        return 1 - sum(plan.reserved_mtok for plan in self.hours) / held if held else 0.0
-
-
 def meet_hour(
     demand_mtok: float,
     reserved: Capacity,
@@ -83,36 +68,6 @@ def _splits(left: float, on_demand: Capacity | None, api: float | None) -> list[
     part = floor(left / on_demand.mtok_per_hour)
     rest = left - part * on_demand.mtok_per_hour
     return [(whole, 0.0, on_demand.money_per_hour), (part, rest, on_demand.money_per_hour), (0, left, 0.0)]
-
-
-def best_hybrid(
-    demand_mtok: Sequence[float],
-    reserved: Capacity,
-    on_demand: Capacity | None = None,
-    api_money_per_mtok: float | None = None,
-) -> Hybrid:
-    """The reserved quantity that makes a demand profile (Mtok per hour, one entry an hour) cheapest.
-
-    The cost is convex in the reserved quantity up to whole units, and no quantity beyond the peak can
-    help, so all of them are tried.
-    """
-    peak = max(demand_mtok, default=0.0)
-    top = ceil(peak / reserved.mtok_per_hour - 1e-12)
-    lowest = top if on_demand is None and api_money_per_mtok is None else 0
-    return min(
-        (
-            _hybrid(demand_mtok, reserved, count, on_demand, api_money_per_mtok)
-            for count in range(lowest, top + 1)
-        ),
-        key=lambda plan: (plan.money, plan.reserved_count),
-    )
-
-
-def _hybrid(
-    demand: Sequence[float], reserved: Capacity, count: int, on_demand: Capacity | None, api: float | None
-) -> Hybrid:
-    hours = tuple(meet_hour(mtok, reserved, count, on_demand, api) for mtok in demand)
-    return Hybrid(count, hours, sum(plan.money for plan in hours))
 
 
 def cheapest_mix(kinds: Sequence[Capacity], need_mtok_per_hour: float) -> tuple[float, dict[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cabida.facts.model import Accelerator
 from cabida.money import ownership
-from cabida.money.tenure import Tenure
+from cabida.money.tenure import WHOLE_SERVER_COUNT, Tenure
 from cabida.money.ways import Number, Ways
 
 
@@ -22,7 +22,7 @@ def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
         return ways.apply(ownership.bare_capital_money, price, count)
     if tenure.desktop:
         return ways.apply(ownership.desktop_capital_money, price, count, ways.assume("desktop_capital_money"))
-    whole = tenure.offer.accelerators_count >= 4
+    whole = tenure.offer.accelerators_count >= WHOLE_SERVER_COUNT
     server = (
         ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume("server_capital_ratio")
     )

@@ -42,7 +42,7 @@ def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenur
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Plain(terms), candidate, deployment, held_as, usage)
     lines = tuple(CostLine(key, bill[key]) for key in LINES if bill[key])
-    low, high = _interval(bill, held_as, usage, terms)
+    low, high = _interval(bill, held_as, terms)
     return Cost(
         lines=lines,
         per_month_money=bill["total"],
@@ -277,7 +277,7 @@ def _notes(tenure: Tenure, usage: Usage) -> list[str]:
     return notes + (["acceptance_is_one"] if usage.acceptance_ratio == 1.0 else [])
 
 
-def _interval(bill: dict[str, Number], tenure: Tenure, usage: Usage, terms: Terms) -> tuple[float, float]:
+def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[float, float]:
     """90 % interval of the unit cost: price and assumptions taken as independent, added in quadrature."""
     held = sum(bill[key] for key in HELD)
     price = tenure.money_per_hour or 1.0

@@ -1,14 +1,12 @@
 """Ways to hold an accelerator: rent by the hour, spot, reserve, buy, or use what one has, priced alike.
 
-A price is a dated sighting. One past its shelf life, of unknown date, or from a marketplace carries a
-flag; one outside 0.1 to 10 times the book's median for that part is set aside where it can be seen.
+A price is a dated sighting. One past its shelf life, of unknown date, or from a marketplace carries a flag.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from math import hypot
 
 from cabida.facts.model import Accelerator, Offer
@@ -17,8 +15,9 @@ from cabida.money.terms import Terms
 from cabida.plan import Caution
 from cabida.text import tr
 
-SHELF_LIFE_DAYS = {"marketplace": 1}  # other kinds: 30
-OTHER_SHELF_LIFE_DAYS = 30
+SHELF_LIFE_DAYS = {"marketplace": 1}  # assumed: their prices move by the hour
+OTHER_SHELF_LIFE_DAYS = 30  # assumed: list prices are looked at once a month
+WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
 DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
 SCALABLE = ("on-demand", "spot")  # paid only while on
@@ -202,23 +201,11 @@ def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> 
 
 def machine_money(price_money: float, sold_together_count: int, desktop: bool, terms: Terms) -> float:
     """A card's price with its share of machine and network: PC, bare accelerator in a server, or whole server."""
+    from cabida.money import ownership
+
     if desktop:
-        return price_money + terms.base("desktop_capital_money")
-    server = 1.0 if sold_together_count >= 4 else terms.base("server_capital_ratio")
-    return price_money * server * terms.base("network_capital_ratio")
-
-
-def hourly_offer(
-    offer_id: str, provider: str, accelerator: str, amount: Decimal, currency: str, **more: str
-) -> Offer:
-    """A price a person states, as an offer: ``more`` may set capacity, region, country and seen."""
-    from cabida.quantity import Source
-
-    return Offer(
-        id=offer_id, provider=provider, provider_kind=more.get("provider_kind", "neocloud"), accelerator=accelerator,
-        accelerators_count=1, region=more.get("region", ""), country=more.get("country", ""),
-        capacity=more.get("capacity", "on-demand"), term_months=0, upfront_ratio=0.0, amount=amount,
-        unit="accelerator_hour", currency=currency, seen=more.get("seen", ""), effective="", sighting="user",
-        sample_count=1, low_amount=None, high_amount=None, condition="", notes="",
-        source=Source("brief", grade="quoted"),
-    )  # fmt: skip
+        around = terms.base("desktop_capital_money")
+        return float(ownership.desktop_capital_money.raw(price_money, 1.0, around))
+    server = 1.0 if sold_together_count >= WHOLE_SERVER_COUNT else terms.base("server_capital_ratio")
+    network = terms.base("network_capital_ratio")
+    return float(ownership.server_capital_money.raw(price_money, 1.0, server, network))

@@ -14,14 +14,16 @@ from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun
 from cabida.quantity import Quantity
 from cabida.text import tr
-from cabida.units import HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
+from cabida.timing.goodput import WRITE_BYTES_PER_S_PER_ACCELERATOR
+from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 RUN_LINES = (
     "compute", "failed_runs", "idle", "residual", "energy", "cooling", "support", "licences", "storage", "checkpoints",
     "network", "platform_labour",
 )  # fmt: skip
 PRICED = ("compute", "failed_runs", "idle")
-WRITE_GB_PER_S = 1.0  # checkpoint writing when the run does not say; a common shared file system
+MOST_STRETCH_RATIO = 50.0  # a run that spot stretches further is not one anybody waits for
+SHORTEST_WRITE_S = 1.0
 
 
 def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: Tenure | None = None) -> Cost:
@@ -76,8 +78,9 @@ def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: i
     if tenure.capacity != "spot":
         return 1.0
     between_s = terms.base("between_interruptions_hours") * float(S_PER_HOUR) / nodes_count
-    write_s = max(1.0, use.checkpoint_gb / WRITE_GB_PER_S)
-    return min(50.0, spot_slowdown(write_s, terms.base("restart_s"), between_s))
+    write_bytes_per_s = WRITE_BYTES_PER_S_PER_ACCELERATOR * tenure.accelerators_count
+    write_s = max(SHORTEST_WRITE_S, use.checkpoint_gb * float(BYTES_PER_GB) / write_bytes_per_s)
+    return min(MOST_STRETCH_RATIO, spot_slowdown(write_s, terms.base("restart_s"), between_s))
 
 
 def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dict[str, Number]:

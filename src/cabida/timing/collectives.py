@@ -14,6 +14,9 @@ from typing import Any
 from cabida.facts.model import Accelerator, Node
 from cabida.quantity import Source
 
+TYPICAL_MACHINE_COUNT = 8  # accelerators of a server nobody described
+TYPICAL_NETWORK_BYTES_PER_S = 12.5e9  # per accelerator, assumed: 100 Gb/s each, the least of the GPU clouds
+TYPICAL_PCIE_GEN = 4
 PCIE_BYTES_PER_S_BY_GEN = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 126e9}  # x16, one way, PCI-SIG
 
 
@@ -30,17 +33,29 @@ class Link:
 
 
 @cache
+def _file() -> dict[str, Any]:
+    text = (Path(__file__).parent / "data" / "links.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 def link_facts() -> dict[str, dict[str, Any]]:
     """Rows of ``data/links.json`` by kind of link."""
-    text = (Path(__file__).parent / "data" / "links.json").read_text(encoding="utf-8")
-    links: dict[str, dict[str, Any]] = json.loads(text)["links"]
+    links: dict[str, dict[str, Any]] = _file()["links"]
     return links
 
 
 def pcie_bytes_per_s(accelerator: Accelerator) -> float:
     """One-way rate of the accelerator's slot; PCIe 4 x16 where its generation was not seen."""
-    by_gen = PCIE_BYTES_PER_S_BY_GEN.get(accelerator.pcie_gen or 4, 31.5e9)
+    typical = PCIE_BYTES_PER_S_BY_GEN[TYPICAL_PCIE_GEN]
+    by_gen = PCIE_BYTES_PER_S_BY_GEN.get(accelerator.pcie_gen or TYPICAL_PCIE_GEN, typical)
     return by_gen * (accelerator.pcie_lanes or 16) / 16
+
+
+def linked_count(accelerator: Accelerator, node: Node | None) -> int:
+    """How many accelerators reach each other without the network: a machine, or a larger link domain."""
+    machine = node.accelerators_count if node is not None else TYPICAL_MACHINE_COUNT
+    return max(accelerator.link_domain_count, machine)
 
 
 def link_between(accelerators: int, accelerator: Accelerator, node: Node | None = None) -> Link:
@@ -49,7 +64,7 @@ def link_between(accelerators: int, accelerator: Accelerator, node: Node | None 
     A group larger than the machine (or the NVLink domain) crosses the network, whose share per node
     bounds the ring as nccl-tests report it.
     """
-    inside = max(accelerator.link_domain_count, node.accelerators_count if node is not None else 8)
+    inside = linked_count(accelerator, node)
     local = _local_link(min(accelerators, inside), accelerator, node)
     if accelerators <= inside:
         return local
@@ -105,7 +120,7 @@ def _all_to_all(
     """Bytes and rate of the busiest wire; over a network every accelerator only has its part of the node's."""
     if link.kind != "network":
         return share * payload_bytes, link.other_bytes_per_s
-    inside = max(accelerator.link_domain_count, node.accelerators_count if node else 8)
+    inside = linked_count(accelerator, node)
     return (accelerators - inside) / accelerators * payload_bytes, link.other_bytes_per_s / inside
 
 
@@ -123,7 +138,7 @@ def _local_link(accelerators: int, accelerator: Accelerator, node: Node | None) 
 
 def _network_link(inside: int, node: Node | None) -> Link:
     rate = node.network_bytes_per_s if node is not None and node.network_bytes_per_s else None
-    return _link("network", link_facts()["network"], rate or inside * 12.5e9)
+    return _link("network", link_facts()["network"], rate or inside * TYPICAL_NETWORK_BYTES_PER_S)
 
 
 def _link(kind: str, row: dict[str, Any], rate: float) -> Link:
@@ -133,7 +148,7 @@ def _link(kind: str, row: dict[str, Any], rate: float) -> Link:
         row["ramp_s_per_sqrt_byte"],
         rate * row["all_reduce_ratio"],
         rate * row["other_ratio"],
-        Source(row["source"], "", "2026-11-30", row["grade"]),
+        Source(row["source"], "", _file()["seen"], row["grade"]),
     )
 
 

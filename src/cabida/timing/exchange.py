@@ -12,7 +12,7 @@ from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
 from cabida.plan import TrainingRun
 from cabida.timing import training_step as step
-from cabida.timing.collectives import Link, link_between
+from cabida.timing.collectives import Link, link_between, linked_count
 from cabida.timing.flops import trains_adapters
 from cabida.timing.training_data import constant
 
@@ -66,7 +66,7 @@ def _rate(run: TrainingRun, ranks: int, stride: int, lens: Lens) -> tuple[Number
     link = link_between(min(ranks * stride, run.accelerators_count), run.accelerator, node)
     sharing = 1
     if link.kind == "network":
-        sharing = min(stride, max(run.accelerator.link_domain_count, node.accelerators_count if node else 8))
+        sharing = min(stride, linked_count(run.accelerator, node))
     return _leaf(lens, "bus_bytes_per_s", link.other_bytes_per_s / sharing, link), _leaf(
         lens, "latency_s", link.latency_s, link
     )
@@ -139,8 +139,7 @@ def _context(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number)
 
 def _expert(run: TrainingRun, lens: Lens, data: dict[str, Any], tokens: Number) -> Number:
     """Each token's vector goes to its experts and back, forward and backward; to each machine only once (DeepEP)."""
-    node = node_of(run)
-    inside = max(run.accelerator.link_domain_count, node.accelerators_count if node else 8)
+    inside = linked_count(run.accelerator, node_of(run))
     ranks = min(run.ep, run.accelerators_count)
     crossing = ranks * run.tp > inside
     machines = math.ceil(ranks * run.tp / inside) if crossing else ranks

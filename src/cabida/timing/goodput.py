@@ -23,9 +23,9 @@ MTBI_SOURCE = Source(
 ACCELERATOR_MTBI_HOURS = 50_000.0
 ACCELERATOR_MTBI_LOW_HOURS = 12_000.0  # a new or badly run cluster
 ACCELERATOR_MTBI_HIGH_HOURS = 64_000.0
-RESTART_S = 600.0
+RESTART_S = 600.0  # assumed: ten minutes to notice, replace and load
 WRITE_BYTES_PER_S_PER_ACCELERATOR = 57e9 / 384  # BLOOM-176B: 2.3 TB in 40 s over 384 processes
-MOST_EXPONENT = 300.0
+MOST_EXPONENT = 99.0  # where :func:`checkpoint_slowdown_ratio` stops counting
 CHECKPOINT_BYTES_PER_PARAM = 13.5  # 16-bit weights, fp32 master and both Adam moments, as BLOOM's files show
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 VALUE_BYTES = 2.0  # activations travel in 16 bit
 STATE_BYTES = 4.0  # recurrent state is kept in 32 bit
 LATENT_COMPUTE_RATIO = 0.5  # decode kernels of latent attention, over the bf16 rate: FlashMLA's README
-RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}  # share of an answer set aside on admission
+# share of an answer set aside on admission: all of it under GUARANTEED_NO_EVICT (TensorRT-LLM's default) and in the
+# slots of llama.cpp; SGLang's estimate starts at 0.7 and decays to 0.1 (new_token_ratio), 0.3 in between is assumed
+RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}
 PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
 UNLIMITED_TOKENS = 65536  # engines without a token budget
 EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
@@ -161,7 +163,10 @@ def shares_experts(d: Deployment) -> bool:
 
 
 def _attention(d: Deployment, c: Coefficients) -> tuple[float, float, float, float]:
-    """Seconds per token of context, per token in a window, per sequence of state, and per attended pair."""
+    """Seconds per token of context, per token in a window, per sequence of state, and per attended pair.
+
+    What a prompt attends to inside a sliding window is left out: under 2 % of its products with the weights.
+    """
     tp = d.parallel.tp
     rate = c.context_bandwidth_ratio * memory_rate(d.accelerator)
     compute, best = tensor_rate(d.accelerator, "bf16"), best_matmul(d.accelerator).value

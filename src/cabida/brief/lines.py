@@ -49,7 +49,7 @@ def read_text(path: Path, file: str) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidInput(problem("CB-B001", file=file, why_not="is not a regular file"))
+            raise InvalidInput(problem("CB-B001", file=file, why_not=tr("brief.shape.no_file")))
         if status.st_size > LARGEST_FILE_BYTES:
             raise InvalidInput(_too_big(file, status.st_size))
         raw = path.read_bytes()
@@ -138,7 +138,7 @@ def _convert(node: Node, file: str, problems: list[Problem], above: tuple[int, .
     if id(node) in above:
         raise _Refused(problem("CB-B004", file=file, line=line, limit=LARGEST_ALIASES_COUNT))
     if node.tag.removeprefix("tag:yaml.org,2002:") not in PLAIN_TAGS:
-        raise _Refused(problem("CB-B006", file=file, line=line, what=f"tag {node.tag}"))
+        raise _Refused(problem("CB-B006", file=file, line=line, what=tr("brief.shape.tag", tag=node.tag)))
     if isinstance(node, yaml.ScalarNode):
         quoted = node.style is not None
         empty = not quoted and node.value.strip() in ("", "~", "null", "Null", "NULL")
@@ -156,7 +156,7 @@ def _mapping(node: Any, file: str, problems: list[Problem], inside: tuple[int, .
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
-            problems.append(problem("CB-B006", file=file, line=line, what="a key must be a word"))
+            problems.append(problem("CB-B006", file=file, line=line, what=tr("brief.shape.no_key")))
             continue
         key = str(key_node.value)
         if key in found:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from cabida.errors import InvalidInput
-from cabida.text import problem
+from cabida.text import problem, tr
 
 HEADER_BYTES_MOST = 100 * 2**20
 INDEX_BYTES_MOST = 100 * 2**20
@@ -52,7 +52,7 @@ def _files(path: Path) -> list[Path]:
         if index is None:
             found = sorted(path.glob("*.safetensors"))
             if not found:
-                raise _broken(path, 0, "no .safetensors file")
+                raise _broken(path, 0, tr("facts.no_safetensors"))
             _whole(path, found)
             return found[:FILES_MOST]
         path = index
@@ -65,7 +65,7 @@ def _whole(folder: Path, found: list[Path]) -> None:
     there = {int(part[1]) for part in parts}
     missing = sorted(set(range(1, min(FILES_MOST, int(parts[0][2])) + 1)) - there) if parts else []
     if missing:
-        raise _broken(folder, 0, f"part {missing[0]} of {int(parts[0][2])} is missing")
+        raise _broken(folder, 0, tr("facts.part_missing", part=missing[0], parts=int(parts[0][2])))
 
 
 def _indexed(index: Path) -> list[Path]:

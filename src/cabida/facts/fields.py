@@ -10,7 +10,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.facts.families import FAMILIES
-from cabida.text import problem
+from cabida.text import problem, tr
 
 CONFIG_BYTES_MOST = 10 * 2**20
 COUNT_MOST = 10**9
@@ -256,7 +256,7 @@ def read_json(path: Path, most_bytes: int = CONFIG_BYTES_MOST) -> dict[str, Any]
     except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
     if not isinstance(parsed, dict):
-        raise _unreadable(path, "not a JSON object")
+        raise _unreadable(path, tr("facts.no_json_object"))
     return parsed
 
 

@@ -19,7 +19,7 @@ from cabida.facts.formats import find_format
 from cabida.facts.model import Model
 from cabida.facts.names import base_key, cleaned, compact_key, format_of, name_key
 from cabida.quantity import Source
-from cabida.text import problem
+from cabida.text import problem, tr
 
 FILE = Path(__file__).parent / "data" / "models.jsonl"
 HUB = "https://huggingface.co/{id}/resolve/main/{file}"
@@ -186,7 +186,7 @@ def _from_path(ref: str) -> Model | None:
         path, exists = Path(ref), False
     if not exists:
         if looks:
-            raise InvalidInput(problem("CB-F015", file=ref, reason="no such file"))
+            raise InvalidInput(problem("CB-F015", file=ref, reason=tr("facts.no_file")))
         return None
     if path.suffix == ".gguf":
         from cabida.facts.gguf import read as read_gguf
@@ -222,9 +222,8 @@ def _from_directory(path: Path) -> Model:
         held_bytes = read_checkpoint(path).total_bytes
         least_bytes = made.layers_count * made.hidden_dim_count**2 / 8  # a bit for one square matrix a layer
         if held_bytes < least_bytes:
-            reason = (
-                f"{held_bytes} bytes can't hold {made.layers_count} layers of width {made.hidden_dim_count}"
-            )
+            shape = {"layers": made.layers_count, "width": made.hidden_dim_count}
+            reason = tr("facts.too_small", held=held_bytes, **shape)
             raise InvalidInput(problem("CB-F012", file=str(path), offset=0, reason=reason))
         return replace(made, checkpoint_bytes=float(held_bytes))
     return made
@@ -261,7 +260,7 @@ def _fetched(url: str, name: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise _no_answer(url, name, str(error)) from error
     if not isinstance(config, dict):
-        raise _no_answer(url, name, "not a JSON object")
+        raise _no_answer(url, name, tr("facts.no_json_object"))
     return config
 
 

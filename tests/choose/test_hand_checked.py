@@ -49,6 +49,18 @@ def test_replicas_hold_the_peak_with_its_margin_and_every_option_a_spare(chat):
         assert option.spare_replicas_count == 1
 
 
+def test_the_replicas_of_the_first_options_are_explained_down_to_the_brief(chat):
+    nodes = {node["id"]: node for node in chat.decision.trees}
+    explained = [one for one in chat.decision.options if "needed_replicas_count" in one.trees]
+    assert explained
+    for option in explained:
+        root = nodes[option.trees["needed_replicas_count"]]
+        assert root["value"] == option.replicas_count
+        needed, carried = (nodes[one["id"]] for one in root["inputs"])
+        assert needed["value"] == pytest.approx(12 * 1.1)
+        assert carried["grade"] == "simulated"
+
+
 def test_a_month_is_price_times_accelerators_times_hours(chat):
     looked = 0
     for option, one in zip(chat.decision.options, chat.worked, strict=True):

@@ -11,7 +11,7 @@ from cabida.quantity import FORMULAS
 
 
 def all_formulas():
-    for room in ("memory", "timing", "money"):
+    for room in ("memory", "timing", "money", "checks", "choose"):
         package = importlib.import_module(f"cabida.{room}")
         for module in pkgutil.iter_modules(package.__path__, f"cabida.{room}."):
             importlib.import_module(module.name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from typing import Any
 
 from cabida.brief import Brief
 from cabida.money.terms import Usage
 from cabida.money.unit import attempts_ratio
 from cabida.plan import Assumption, Load
+from cabida.quantity import ceil_to, formula, most
 from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_HOUR
 
@@ -18,6 +19,18 @@ ASSUMED_TTFT_S, ASSUMED_ITL_S = 1.0, 0.05  # of a service asked for by concurren
 ASSUMED_WINDOW_S = 8 * float(S_PER_HOUR)
 ASSUMED_RUNS_PER_MONTH = 30.0  # a batch every night
 START_UP_HOURS = 0.25  # image, weights and warm-up of a replica or of a batch run
+
+
+@formula
+def needed_requests_per_s(peak_requests_per_s: float, attempts_ratio: float, margin_ratio: float) -> float:
+    """Attempts per second that must be held at the peak: repeats included, with a margin for risk."""
+    return peak_requests_per_s * attempts_ratio * margin_ratio
+
+
+@formula
+def needed_replicas_count(needed_requests_per_s: float, capacity_requests_per_s: float) -> Any:
+    """Replicas that carry the peak, spares left out: whole ones, and at least one."""
+    return most(ceil_to(needed_requests_per_s / capacity_requests_per_s, 1), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,8 @@ class Ask:
 
     def wanted_requests_per_s(self, acceptance_ratio: float) -> float:
         """Attempts per second that must be held at the peak, with the margin for risk."""
-        return self.peak_requests_per_s * self.attempts_ratio(acceptance_ratio) * self.margin_ratio
+        attempts = self.attempts_ratio(acceptance_ratio)
+        return float(needed_requests_per_s.raw(self.peak_requests_per_s, attempts, self.margin_ratio))
 
 
 def ask_of(brief: Brief) -> Ask:
@@ -164,7 +178,7 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
     The money room adds the spares, which are on at all hours: a breakdown at night is covered too.
     """
     wanted = ask.wanted_requests_per_s(acceptance_ratio)
-    replicas = max(1, ceil(wanted / capacity_requests_per_s - 1e-9))
+    replicas = int(needed_replicas_count.raw(wanted, capacity_requests_per_s))
     attempts = ask.attempts_ratio(acceptance_ratio)
     if ask.batch:
         hours = ask.items_count * attempts / (capacity_requests_per_s * replicas) / float(S_PER_HOUR)
@@ -172,7 +186,8 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
         return Shift(replicas, monthly, hours / (hours + START_UP_HOURS))
     tallest = max(ask.profile)
     needed = [
-        max(1, ceil(wanted * weight / tallest / capacity_requests_per_s - 1e-9)) for weight in ask.profile
+        int(needed_replicas_count.raw(wanted * weight / tallest, capacity_requests_per_s))
+        for weight in ask.profile
     ]
     on = sum(needed) / len(needed) + START_UP_HOURS * _switched_on(needed) / len(needed)
     on_share = min(1.0, on / replicas)

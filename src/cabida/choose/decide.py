@@ -9,24 +9,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import cabida
-from cabida import facts, memory, timing
+from cabida import facts
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
-from cabida.choose.means import Means, means_of
+from cabida.choose.explained import trees_of
+from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
 from cabida.choose.paying import paying_flip
 from cabida.choose.serving import search_serving
 from cabida.choose.tally import Tally
-from cabida.choose.told import assumptions_of, cautions_of, cost_tree_of
+from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
 from cabida.plan import Decision, Option, Progress, Rejection
-from cabida.plan.decision import LATENCIES
 from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
-from cabida.quantity import Quantity, tree_nodes
 from cabida.text import language, tr
 from cabida.text import money as money_text
 
@@ -74,7 +73,7 @@ def decide(
     turned = flips(brief, kept, options, ask, brief.currency)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
-    trees, roots = _trees(kept[:TREES_SHOWN], means, seed)
+    trees, roots = trees_of(kept[:TREES_SHOWN], ask, means, seed)
     options = [
         replace(option, trees=roots[index]) if index < len(roots) else option
         for index, option in enumerate(options)
@@ -177,39 +176,6 @@ def _fell(tally: Tally, worked: Sequence[Worked], kept: Sequence[Worked]) -> tup
                 "breaks_a_limit", 1, title_of(one, named=named), -one.cost.per_accepted_money, why=reason
             )
     return tally.rejections()
-
-
-def _simulated(speed: timing.ServingSpeed, seed: int) -> dict[str, Quantity]:
-    """Latencies of the simulation as leaves, under the names of the metrics: ``ttft_ms_p95`` ..."""
-    found = {}
-    for name, quantity in timing.simulated_leaves(speed, seed).items():
-        metric, _, statistic = name.removesuffix("_s").partition("_")
-        if metric in LATENCIES:
-            found[f"{metric}_ms_{statistic}"] = quantity
-    return found
-
-
-def _trees(
-    kept: Sequence[Worked], means: Means, seed: int
-) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
-    """Explain trees of the first options, shared nodes once: cost, memory and time."""
-    all_roots: dict[str, Quantity] = {}
-    names: list[list[str]] = []
-    for index, one in enumerate(kept):
-        roots = cost_tree_of(one, means)
-        if one.candidate.deployment is not None:
-            roots |= memory.serving_tree(one.candidate.deployment)
-            if one.load is not None and isinstance(one.room, memory.ServingMemory):
-                roots |= timing.step_tree(one.candidate.deployment, one.room, one.load)
-            if isinstance(one.speed, timing.ServingSpeed):
-                roots |= _simulated(one.speed, seed)
-        if one.candidate.run is not None:
-            roots |= memory.training_tree(one.candidate.run)
-            roots |= timing.training_tree(one.candidate.run)
-        names.append(list(roots))
-        all_roots |= {f"{index}:{name}": node for name, node in roots.items()}
-    nodes, index_of = tree_nodes(all_roots)
-    return nodes, [{name: index_of[f"{i}:{name}"] for name in each} for i, each in enumerate(names)]
 
 
 def _sources(trees: Sequence[dict[str, Any]], kept: Sequence[Worked]) -> tuple[dict[str, str], ...]:

@@ -9,6 +9,7 @@ from datetime import date
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
 from cabida.choose.ask import Ask
+from cabida.choose.explained import cost_tree_of
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.splits import accelerators_per_node
@@ -18,7 +19,6 @@ from cabida.money.serving import staff_names
 from cabida.money.tenure import OTHER_SHELF_LIFE_DAYS
 from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
-from cabida.quantity import Quantity
 from cabida.text import duration, number, percent, tr
 from cabida.text import money as money_text
 from cabida.timing import TrainingSpeed
@@ -82,16 +82,6 @@ def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
     nodes = cost_tree_of(kept[0], means)
     names = {part.name for tree in nodes.values() for part in tree.leaves() if part.grade == "assumed"}
     return sorted(name for name in names if name in means.terms.ranges)
-
-
-def cost_tree_of(one: Worked, means: Means) -> dict[str, Quantity]:
-    """The bill of an option with its ancestry."""
-    usage = one.usage
-    if one.candidate.api is not None and isinstance(usage, money.Usage):
-        return money.api_tree(one.candidate.api, usage, means.terms)
-    if isinstance(usage, money.Usage):
-        return money.cost_tree(one.candidate, usage, means.terms, one.tenure)
-    return money.training_tree(one.candidate, usage, means.terms, one.tenure)
 
 
 def cautions_of(

@@ -86,6 +86,13 @@ def test_price_flip_is_where_costs_cross():
     assert turn.at == pytest.approx(2.0, rel=1e-3)
 
 
+def test_one_apis_price_does_not_move_anothers():
+    dear = replace(API, key="dear", per_output_money=0.025)
+    turn = price_turn([API, dear])
+    assert turn.key == "dear"
+    assert turn.at == pytest.approx(1.25, rel=1e-3)
+
+
 def test_traffic_flip_below():
     below, above = traffic_turns([OWN, API])
     assert below.key == "api"

@@ -1,8 +1,8 @@
 """How fast: the cost of an engine step, queues under load, collectives, and training steps."""
 
-from cabida.timing.capacity import Capacity, capacity, first_missed, metric_s, sustained
+from cabida.timing.capacity import Capacity, first_missed, metric_s
 from cabida.timing.collectives import collective_s
-from cabida.timing.fluid import bounds, fluid
+from cabida.timing.fluid import fluid
 from cabida.timing.serving_trees import simulated_leaves, step_tree
 from cabida.timing.simulate import simulate, simulate_trace
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed
@@ -17,8 +17,6 @@ __all__ = [
     "ServingSpeed",
     "StepModel",
     "TrainingSpeed",
-    "bounds",
-    "capacity",
     "collective_s",
     "first_missed",
     "fluid",
@@ -29,7 +27,6 @@ __all__ = [
     "step_model",
     "step_s",
     "step_tree",
-    "sustained",
     "training",
     "training_tree",
 ]

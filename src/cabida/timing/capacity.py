@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cabida.plan import Deployment, Load
+from cabida.plan import Load
 from cabida.timing.fluid import bounds_of, fluid_of
 from cabida.timing.simulate import simulate_model
-from cabida.timing.spread import spread_of
-from cabida.timing.steps import StepModel, step_model
+from cabida.timing.steps import StepModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cabida.memory import ServingMemory
     from cabida.timing.speed import ServingSpeed
 
 SIMULATIONS = 7
@@ -30,28 +28,6 @@ class Capacity:
     limited_by: str  # the objective missed just above: "ttft_s_p95", ..., or "saturation"
 
 
-def capacity(
-    d: Deployment, m: ServingMemory, load_shape: Load, objectives: Mapping[str, float], seed: int = 0
-) -> float:
-    """Highest open request rate (requests/s) of one replica that meets every objective; see :func:`sustained`."""
-    return sustained(d, m, load_shape, objectives, seed).requests_per_s
-
-
-def sustained(
-    d: Deployment, m: ServingMemory, load_shape: Load, objectives: Mapping[str, float], seed: int = 0
-) -> Capacity:
-    """Highest open request rate of one replica that meets every objective, and its latencies there.
-
-    Args:
-        d: one replica.
-        m: its memory.
-        load_shape: lengths, burstiness and shared prefix; its own rate is ignored.
-        objectives: seconds at most, by ``ttft_s_p95``, ``tpot_s_p99``, ``e2e_s_mean`` ...
-        seed: of the simulations.
-    """
-    return capacity_of(step_model(d, m), load_shape, objectives, spread_of(d), seed)
-
-
 def capacity_of(
     model: StepModel,
     shape: Load,
@@ -59,7 +35,17 @@ def capacity_of(
     spread: dict[str, tuple[float, float]],
     seed: int = 0,
 ) -> Capacity:
-    """:func:`capacity` for a step model already built: bracket by the fluid limit, then bisect by simulation."""
+    """Highest open request rate of one replica that meets every objective, and its latencies there.
+
+    Bracketed by the steady state, then bisected by simulation.
+
+    Args:
+        model: one replica.
+        shape: lengths, burstiness and shared prefix; its own rate is ignored.
+        objectives: seconds at most, by ``ttft_s_p95``, ``tpot_s_p99``, ``e2e_s_mean`` ...
+        spread: interval factors the speed is to carry.
+        seed: of the simulations.
+    """
     most = bounds_of(model, shape).requests_per_s_max
     guess = _fluid_capacity(model, shape, objectives, most)
     low, high = 0.0, most

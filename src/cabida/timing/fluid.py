@@ -169,20 +169,8 @@ def flow_of(model: StepModel, load: Load) -> Flow:
     )
 
 
-def bounds(d: Deployment, m: Any, load: Load) -> Bounds:
-    """Optimistic limits: one request alone for latency, a full batch for throughput. Microseconds.
-
-    Args:
-        d: one replica.
-        m: its memory.
-        load: lengths; the rate is not used.
-    """
-    model = step_model(d, m)
-    return bounds_of(model, load)
-
-
 def bounds_of(model: StepModel, load: Load) -> Bounds:
-    """:func:`bounds` for a step model already built."""
+    """Optimistic limits: one request alone for latency, a full batch for throughput. Microseconds."""
     flow = flow_of(model, load)
     alone = at_batch(model.constants, flow, 1.0)
     full = at_batch(model.constants, flow, most_batch(flow), merged=True)

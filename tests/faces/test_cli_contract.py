@@ -253,6 +253,14 @@ def test_init_writes_a_brief_that_reads(tmp_path):
     assert "CB-B" in checked.stderr
 
 
+def test_check_says_which_workload_it_is_and_why():
+    asked = ("check", str(ROOT / "examples/nightly-batch.yaml"), "--as-of", "2026-11-30")
+    assert "Batch inference. The brief says so" in run(*asked).stdout
+    told = json.loads(run(*asked, "--json").stdout)
+    assert (told["workload"], told["missing"]) == ("batch-inference", [])
+    assert "items to finish" in told["why"]
+
+
 @pytest.mark.parametrize(("verdict", "code"), [("satisfied", 0), ("nothing_satisfies", 4)])
 def test_recommend_shows_the_decision(monkeypatch, verdict, code):
     from dataclasses import replace

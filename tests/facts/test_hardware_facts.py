@@ -4,6 +4,7 @@ import pytest
 
 from cabida import facts
 from cabida.errors import InvalidInput
+from cabida.facts import store
 
 
 def test_the_market_is_covered():
@@ -88,8 +89,8 @@ def test_found_by_the_names_drivers_and_people_use(name, id):
 
 def test_no_name_means_two_accelerators():
     seen: dict[str, str] = {}
-    for id in facts.accelerators():
-        for name in facts.other_names(id):
+    for id, names in store.payload("names").items():
+        for name in names:
             assert seen.setdefault(name.lower(), id) == id
             assert facts.accelerator(name).id == id
 

@@ -108,9 +108,11 @@ def check(
     if brief is None:
         return _goes_together(software, pc, as_json=as_json)
     from cabida import app
+    from cabida.brief import classify
     from cabida.errors import Problem
 
     found = app.check(brief, assume=assume, as_of=as_of or "")
+    kind = classify(app.load_brief(brief, as_of=as_of or ""))
     claims = [one for one in found if isinstance(one, Problem)]
     open_ = [one for one in found if not isinstance(one, Problem)]
 
@@ -120,12 +122,14 @@ def check(
         from cabida.faces.tables import missing
 
         told = tr("faces.check.assumed", count=len(open_)) if open_ else tr("faces.check.complete")
-        return Group(told, missing(open_), *(str(one) for one in claims))
+        lead = f"{tr(f'brief.workload.{kind.name}')}. {kind.why}"
+        return Group(lead, told, missing(open_), *(str(one) for one in claims))
 
     plain = [
         {name: getattr(one, name) for name in ("path", "why", "how_to_find_out", "default")} for one in open_
     ]
-    emit({"missing": plain, "claims": [one.as_dict() for one in claims]}, screen, as_json=as_json)
+    answer = {"workload": kind.name, "why": kind.why, "missing": plain}
+    emit({**answer, "claims": [one.as_dict() for one in claims]}, screen, as_json=as_json)
     return 0
 
 

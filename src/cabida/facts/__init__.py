@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         node,
         node_for,
         nodes,
-        other_names,
         software,
     )
     from cabida.facts.load import schema
@@ -48,7 +47,7 @@ _ROOMS = {
     "check": "check",
     "formats": "formats weight_format",
     "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
-    "measurements node node_for nodes other_names software",
+    "measurements node node_for nodes software",
     "load": "schema",
     "market": "Rejected analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
     "rejected_offers",
@@ -86,7 +85,6 @@ __all__ = [
     "node_for",
     "nodes",
     "offers",
-    "other_names",
     "rejected_offers",
     "schema",
     "software",

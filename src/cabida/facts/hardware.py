@@ -73,17 +73,6 @@ def _shipped_names() -> dict[str, str]:
     return named
 
 
-def other_names(id: str) -> tuple[str, ...]:
-    """Other names of one accelerator."""
-    return tuple(_all_names().get(id, ()))
-
-
-@cache
-def _all_names() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = store.payload("names")
-    return found
-
-
 def nodes() -> dict[str, Node]:
     """All machine shapes by id."""
     return overlay.table("nodes")

@@ -206,10 +206,13 @@ def test_add_keeps_a_record_and_refuses_a_bad_one(own, tmp_path):
     assert facts.accelerator("l40s").tdp_w == 300
 
 
-def test_an_empty_variable_means_the_folder_here(tmp_path, monkeypatch):
-    monkeypatch.setenv("CABIDA_FACTS", "")
+def test_a_folder_is_made_and_an_empty_variable_means_the_one_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CABIDA_FACTS", "new/folder")
     row = {"id": "l40s", "tdp_w": "300 W", "source": {"what": "our cap", "seen": "2026-11-03"}}
+    assert facts.add("accelerators", [row]) == Path("new/folder/accelerators.yaml")
+    monkeypatch.setenv("CABIDA_FACTS", "")
+    assert facts.accelerator("l40s").tdp_w == 350
     assert facts.add("accelerators", [row]) == Path("cabida-facts/accelerators.yaml")
     assert facts.accelerator("l40s").tdp_w == 300
 
@@ -249,3 +252,31 @@ def test_bad_prices_are_located(own, tmp_path):
         ("CB-F005", 6),
     ]
     assert not (tmp_path / "offers.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (b"", "CB-F018", "no row"),
+        (b"provider,accelerator,amount,currency,seen\n", "CB-F018", "no row"),
+        (b"provider\n\xff\n", "CB-F018", "UTF-8"),
+        (PRICES.splitlines()[0].encode() + b"\nNube,l4,1,EUR,2026-11-20,on-demand,ES,more\n", "CB-F003", "?"),
+        (None, "CB-F018", "No such file"),
+    ],
+)
+def test_what_is_no_price_list_is_refused(own, tmp_path, content, code, said):
+    sheet = tmp_path / "prices.csv"
+    if content is not None:
+        sheet.write_bytes(content)
+    with pytest.raises(InvalidInput) as caught:
+        facts.import_prices(sheet)
+    (told,) = caught.value.problems
+    assert (told.code, told.file) == (code, str(sheet))
+    assert said in told.what
+
+
+def test_nothing_is_added_to_a_file_with_a_fault(own):
+    path = own("- not a table\n", "offers.yaml")
+    with pytest.raises(InvalidInput, match="CB-F007"):
+        facts.add("offers", [json.loads(quote())["offers"][0]])
+    assert path.read_text("utf-8") == "- not a table\n"

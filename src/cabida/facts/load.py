@@ -303,7 +303,7 @@ def read_records(path: Path, noun: type) -> list[Any]:
 
 
 def read_series(path: Path) -> Iterator[dict[str, str]]:
-    """Rows of a machine-made CSV file; empty cells are left out (not seen, not zero)."""
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
+    """Rows of a CSV file; empty cells are left out (not seen, not zero), cells beyond the header stand under ``?``."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file, restkey="?"):
             yield {name: cell for name, cell in row.items() if cell}

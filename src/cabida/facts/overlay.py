@@ -132,6 +132,11 @@ def _table(name: str, rows: Any, path: Path, lines: Any) -> tuple[dict[str, Any]
     return made, wrong
 
 
+def faults(path: Path) -> list[Problem]:
+    """Everything that is wrong with one file of the user's facts."""
+    return [found for _, _, problems in _file(path) for found in problems]
+
+
 def wrong_with(name: str, raw: dict[str, Any]) -> list[Problem]:
     """What is wrong with one row that a user wants to keep in this table; empty when nothing is."""
     return _table(name, [raw], Path(), {})[1]

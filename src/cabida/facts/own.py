@@ -6,6 +6,7 @@ changed is a new sighting with its own date.
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from cabida.errors import InvalidInput, Problem
 from cabida.facts import hardware, load, overlay
 from cabida.facts.model import Offer
 from cabida.files import write_text
-from cabida.text import closest, problem
+from cabida.text import closest, problem, tr
 
 APPEND_ONLY = ("offers", "api_offers")
 PRICE_COLUMNS = ("provider", "accelerator", "amount", "currency", "seen")
@@ -38,8 +39,10 @@ def add(table: str, rows: list[dict[str, Any]], place: Path | None = None) -> Pa
         raise InvalidInput(problem("CB-F007", table=table, near=near))
     place = place or overlay.usual_folder()
     path = place / f"{table}.yaml"
+    if path.exists() and (faults := overlay.faults(path)):
+        raise InvalidInput(faults)  # to be mended first
     before = load.read_yaml(path)[0] if path.exists() else {}
-    kept = list((before or {}).get(table, []))
+    kept = list((before or {}).get(table) or [])
     wrong = _twice(table, rows, kept, path)
     wrong += [found for row in rows for found in overlay.wrong_with(table, row)]
     if wrong:
@@ -68,16 +71,38 @@ def import_prices(path: Path, place: Path | None = None) -> tuple[Path, int]:
     capacity is ``buy``), currency and seen (ISO date) are needed; every other field of an Offer may follow.
 
     Raises:
-        InvalidInput: CB-F001 an unknown accelerator, CB-F003..F005 a bad cell, each with its line; CB-F008 given twice.
+        InvalidInput: CB-F018 no list that can be read; CB-F001 an unknown accelerator, CB-F003..F005 a bad cell, each
+            with its line; CB-F008 given twice.
     """
     rows, wrong = [], list[Problem]()
-    for line, cells in enumerate(load.read_series(path), start=2):
+    for line, cells in enumerate(_listed(path), start=2):
         row, problems = _sighting(cells, str(path), line)
         rows.append(row)
         wrong += problems
     if wrong:
         raise InvalidInput(wrong)
     return add("offers", rows, place), len(rows)
+
+
+def _listed(path: Path) -> list[dict[str, str]]:
+    """The rows of a user's CSV, bounded."""
+    try:
+        large = path.stat().st_size > load.LARGEST_FILE_BYTES
+        rows = [] if large else list(load.read_series(path))
+    except UnicodeDecodeError:
+        raise _unreadable(path, tr("facts.not_utf8")) from None
+    except (OSError, csv.Error) as error:
+        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from None
+    if large:
+        raise _unreadable(path, tr("facts.large_file", limit=load.LARGEST_FILE_BYTES // 1_000_000))
+    if not rows:
+        raise _unreadable(path, tr("facts.no_rows"))
+    return rows
+
+
+def _unreadable(path: Path, reason: str) -> InvalidInput:
+    columns = ", ".join(PRICE_COLUMNS)
+    return InvalidInput(problem("CB-F018", file=str(path), reason=reason, columns=columns))
 
 
 def _sighting(cells: dict[str, str], file: str, line: int) -> tuple[dict[str, Any], list[Problem]]:

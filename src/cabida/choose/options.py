@@ -86,8 +86,8 @@ def title_of(one: Worked, *, named: bool = False) -> str:
     held = tr(f"choose.capacity.{tenure.capacity}") if tenure else ""
     if tenure and tenure.committed_months:
         held = tr("choose.title.term", held=held, months=int(tenure.committed_months))
-    provider = _in_words("provider", tenure.offer.provider) if tenure else ""
-    place = _in_words("region", tenure.offer.region or tenure.offer.country) if tenure else ""
+    provider = _in_words("choose.provider", tenure.offer.provider) if tenure else ""
+    place = _in_words("choose.region", tenure.offer.region or tenure.offer.country) if tenure else ""
     whom = ", ".join(
         part for part in (held, f"{provider} ({place})" if provider and place else provider) if part
     )
@@ -114,9 +114,9 @@ def title_of(one: Worked, *, named: bool = False) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _in_words(kind: str, name: str) -> str:
+def _in_words(texts: str, name: str) -> str:
     """What price lists call a provider or region that is none: in words (``Global (lowest)``: any region)."""
-    key = f"choose.{kind}.{name}"
+    key = f"{texts}.{name}"
     return tr(key) if has_text(key) else name
 
 

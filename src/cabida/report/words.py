@@ -51,7 +51,7 @@ HEADLINE: tuple[str, ...] = (
     "step_time_s",
     "peak_gib_per_gpu",
 )
-RUN_DENOMINATORS = ("completed_run", "accepted_model", "run", "model")
+RUN_DENOMINATORS = ("completed_run", "accepted_model")
 
 
 @contextmanager

@@ -95,3 +95,13 @@ def test_data_parallel_ranks_share_the_load():
     two_speed = timing.fluid(two, memory.serving(two), Load(500, 200, concurrency=16))
     assert two_speed.output_tokens_per_s == pytest.approx(2 * one_speed.output_tokens_per_s, rel=1e-6)
     assert two_speed.tpot_s.mean == pytest.approx(one_speed.tpot_s.mean, rel=1e-6)
+
+
+def test_bandwidth_alone_limits_a_lone_stream_and_products_alone_a_full_batch():
+    """Throughput at the ends: one token per reading of the weights, then the tokens the products allow."""
+    bare = replace(CARD, launch_s=0.0, sequence_s=0.0, context_s_per_token=0.0, attended_s_per_token=0.0)
+    lone = fluid_of(bare, Load(1, 1000, concurrency=1), {}).output_tokens_per_s
+    assert lone == pytest.approx(1 / bare.dense_read_s, rel=0.01)
+    wide = replace(bare, sequences_most_count=200_000, budget_tokens=1e6, kv_tokens=1e12)
+    full = fluid_of(wide, Load(1000, 1000, concurrency=100_000), {}).total_tokens_per_s
+    assert full == pytest.approx(1 / bare.dense_s_per_token, rel=0.03)

@@ -140,3 +140,13 @@ def test_no_server_card_multiplies_faster_than_its_data_sheet():
             d = deployment("meta-llama/Llama-3.1-8B", card, 1, "bf16", engine)
             rate = 2 * 6.98e9 / step_model(d, memory.serving(d)).dense_s_per_token
             assert rate < d.accelerator.flop_per_s["bf16"], (card, engine)
+
+
+def test_few_tokens_cost_the_weights_and_many_cost_the_products():
+    """The roofline's two limits: reading whatever the batch, and multiplying whatever the weights' bytes."""
+    bare = replace(CARD, launch_s=0.0, sequence_s=0.0, attended_s_per_token=0.0)
+    assert step_s(bare, 0, 0, 1, 0) == pytest.approx(bare.dense_read_s, rel=1e-4)
+    many = 1e6
+    assert step_s(bare, many) == pytest.approx(many * bare.dense_s_per_token, rel=1e-4)
+    ridge = bare.dense_read_s / bare.dense_s_per_token
+    assert step_s(bare, ridge) == pytest.approx(2**0.5 * bare.dense_read_s)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cabida.timing.speed import ServingSpeed
 
 SIMULATIONS = 7
-METRICS = ("ttft", "tpot", "itl", "e2e")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,96 @@ def _steps_within(first_s: float, growth_s: float, span_s: float) -> int:
 
 
 @compiled
+def _soonest(ends_at: Any, alive: int) -> int:
+    """The step at which the first of the running sequences ends."""
+    soonest = ends_at[0]
+    for place in range(1, alive):
+        soonest = min(soonest, ends_at[place])
+    return soonest  # type: ignore[no-any-return]
+
+
+@compiled
+def _owed(own_tokens: float, reserve_ratio: float, left_tokens: float) -> float:
+    """Cache a request may come to need: its own context and the share of its answer the engine sets aside."""
+    return own_tokens + reserve_ratio * left_tokens
+
+
+@compiled
 def _note_gap(gaps: Any, gap_s: float, weight: float) -> None:
     """Count ``weight`` token gaps of ``gap_s`` seconds in the logarithmic histogram."""
     place = int(np.log(max(gap_s, ITL_LOW_S) / ITL_LOW_S) * ITL_BINS_PER_E_FOLD)
     gaps[min(place, ITL_BINS - 1)] += weight
+
+
+@compiled
+def _send_again(arrival_s: Any, sent: int, answered: int, at_s: float) -> int:
+    """Clients of a closed loop that were answered send their next requests; how many have been sent by then."""
+    for _ in range(min(answered, len(arrival_s) - sent)):
+        arrival_s[sent] = at_s
+        sent += 1
+    return sent
+
+
+@compiled
+def _leave(
+    running: Any, ends_at: Any, entered_at: Any, base: Any, alive: int, step: int,
+    last: Any, done: Any, output_tokens: Any, now: float, prefix_tokens: float, reserve_ratio: float,
+) -> Any:  # fmt: skip
+    """Take those whose answer is complete out of the running ones.
+
+    Returns: how many stay, and the context, cache and promises that go with the others.
+    """
+    kept = 0
+    context = held = promised = 0.0
+    for place in range(alive):
+        request = running[place]
+        if ends_at[place] <= step:
+            size = base[place] + (step - entered_at[place])
+            own = base[place] - min(prefix_tokens, base[place])
+            promised += _owed(own - 1, reserve_ratio, output_tokens[request] - done[request] + 1)
+            held += size - min(prefix_tokens, size)
+            context += size
+            last[request] = now
+        else:
+            running[kept] = request
+            ends_at[kept] = ends_at[place]
+            entered_at[kept] = entered_at[place]
+            base[kept] = base[place]
+            kept += 1
+    return kept, context, held, promised
+
+
+@compiled
+def _join(
+    running: Any, ends_at: Any, entered_at: Any, base: Any, alive: int, step: int, chosen: Any, finished: int,
+    first: Any, last: Any, done: Any, input_tokens: Any, output_tokens: Any, now: float, prefix_tokens: float,
+    reserve_ratio: float,
+) -> Any:  # fmt: skip
+    """Those whose prompt has been read give their first token and go on decoding; answers of one token leave.
+
+    Returns: how many run, the context and cache they bring (less what the leaving free), and promises settled.
+    """
+    context = held = promised = 0.0
+    for place in range(finished):
+        request = chosen[place]
+        if first[request] < 0:
+            first[request] = now
+        size = input_tokens[request] + done[request]
+        own = size - min(prefix_tokens, size)
+        done[request] += 1
+        if done[request] >= output_tokens[request]:
+            last[request] = now
+            held -= own
+            promised += _owed(own, reserve_ratio, output_tokens[request] - done[request] + 1)
+            continue
+        running[alive] = request
+        entered_at[alive] = step
+        ends_at[alive] = step + int(output_tokens[request] - done[request])
+        base[alive] = size + 1
+        held += 1
+        context += size + 1
+        alive += 1
+    return alive, context, held, promised
 
 
 @compiled
@@ -182,7 +268,7 @@ def run(
                         sent += 1
                     continue
                 need = min(own, left)
-                will = own + reserve_ratio * (output_tokens[request] - done[request])
+                will = _owed(own, reserve_ratio, output_tokens[request] - done[request])
                 if need > room or (
                     reserve_ratio > 0 and promised + will + (alive + finished + 1) * waste > pool
                 ):
@@ -222,7 +308,7 @@ def run(
                 victim = part
                 held -= part_done - (min(prefix_tokens, part_done) if prefix_ready else 0.0)
                 own = part_goal - min(prefix_tokens, part_goal)
-                promised -= own + reserve_ratio * (output_tokens[victim] - done[victim])
+                promised -= _owed(own, reserve_ratio, output_tokens[victim] - done[victim])
                 part = -1
             else:
                 alive -= 1
@@ -230,7 +316,7 @@ def run(
                 victim = running[alive]
                 size = base[alive] + (step - entered_at[alive])
                 own = base[alive] - min(prefix_tokens, base[alive])
-                promised -= own - 1 + reserve_ratio * (output_tokens[victim] - done[victim] + 1)
+                promised -= _owed(own - 1, reserve_ratio, output_tokens[victim] - done[victim] + 1)
                 done[victim] += step - entered_at[alive]
                 held -= size - min(prefix_tokens, size)
                 context -= size
@@ -244,13 +330,11 @@ def run(
             continue
         # 3. how many such steps pass before anything changes
         span = 1
+        soonest = _soonest(ends_at, alive) if decoding > 0 else 0
         one_s = _time(c, prefill, pairs, float(decoding), context, window_tokens)
         growth_s = 0.0
         if prefill == 0:
-            span = ends_at[0] - step
-            for place in range(1, alive):
-                if ends_at[place] - step < span:
-                    span = ends_at[place] - step
+            span = soonest - step
             room = pool - held - alive * waste
             if span * alive > room:
                 span = max(1, int(room / alive))
@@ -277,48 +361,28 @@ def run(
             _note_gap(gaps, each_s + stalled_s, float(decoding))
             _note_gap(gaps, each_s, float((span - 1) * decoding))
             stalled_s = 0.0
-            kept = 0
-            for place in range(alive):
-                request = running[place]
-                if ends_at[place] <= step:
-                    size = base[place] + (step - entered_at[place])
-                    own = base[place] - min(prefix_tokens, base[place])
-                    promised -= own - 1 + reserve_ratio * (output_tokens[request] - done[request] + 1)
-                    held -= size - min(prefix_tokens, size)
-                    context -= size
-                    last[request] = now
-                    if concurrency > 0 and sent < count:
-                        arrival_s[sent] = now + think_s
-                        sent += 1
-                else:
-                    running[kept] = request
-                    ends_at[kept] = ends_at[place]
-                    entered_at[kept] = entered_at[place]
-                    base[kept] = base[place]
-                    kept += 1
-            alive = kept
-        for place in range(finished):
-            request = chosen[place]
-            if first[request] < 0:
-                first[request] = now
-            size = input_tokens[request] + done[request]
-            own = size - min(prefix_tokens, size)
-            done[request] += 1
-            totals[GENERATED] += 1
-            if done[request] >= output_tokens[request]:
-                last[request] = now
-                held -= own
-                promised -= own + reserve_ratio * (output_tokens[request] - done[request] + 1)
-                if concurrency > 0 and sent < count:
-                    arrival_s[sent] = now + think_s
-                    sent += 1
-                continue
-            running[alive] = request
-            entered_at[alive] = step
-            ends_at[alive] = step + int(output_tokens[request] - done[request])
-            base[alive] = size + 1
-            held += 1
-            context += size + 1
-            alive += 1
+            if soonest <= step:
+                before = alive
+                alive, gone, freed, settled = _leave(
+                    running, ends_at, entered_at, base, alive, step,
+                    last, done, output_tokens, now, prefix_tokens, reserve_ratio,
+                )  # fmt: skip
+                context -= gone
+                held -= freed
+                promised -= settled
+                if concurrency > 0:
+                    sent = _send_again(arrival_s, sent, before - alive, now + think_s)
+        if finished > 0:
+            before = alive
+            alive, joined, kept, settled = _join(
+                running, ends_at, entered_at, base, alive, step, chosen, finished,
+                first, last, done, input_tokens, output_tokens, now, prefix_tokens, reserve_ratio,
+            )  # fmt: skip
+            context += joined
+            held += kept
+            promised -= settled
+            totals[GENERATED] += finished
+            if concurrency > 0:
+                sent = _send_again(arrival_s, sent, finished - (alive - before), now + think_s)
     totals[END_S] = now
     return scheduled, first, last, gaps, totals

@@ -99,10 +99,16 @@ def test_autocast_over_fp32_weights_keeps_their_16_bit_copies():
     assert mixed.peak_bytes - true.peak_bytes > 4 * memory.params(LLAMA_7B).total_count * 0.9
 
 
-def test_what_the_driver_shows_is_more_than_what_tensors_take():
+def test_what_the_driver_shows_is_more_than_what_tensors_take_until_the_card_is_full():
     m = memory.training(run(LLAMA_8B, method="qlora", weights=INT4, accelerators_count=2))
     assert m.allocated_bytes < m.reserved_bytes < m.peak_bytes
-    assert m.headroom_bytes > m.usable_bytes - m.peak_bytes - 2**30  # slack is given back before it fails
+    assert m.reserved_bytes / m.allocated_bytes == pytest.approx(1.07)
+    small = memory.training(replace(m.run, accelerator=card(m.peak_bytes / 2**30)))
+    assert small.verdict == "tight"
+    assert 1 < small.reserved_bytes / small.allocated_bytes < 1.07
+    none = memory.training(replace(m.run, accelerator=card(m.peak_bytes / 2**30 / 1.2)))
+    assert none.verdict == "no"
+    assert none.reserved_bytes == pytest.approx(none.allocated_bytes)
 
 
 def test_old_transformers_copy_the_cache_and_keep_all_logits():

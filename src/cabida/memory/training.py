@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.memory import constants as known
 from cabida.memory.activations import activations_of_run, dequantised_of_run, logits_of_run
@@ -12,7 +13,7 @@ from cabida.memory.cure import training_cure
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.state import ADAPTER_METHODS, state_of_run, sum_held_bytes
 from cabida.plan import TrainingRun
-from cabida.quantity import Quantity, formula
+from cabida.quantity import Quantity, formula, least, most
 
 TIGHT_RATIO = 0.95  # with the allocator's slack nearer to the limit than this, a verdict is not sure
 MICRO_BATCH_MOST = 4096
@@ -20,11 +21,21 @@ SEQ_TOKENS_MOST = 2**24
 
 
 @formula
-def slack_bytes(
-    state_bytes: float, activation_bytes: float, logits_bytes: float, passing_bytes: float, slack_ratio: float
+def tensor_bytes(
+    state_bytes: float, activation_bytes: float, logits_bytes: float, passing_bytes: float
 ) -> float:
-    """Memory PyTorch's allocator holds beyond what tensors take: blocks that fit nothing asked for now."""
-    return (state_bytes + activation_bytes + logits_bytes + passing_bytes) * slack_ratio
+    """What the tensors of a training process take at the peak of a step."""
+    return state_bytes + activation_bytes + logits_bytes + passing_bytes
+
+
+@formula
+def slack_bytes(tensor_bytes: float, outside_bytes: float, visible_bytes: float, slack_ratio: float) -> Any:
+    """Memory PyTorch's allocator holds beyond what tensors take; it gives that back before it fails.
+
+    So slack grows with the tensors, and shrinks to nothing where they fill what the process can see.
+    """
+    free_bytes = most(visible_bytes - outside_bytes - tensor_bytes, 0)
+    return least(tensor_bytes * slack_ratio, free_bytes)
 
 
 @formula
@@ -61,9 +72,9 @@ def peak_training_bytes(
 
 
 @formula
-def training_headroom_bytes(visible_bytes: float, peak_bytes: float, slack_bytes: float) -> float:
-    """What is left over, as the allocator gives its slack back before it fails; below zero when it does not fit."""
-    return visible_bytes - peak_bytes + slack_bytes
+def training_headroom_bytes(visible_bytes: float, peak_bytes: float) -> float:
+    """What is left over; below zero when it does not fit."""
+    return visible_bytes - peak_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +123,8 @@ class TrainingMemory:
     def _holds(self, micro_batch: int, seq_tokens: int) -> bool:
         grown = activations_of_run(self.run, micro_batch, seq_tokens, PLAIN)
         grown += logits_of_run(self.run, micro_batch, seq_tokens, PLAIN)
-        now = self.activation_bytes + self.logits_bytes
-        return bool(grown - now <= self.headroom_bytes)
+        spare = self.headroom_bytes + self.reserved_bytes - self.allocated_bytes
+        return bool(grown - self.activation_bytes - self.logits_bytes <= spare)
 
     @property
     def cure(self) -> str:
@@ -132,6 +143,7 @@ class _Figures:
     peak: Number
     outside: Number
     slack: Number
+    limit: Number
     trained: float
 
 
@@ -144,12 +156,11 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
         state.gathered,
         dequantised_of_run(r, lens) if unpacks else lens.setting("unpacked_bytes", 0.0),
     )
-    slack = lens.of(slack_bytes)(
+    tensors = lens.of(tensor_bytes)(
         lens.of(sum_state_bytes)(state.weights, state.gradients, state.optimizer),
         activations,
         logits,
         passing,
-        lens.constant(known.SLACK_RATIO),
     )
     context = lens.constant(known.TRAINING_CONTEXT_BYTES)
     peers = (
@@ -157,6 +168,9 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
         if r.accelerators_count > 1
         else lens.setting("peer_bytes", 0.0)
     )
+    outside = lens.of(sum_held_bytes)(context, peers)
+    limit = visible(r.accelerator, lens)
+    slack = lens.of(slack_bytes)(tensors, outside, limit, lens.constant(known.SLACK_RATIO))
     other = lens.of(other_training_bytes)(context, peers, passing, slack)
     peak = lens.of(peak_training_bytes)(
         state.weights, state.gradients, state.optimizer, activations, logits, other
@@ -169,8 +183,9 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
         logits,
         other,
         peak,
-        lens.of(sum_held_bytes)(context, peers),
+        outside,
         slack,
+        limit,
         state.trained_params,
     )
 
@@ -196,9 +211,8 @@ def training(r: TrainingRun) -> TrainingMemory:
     flight, logits, buffers, and the slack of the allocator. The limit is the memory a process can see on the card.
     """
     f = _figures(r, r.micro_batch_count, r.seq_tokens, PLAIN)
-    limit = float(visible(r.accelerator, PLAIN))
-    headroom = limit - f.peak + f.slack
-    verdict = "no" if headroom < 0 else "fits" if f.peak <= TIGHT_RATIO * limit else "tight"
+    headroom = f.limit - f.peak
+    verdict = "no" if headroom < 0 else "fits" if headroom >= (1 - TIGHT_RATIO) * f.limit else "tight"
     return TrainingMemory(
         usable_bytes=r.accelerator.usable_bytes,
         weights_bytes=f.weights,
@@ -221,7 +235,6 @@ def training_tree(r: TrainingRun) -> dict[str, Quantity]:
     """The figures of :func:`training` with their provenance, by the same names."""
     lens = Explaining()
     f = _figures(r, r.micro_batch_count, r.seq_tokens, lens)
-    seen = visible(r.accelerator, lens)
     made = {
         "weights_bytes": f.weights,
         "gradients_bytes": f.gradients,
@@ -230,6 +243,6 @@ def training_tree(r: TrainingRun) -> dict[str, Quantity]:
         "logits_bytes": f.logits,
         "other_bytes": f.other,
         "peak_bytes": f.peak,
-        "headroom_bytes": training_headroom_bytes(seen, f.peak, f.slack),
+        "headroom_bytes": training_headroom_bytes(f.limit, f.peak),
     }
     return {name: node.named(name) for name, node in made.items()}

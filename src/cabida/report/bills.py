@@ -6,7 +6,8 @@ from typing import Any
 
 from cabida import facts
 from cabida.plan import Candidate, Deployment, Estimate, Load
-from cabida.report.metrics import sure
+from cabida.report.metrics import scaled, sure
+from cabida.units import HOURS_PER_YEAR, S_PER_MONTH, TOKENS_PER_MTOK
 
 MOST_OFFERS = 40
 INPUT_PER_OUTPUT = 3.0  # tokens read for each token written, in a blended API price
@@ -28,7 +29,6 @@ def bills(
     Cheapest first; money in ``currency``. Derived reservations say so in ``flags``.
     """
     from cabida import money
-    from cabida.units import S_PER_MONTH
 
     held = money.terms(currency, as_of=as_of)
     usage = money.Usage(
@@ -50,7 +50,7 @@ def bills(
 
 def _row(tenure: Any, cost: Any, load: Load, currency: str) -> dict[str, Any]:
     unit = Estimate(cost.per_accepted_money, cost.per_accepted_low, cost.per_accepted_high, "formula")
-    per_mtok = 1e6 / load.output_tokens if load.output_tokens else 0.0
+    per_mtok = float(TOKENS_PER_MTOK) / load.output_tokens if load.output_tokens else 0.0
     return {
         "provider": tenure.offer.provider,
         "capacity": tenure.capacity,
@@ -62,9 +62,7 @@ def _row(tenure: Any, cost: Any, load: Load, currency: str) -> dict[str, Any]:
         "cost_per_month_money": cost.per_month_money,
         "metrics": {
             "accepted_answer_money": unit,
-            "output_mtok_money": Estimate(
-                unit.value * per_mtok, unit.low * per_mtok, unit.high * per_mtok, unit.basis
-            ),
+            "output_mtok_money": scaled(unit, per_mtok),
         },
         "lines": {line.key: line.money for line in cost.lines},
     }
@@ -74,7 +72,7 @@ def energy(
     watts: float,
     price_per_kwh: float,
     *,
-    hours: float = 8760.0,
+    hours: float = float(HOURS_PER_YEAR),
     pue: float = 1.0,
     currency: str = "USD",
     as_of: str = "",
@@ -86,8 +84,8 @@ def energy(
     from cabida import money
     from cabida.money import api, ownership
 
-    kwh = ownership.energy_kwh(watts, hours)
-    spent = ownership.energy_money(ownership.building_energy_kwh(kwh, pue), price_per_kwh)
+    kwh = ownership.building_energy_kwh(ownership.energy_kwh(watts, hours), pue)
+    spent = ownership.energy_money(kwh, price_per_kwh)
     held = money.terms(currency, as_of=as_of)
     rows = []
     for offer in _latest(facts.api_offers(as_of or None)):
@@ -110,7 +108,7 @@ def energy(
         "hours": hours,
         "pue": pue,
         "currency": currency,
-        "kwh": kwh * pue,
+        "kwh": kwh,
         "cost_money": sure(spent),
         "api": rows,
     }

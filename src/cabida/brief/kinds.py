@@ -278,9 +278,7 @@ COUNT = number("whole", "count", low=1, high=1e9, whole=True)
 WHOLE = number("whole", "count", high=1e9, whole=True)
 EXCHANGE = number("factor", "count", low=1e-7, high=1e7)
 SHARE = number("share", "ratio", high=1.0)
-KEPT = number(
-    "share", "ratio", low=1e-6, high=1.0
-)  # what is divided by: at nothing kept, nothing has a price
+KEPT = number("share", "ratio", low=1e-6, high=1.0)  # divided by: at nothing kept, nothing has a price
 LOST = number("share", "ratio", high=0.9999)
 GROWTH = number("growth", "ratio", low=-0.99, high=100.0, suffix=r"\s*(/\s*(year|y))$")
 YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")

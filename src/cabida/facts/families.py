@@ -23,7 +23,7 @@ class Family:
 
 _PLAIN = Family(matrices=2, biases=True, width="four")
 _TIED = Family(tied=True)
-_MLA = Family(mixer="attention")
+_MLA = Family()  # latent attention is told by the file: kv_lora_rank
 _QWEN2 = Family(biases=True, window="upper")
 _GEMMA3 = Family(
     tied=True,

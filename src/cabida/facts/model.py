@@ -46,18 +46,14 @@ class Accelerator(Sourced):
     usable_bytes: float  # what the driver shows; by a stated rule where nobody printed it (grade derived)
     memory_kind: str
     memory_bytes_per_s: float | None
-    flop_per_s: dict[
-        str, float
-    ]  # DENSE rates by type: fp32 tf32 bf16 fp16 fp8 int8 fp4 fp64; absent = not seen
+    flop_per_s: dict[str, float]  # DENSE, by type: fp32 tf32 bf16 fp16 fp8 int8 fp4 fp64; absent = not seen
     matmul_ratio: float | None  # best measured matrix-multiply rate over the dense bf16 rate
     l2_bytes: float | None
     tdp_w: float | None
     pcie_gen: int | None
     pcie_lanes: int | None
     link_kind: str  # "nvlink4", "xgmi", "none", ...
-    link_bytes_per_s: (
-        float | None
-    )  # one way, per accelerator, to all peers together; None when there is no link
+    link_bytes_per_s: float | None  # one way, per accelerator, to all peers together; None without a link
     link_domain_count: int  # how many accelerators share that link; 1 when there is none
     ecc: bool | None
     mig_instances_count: int | None
@@ -176,9 +172,7 @@ class Model(Sourced):
     active_params_count: float | None
     extra_params_count: float  # vision tower, projector, learned positions: kept in 16 bit
     native_format: str  # weight format of the published checkpoint: bf16, fp8, mxfp4, nvfp4, awq-int4 ...
-    unquantised_params_count: (
-        float  # of a quantised checkpoint: what its config keeps in 16 bit beyond embeddings
-    )
+    unquantised_params_count: float  # what a quantised checkpoint keeps in 16 bit beyond its embeddings
     licence: str
     checkpoint_bytes: float | None  # exact, from safetensors or GGUF headers when a path was given
     source: Source
@@ -209,9 +203,7 @@ class WeightFormat(Sourced):
     family: str  # bf16, fp8, int8, int4, fp4, gguf, bnb
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
-    embedding_bits: float = (
-        0.0  # input embedding of an untied model where it differs from the head; 0 = head_bits
-    )
+    embedding_bits: float = 0.0  # input embedding of an untied model where it isn't the head's; 0 = head_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +269,7 @@ class ApiOffer(Sourced):
     notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
-    hours_utc: str = (
-        ""  # "00:30-16:30" when the price holds only then, "else" for the other hours, "" = always
-    )
+    hours_utc: str = ""  # "00:30-16:30" when the price holds only then, "else" for other hours, "" = always
     tier_above_tokens: int | None = None  # prompts longer than this pay tier_input_amount
     tier_input_amount: Decimal | None = None
     cache_write_amount: Decimal | None = None

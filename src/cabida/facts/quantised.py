@@ -127,9 +127,7 @@ def unquantised_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: lis
 
 def _bits_of(settings: dict[str, Any], f: Fields, body: float) -> Callable[[Matrix], float]:
     """The width of each matrix: by the list of a mixed checkpoint, else by what the config leaves alone."""
-    around = (
-        8.0 if settings.get("weight_block_size") else 16.0
-    )  # what a mixed fp8 checkpoint keeps the rest in
+    around = 8.0 if settings.get("weight_block_size") else 16.0  # what a mixed checkpoint keeps the rest in
     listed = settings.get("quantized_layers")
     if isinstance(listed, dict) and listed:
         widths = {

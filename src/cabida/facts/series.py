@@ -22,10 +22,8 @@ from cabida.facts.model import Accelerator, ApiOffer, EnergyFact, Offer
 from cabida.quantity import Source
 
 GATHERED = "2026-11-30"  # when rows without a date of their own were read
-BAND = (
-    Decimal("0.1"),
-    Decimal(10),
-)  # of the median: wider than any market, narrower than a slip of the decimal point
+# of the median: wider than any market, narrower than a slip of the decimal point
+BAND = (Decimal("0.1"), Decimal(10))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,15 @@ def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
     return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
 
 
+def placed(worked: Worked, brief: Brief) -> Worked:
+    """An option whose seller does not say where its machines are says so, where data may not be anywhere."""
+    offer = worked.tenure.offer if worked.tenure else None
+    if not brief.limits.countries or offer is None or offer.country or offer.capacity in ("buy", "have"):
+        return worked
+    values = {"provider": offer.provider, "where": ", ".join(brief.limits.countries)}
+    return replace(worked, reasons=(tr("choose.caution.place_open", **values),))
+
+
 def over_limits(worked: Worked, means: Means) -> list[Miss]:
     """Each limit of the brief that a priced option breaks."""
     return [*_over_budget(worked, means), *_over_power(worked, means), *_late_delivery(worked, means)]

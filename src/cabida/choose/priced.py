@@ -9,7 +9,7 @@ from cabida import facts, money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
-from cabida.choose.limits import Miss, missing, over_limits, risks, slow_answers
+from cabida.choose.limits import Miss, missing, over_limits, placed, risks, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of
 from cabida.choose.tally import Tally
@@ -205,7 +205,7 @@ def _judged(worked: Worked, means: Means) -> Worked:
     """Risk, budget and power: what a way of holding or the finished bill breaks."""
     if worked.tenure is not None and (risky := risks(worked.tenure, means.brief)):
         return replace(worked, status="ruled_out", reasons=risky)
-    return missing(worked, over_limits(worked, means))
+    return missing(placed(worked, means.brief), over_limits(worked, means))
 
 
 def _all_day(offers: Iterable[ApiOffer]) -> list[ApiOffer]:

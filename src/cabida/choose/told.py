@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from math import erf, log, sqrt
 
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
-from cabida.choose.ask import Ask
+from cabida.choose.ask import Ask, objective_name
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
@@ -21,9 +22,11 @@ from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
 from cabida.text import duration, number, percent, tr
 from cabida.text import money as money_text
-from cabida.timing import TrainingSpeed
+from cabida.timing import ServingSpeed, TrainingSpeed, metric_s
 from cabida.units import HOURS_PER_MONTH
 
+SURE_TO_KEEP = 0.9  # an objective kept with less than this is told
+INTERVAL_DEVIATIONS = 3.29  # standard deviations in a 90 % interval
 LIST_PRICE_COUNT = 64  # beyond it nobody rents at a list price
 DAYS_PER_MONTH = 365.0 / 12
 # Defaults this choice doesn't take: it has people by how it is held, and the best checkpoint interval.
@@ -93,6 +96,7 @@ def cautions_of(
         first = kept[0]
         found += [
             *_of_the_price(first, brief, means),
+            *_of_the_latency(first, brief),
             *_of_the_run(first, brief),
             *_of_the_models(kept, brief, means),
         ]
@@ -120,6 +124,35 @@ def _of_the_price(first: Worked, brief: Brief, means: Means) -> Iterator[Caution
     if each > offer.accelerators_count and offer.provider not in means.machine_sellers:
         sentence = tr("choose.caution.one_machine", provider=offer.provider, count=each)
         yield Caution("CB-X014", sentence)
+
+
+def _of_the_latency(first: Worked, brief: Brief) -> Iterator[Caution]:
+    """Objectives that the choice keeps at its predicted latency, but not surely."""
+    if not isinstance(first.speed, ServingSpeed) or first.status != "satisfies":
+        return
+    for metric, limits in brief.objectives.latency_s.items():
+        low, high = first.speed.spread.get(f"{metric}_s") or first.speed.spread.get("tpot_s", (1.0, 1.0))
+        for statistic, limit_s in limits.items():
+            name = f"{metric}_s_{statistic}"
+            value_s = metric_s(first.speed, name)
+            chance = kept_probability(value_s, low, high, limit_s)
+            if chance < SURE_TO_KEEP:
+                said = {
+                    "metric": objective_name(name),
+                    "value": duration(value_s),
+                    "limit": duration(limit_s),
+                }
+                said |= {"low": duration(value_s * low), "high": duration(value_s * high)}
+                yield Caution("CB-X022", tr("choose.caution.latency", probability=number(chance, 2), **said))
+
+
+def kept_probability(value: float, low_ratio: float, high_ratio: float, limit: float) -> float:
+    """Chance that a figure stays under a limit, its error log-normal with this 90 % interval around it."""
+    if value <= 0 or low_ratio >= high_ratio:
+        return float(value <= limit)
+    middle = log(value) + (log(low_ratio) + log(high_ratio)) / 2
+    deviation = (log(high_ratio) - log(low_ratio)) / INTERVAL_DEVIATIONS
+    return 0.5 * (1 + erf((log(limit) - middle) / deviation / sqrt(2)))
 
 
 def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:

@@ -280,3 +280,11 @@ def test_nothing_is_added_to_a_file_with_a_fault(own):
     with pytest.raises(InvalidInput, match="CB-F007"):
         facts.add("offers", [json.loads(quote())["offers"][0]])
     assert path.read_text("utf-8") == "- not a table\n"
+
+
+def test_own_facts_change_the_digest_a_decision_cites(own):
+    shipped = facts.digest()
+    own(OWN)
+    with_own = facts.digest()
+    own(OWN.replace("650 W", "640 W"))
+    assert len({shipped, with_own, facts.digest()}) == 3

@@ -105,10 +105,10 @@ def __getattr__(name: str) -> Any:
 
 
 def digest() -> str:
-    """SHA-256 of the shipped snapshot: what a decision cites."""
-    from cabida.facts import store
+    """SHA-256 of the facts in force: the shipped snapshot, with a user's own files where there are any."""
+    from cabida.facts import overlay, store
 
-    return store.stamps()["digest"]
+    return overlay.digest_over(store.stamps()["digest"])
 
 
 class _Room(ModuleType):

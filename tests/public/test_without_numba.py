@@ -33,7 +33,6 @@ def asked(code, **environment):
 
 
 def test_compiled_switched_off_and_not_installed_agree():
-    pytest.importorskip("numba")
     *compiled, how = asked(ASK)
     assert how["compiled"][0] == 1.0
     *off, _ = asked(ASK, NUMBA_DISABLE_JIT="1")

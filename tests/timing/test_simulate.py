@@ -31,18 +31,17 @@ def test_without_numba_the_same_code_gives_the_same_answer():
         2048.0, 16, 20_000.0, 16.0, 0.0, True, False, 0, 0.0,
     )  # fmt: skip
     compiled = queue.run(*arguments)
-    helpers = {
+    small_ones = {
         name: one for name, one in vars(queue).items() if name.startswith("_") and hasattr(one, "py_func")
     }
-    if not hasattr(queue.run, "py_func"):
-        pytest.skip("numba is not here: there is only one way to run")
+    assert hasattr(queue.run, "py_func"), "numba is part of what make test sets up"
     try:
-        for name, compiled_helper in helpers.items():
-            setattr(queue, name, compiled_helper.py_func)
+        for name, one_compiled in small_ones.items():
+            setattr(queue, name, one_compiled.py_func)
         plain = queue.run.py_func(*arguments)
     finally:
-        for name, compiled_helper in helpers.items():
-            setattr(queue, name, compiled_helper)
+        for name, one_compiled in small_ones.items():
+            setattr(queue, name, one_compiled)
     for ours, theirs in zip(compiled, plain, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-9)
 

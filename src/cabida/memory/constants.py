@@ -33,7 +33,7 @@ def _fitted(name: str, value: float, low: float, high: float, what: str) -> Cons
     return Constant(name, value, low, high, Source(what, _LOGS, "2026-11-30", "measured"))
 
 
-def read(name: str, value: float, what: str, url: str, grade: str = "quoted") -> Constant:
+def read(name: str, value: float, what: str, url: str = "", grade: str = "quoted") -> Constant:
     """A constant that was read or follows from a definition: no spread."""
     return Constant(name, value, value, value, Source(what, url, "2026-11-30", grade))
 

@@ -120,13 +120,14 @@ FULL = _bytes("weights_bytes_per_param", 4, "fp32 weights", _ADAM)
 HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM)
 FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
                        "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
-DEEPSPEED_GRADIENT = _bytes(
-    "gradients_bytes_per_param", 4, "fp32 copy of this shard's gradients at the optimizer's step",
-    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage3.py",
+DEEPSPEED_GRADIENT = known.read(
+    "gradients_bytes_per_param", 4, "fp32 copy of this shard's gradients at ZeRO-3's step: taken, not read in its code",
+    grade="assumed",
 )  # fmt: skip
-DEEPSPEED_SHARD_GRADIENT = _bytes(
-    "gradients_bytes_per_param", 6, "this shard's gradients laid end to end in 16 bit, and their fp32 copy",
-    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage_1_and_2.py",
+DEEPSPEED_SHARD_GRADIENT = known.read(
+    "gradients_bytes_per_param", 6,
+    "this shard's gradients end to end in 16 bit and their fp32 copy, ZeRO-1 and 2: taken, not read in its code",
+    grade="assumed",
 )  # fmt: skip
 UNSHARDED_GRADIENT = _bytes(
     "gradients_bytes_per_param",
@@ -136,7 +137,7 @@ UNSHARDED_GRADIENT = _bytes(
 )
 LIVE_PARAMS = known.read(
     "live_params_count", 1e9, "DeepSpeed ZeRO-3 keeps gathered weights up to stage3_max_live_parameters",
-    "https://www.deepspeed.ai/docs/config-json/", "vendor",
+    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/config.py", "vendor",
 )  # fmt: skip
 FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
 WHOLE_GRADIENT_FRAMEWORKS = ("litgpt", "lightning")  # add up whole gradients between FSDP's reductions

@@ -66,6 +66,25 @@ class Accelerator(Sourced):
 
 
 @dataclass(frozen=True, slots=True)
+class MigProfile(Sourced):
+    """One way to cut a slice out of an accelerator, and how many such slices there can be at once."""
+
+    id: str  # "h100-80:3g.40gb"
+    name: str  # "3g.40gb", as nvidia-smi writes it
+    accelerators: tuple[str, ...]  # Accelerator.id of those that can be cut so
+    usable_bytes: float  # of one instance, as the driver shows it
+    compute_slices_count: int
+    compute_of_count: int  # of how many
+    memory_slices_count: int
+    memory_of_count: int
+    instances_count: int
+    source: Source
+    multiprocessors_count: int = 0  # of one instance, 0 = not seen
+    multiprocessors_of_count: int = 0
+    field_sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Node(Sourced):
     """A machine shape: how many accelerators, how they are tied together and to other machines."""
 
@@ -155,6 +174,15 @@ class MlpLayers:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPart:
+    """What the headers of a checkpoint count for one component of the model, scales and zero points included."""
+
+    part: str  # embedding, head, attention, mlp, experts, router, norm, extra (towers), draft
+    size_bytes: float  # as loaded: 32-bit floats of a 16-bit model count as 16 bit
+    params_count: float  # 0 when packed, so that they can't be told from the shapes
+
+
+@dataclass(frozen=True, slots=True)
 class Model(Sourced):
     """A model's architecture: enough to count its weights, its state and its work."""
 
@@ -178,6 +206,8 @@ class Model(Sourced):
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
     draft_params_count: float = 0.0  # multi-token prediction layers: loaded only where they are used
+    stored: tuple[StoredPart, ...] = ()  # component by component, when headers were read
+    container: str = ""  # what those headers were of: safetensors | gguf
 
     @property
     def layers_count(self) -> int:

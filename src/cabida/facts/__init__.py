@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cabida.facts.check import check
+    from cabida.facts.drafts import draft
     from cabida.facts.formats import formats, weight_format
     from cabida.facts.hardware import (
         Description,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "check": "check",
+    "drafts": "draft",
     "formats": "formats weight_format",
     "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
     "measurements node node_for nodes software",
@@ -71,6 +73,7 @@ __all__ = [
     "current_api_offers",
     "describe",
     "digest",
+    "draft",
     "energy",
     "engine",
     "engines",

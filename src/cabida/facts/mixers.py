@@ -164,8 +164,10 @@ def _indexed(one: AttentionLayers, f: Fields, layer: int) -> AttentionLayers:
     if not dim or not heads:
         return one
     query = (one.query_latent_dim_count or hidden) * heads * dim
-    params = attention_params(one, hidden) + query + hidden * dim + hidden * heads
-    return replace(one, index_dim_count=dim, params_count=params)
+    index = query + hidden * dim + hidden * heads  # every rank picks for all heads: the indexer is whole on each
+    whole = index + hidden * (one.latent_dim_count + one.rope_dim_count + one.query_latent_dim_count)
+    params = attention_params(one, hidden) + index
+    return replace(one, index_dim_count=dim, params_count=params, replicated_params_count=float(whole))
 
 
 def compressed(f: Fields, family: Family) -> Layers:
@@ -191,18 +193,28 @@ def compressed(f: Fields, family: Family) -> Layers:
     for entry in ratios:
         ratio = f.whole("compress_ratios", entry, most=65536)
         window = AttentionLayers(
-            "sliding", 1, heads, 1, dim, 0, window_tokens=f.count("sliding_window", 128), params_count=params
+            "sliding",
+            1,
+            heads,
+            1,
+            dim,
+            0,
+            window_tokens=f.count("sliding_window", 128),
+            params_count=params,
+            replicated_params_count=float(hidden * (query + dim)),
         )
         if not ratio:
             mixed.append([window])
             continue
         small = ratio < f.count("sliding_window", 128)
+        beside = 2 * hidden * dim + (index + hidden * dim if small else 0)
         one = replace(
             window,
             kind="full",
             window_tokens=0,
             tokens_per_entry_count=ratio,
-            params_count=params + 2 * hidden * dim + (index + hidden * dim if small else 0),
+            params_count=params + beside,
+            replicated_params_count=window.replicated_params_count + beside,
             index_dim_count=f.count("index_head_dim", 0) if small else 0,
         )
         mixed.append([one])

@@ -159,6 +159,7 @@ class AttentionLayers:
     state_bits: int = 16  # linear: how wide the recurrent state is kept (the convolution state is 16 bit)
     index_dim_count: int = 0  # sparse attention: size of the index key cached beside each token
     tokens_per_entry_count: int = 1  # compressed caches: how many tokens share one cached entry
+    replicated_params_count: float = 0.0  # of params_count: what every tensor-parallel rank holds whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cabida.memory import budget as budgets
 from cabida.memory import constants, overheads
+from cabida.memory.beside import caching, stands_beside, with_beside
 from cabida.memory.budget import (
     budget_bytes,
     free_share_pool_bytes,
@@ -87,7 +88,9 @@ def asked(d: Deployment) -> Asked:
     if row.splits_layers:
         split = Split(1, p.tp * p.pp, layers=True, pad=1)
     else:
-        split = Split(p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row))
+        split = Split(
+            p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row), partition=s.layer_partition
+        )
     sizes = 0 if s.enforce_eager else min(row.graph_sizes_count, 3 + min(512, 2 * sequences) // 8)
     ranks = p.tp * p.pp if row.budget != "asked" else 1  # engines of one process have no peers to talk to
     return Asked(row, split, ranks, max_len, sequences, batched, sizes)
@@ -98,7 +101,8 @@ def _experts(d: Deployment, row: EngineRules) -> Experts:
     share = d.parallel.tp * d.parallel.dp
     owners = min(d.parallel.ep, share)
     held = remembered(d.model, ("published", d.weights.id), lambda: as_published(d.model, d.weights).id)
-    return Experts(owners, max(1, share // owners), row.expert_pad_count if "mxfp4" in held else 1)
+    pad = row.expert_pad_count if "mxfp4" in held else 1
+    return Experts(owners, max(1, share // owners), pad, d.settings.redundant_experts)
 
 
 def _window_extra(a: Asked) -> float:
@@ -111,16 +115,19 @@ def _window_extra(a: Asked) -> float:
 def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     """Every number of a deployment, through a lens: the one procedure behind the fast path and the tree."""
     row, split, model, ranks = a.row, a.split, d.model, d.parallel.cp
+    cached = caching(d)
     if lens is PLAIN:
         weights: Number = plain_weights_bytes(model, d.weights, split)
         extra = _window_extra(a)
         key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra, ranks)
         shape = remembered(
-            model, key, lambda: shape_of(model, d.kv_cache, row, split.tp, split.pp, extra, PLAIN, ranks)
+            cached, key, lambda: shape_of(cached, d.kv_cache, row, split.tp, split.pp, extra, PLAIN, ranks)
         )
     else:
         weights = weights_on_accelerator(model, d.weights, split, lens)
-        shape = shape_of(model, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks)
+        shape = shape_of(cached, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks)
+    if stands_beside(d):
+        weights = with_beside(d, split, weights, lens)
     non_torch = overheads.non_torch(d.accelerator, a.ranks, lens)
     activation = _activation(d, a, lens)
     graphs = overheads.graphs(model, a.graph_sizes, split.pp, row.graphs, lens)

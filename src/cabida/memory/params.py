@@ -86,9 +86,11 @@ def mla_params_count(
 
 
 @formula
-def mixer_params_count(layers_count: float, layer_params_count: float, split_count: float) -> float:
-    """Weights of sequence mixers whose size per layer is known (linear attention, state space)."""
-    return layers_count * layer_params_count / split_count
+def mixer_params_count(
+    layers_count: float, layer_params_count: float, whole_params_count: float, split_count: float
+) -> float:
+    """Weights of mixers whose size per layer is known (linear attention, sparse indexers); some are held whole."""
+    return layers_count * (whole_params_count + (layer_params_count - whole_params_count) / split_count)
 
 
 @formula
@@ -167,11 +169,15 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """How routed experts are dealt out: to owners, each expert in slices, a slice padded to a multiple."""
+    """How routed experts are dealt out: to owners, each expert in slices, a slice padded to a multiple.
+
+    ``redundant`` copies of busy experts are dealt out with them (DeepSeek's EPLB; vLLM num_redundant_experts).
+    """
 
     owners: int = 1
     slices: int = 1
     pad: int = 1
+    redundant: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +200,8 @@ def _attention(model: Model, group: AttentionLayers, tp: int, lens: Lens) -> Num
     split = lens.setting("split_count", tp)
     if group.params_count:
         each = lens.field(model, "layer_params_count", group.params_count)
-        return lens.of(mixer_params_count)(layers, each, split)
+        whole = lens.field(model, "replicated_params_count", group.replicated_params_count)
+        return lens.of(mixer_params_count)(layers, each, whole, split)
     hidden = lens.field(model, "hidden_dim_count")
     heads = lens.field(model, "heads_count", max(1, group.heads_count))
     head_dim = lens.field(model, "head_dim_count", group.head_dim_count)
@@ -231,9 +238,10 @@ def _mlp(
     if not group.experts_count:
         return lens.of(mlp_params_count)(layers, matrices, hidden, width, split), None, None
     experts = lens.field(model, "experts_count", group.experts_count)
+    copies = lens.field(model, "experts_count", group.experts_count + dealt.redundant)
     routed = lens.of(expert_params_count)(
         layers,
-        experts,
+        copies,
         matrices,
         hidden,
         width,
@@ -278,6 +286,7 @@ def slice_of(model: Model, tp: int, dealt: Experts, lens: Lens, pad: int = 64) -
         extra=lens.of(mixer_params_count)(
             lens.setting("layers_count", 1),
             lens.field(model, "extra_params_count"),
+            lens.setting("whole_params_count", 0.0),
             lens.setting("split_count", tp),
         ),
     )

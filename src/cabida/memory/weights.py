@@ -25,6 +25,12 @@ def pipeline_stage_ratio(layers_count: float, stages_count: float) -> Any:
 
 
 @formula
+def stated_stage_ratio(stage_layers_count: float, stated_layers_count: float) -> float:
+    """The same when the layers of each stage were stated. vLLM VLLM_PP_LAYER_PARTITION."""
+    return stage_layers_count / stated_layers_count
+
+
+@formula
 def layered_stage_ratio(layers_count: float, stages_count: float) -> Any:
     """The same when an engine deals out whole layers and counts the head as one more (llama.cpp)."""
     return least(ceil_to((layers_count + 1) / stages_count, 1), layers_count) / layers_count
@@ -70,18 +76,22 @@ def exact_weights_bytes(split_bytes: float, whole_bytes: float, checkpoint_bytes
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How weights are divided. ``layers`` = True: whole layers per accelerator (llama.cpp), not slices of each."""
+    """How weights are divided. ``layers`` = True: whole layers per accelerator (llama.cpp), not slices of each.
+
+    ``partition`` = layers of each pipeline stage where they were stated (vLLM VLLM_PP_LAYER_PARTITION).
+    """
 
     tp: int = 1
     pp: int = 1
     layers: bool = False
     pad: int = 64
     experts: Experts = field(default_factory=Experts)
+    partition: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """For the cache."""
-        return (self.tp, self.pp, self.layers, self.pad, self.experts)
+        return (self.tp, self.pp, self.layers, self.pad, self.experts, self.partition)
 
 
 def _apart(model: Model, held: WeightFormat) -> bool:
@@ -118,20 +128,51 @@ def _body(model: Model, part: Slice, lens: Lens) -> Number:
     )
 
 
+def _stage(model: Model, split: Split, lens: Lens) -> Number:
+    """Share of the layers on the fullest pipeline stage."""
+    layers = lens.field(model, "layers_count", max(1, model.layers_count))
+    if split.partition:
+        return lens.of(stated_stage_ratio)(
+            lens.setting("stage_layers_count", max(split.partition)),
+            lens.setting("stated_layers_count", sum(split.partition)),
+        )
+    return lens.of(layered_stage_ratio if split.layers else pipeline_stage_ratio)(
+        layers, lens.setting("stages_count", split.pp)
+    )
+
+
+def _left_alone(model: Model, held: WeightFormat, lens: Lens) -> Number | None:
+    """Matrices of the layers that a quantised build keeps in 16 bit: as its config says, else as builders do."""
+    if held.id == model.native_format:
+        kept = model.unquantised_params_count
+        return lens.field(model, "unquantised_params_count") if kept else None
+    kept = mixers_left_alone(model) if held.family == "int4" else 0.0
+    return lens.setting("unquantised_params_count", kept) if kept else None
+
+
+def mixers_left_alone(model: Model) -> float:
+    """Mixers and shared experts of a hybrid of experts: 4-bit builds quantise its routed experts only.
+
+    So do the builds that Qwen itself publishes (Qwen3-Next and Qwen3.5 MoE, GPTQ-Int4: ``-:.*attn.*`` and
+    ``-:.*shared_expert.*`` among the dynamic rules): both are small beside the experts, and recurrent mixers are
+    hurt by it.
+    """
+    if not model.is_moe or not any(group.kind == "linear" for group in model.attention):
+        return 0.0
+    whole = slice_of(model, 1, Experts(), PLAIN, pad=1)
+    return float(whole.attention + whole.mlp)
+
+
 def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
     part = slice_of(model, split.tp, split.experts, lens, split.pad)
     body = _body(model, part, lens)
-    stage = lens.of(layered_stage_ratio if split.layers else pipeline_stage_ratio)(
-        lens.field(model, "layers_count", max(1, model.layers_count)), lens.setting("stages_count", split.pp)
-    )
-    native = held.id == model.native_format
+    stage = _stage(model, split, lens)
     head_bits = lens.field(held, "head_bits")
     apart = _apart(model, held) and not split.layers
     left = lens.setting("absent_params_count", 0.0)
-    if native and model.unquantised_params_count:
-        left = lens.of(kept_params_count)(
-            lens.field(model, "unquantised_params_count"), lens.setting("split_count", split.tp), stage, body
-        )
+    kept = _left_alone(model, held, lens)
+    if kept is not None:
+        left = lens.of(kept_params_count)(kept, lens.setting("split_count", split.tp), stage, body)
     return lens.of(weights_bytes)(
         body,
         left,

@@ -35,6 +35,12 @@ class Settings:
     enforce_eager: bool = False
     prefix_caching: bool = True
     desktop: bool = False  # the card also drives a screen
+    used_bytes: float = 0.0  # what others were seen to hold on each card
+    draft_tokens: int = 0  # speculated per step; without a draft model: by the model's own prediction layers
+    lora_slots: int = 0  # adapters held at once (max_loras); 0 = adapters not enabled
+    lora_rank: int = 16  # max_lora_rank
+    layer_partition: tuple[int, ...] = ()  # layers of each pipeline stage, when stated
+    redundant_experts: int = 0  # copies of busy experts dealt out beside the routed ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class Deployment:
     engine_version: str = ""
     settings: Settings = Settings()
     node: Node | None = None
+    draft: Model | None = None  # a second, small model that speculates
 
     @property
     def name(self) -> str:

@@ -43,6 +43,13 @@ class Setup:
     global_batch: int | None = None
     recompute: str = "none"
     target_tokens: float | None = None
+    used_bytes: float = 0.0  # what others hold on each card
+    draft: str | None = None  # what speculates: mtp, eagle, eagle3, dflash, or a model
+    draft_tokens: int | None = None
+    lora_slots: int = 0
+    lora_rank: int = 16
+    layer_partition: tuple[int, ...] = ()
+    redundant_experts: int = 0
 
 
 def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployment:
@@ -67,8 +74,15 @@ def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployme
             max_num_batched_tokens=setup.max_num_batched_tokens,
             gpu_memory_utilization=setup.gpu_memory_utilization,
             enforce_eager=setup.enforce_eager,
+            used_bytes=setup.used_bytes,
+            draft_tokens=setup.draft_tokens or (1 if setup.draft else 0),
+            lora_slots=setup.lora_slots,
+            lora_rank=setup.lora_rank,
+            layer_partition=setup.layer_partition,
+            redundant_experts=setup.redundant_experts,
         ),
         node=node,
+        draft=facts.draft(setup.draft, model) if setup.draft else None,
     )
 
 

@@ -21,6 +21,7 @@ from cabida.facts.model import (
     EnergyFact,
     Engine,
     Measurement,
+    MigProfile,
     Node,
     Offer,
     WeightFormat,
@@ -52,6 +53,7 @@ def _typed(name: str) -> Callable[[Path], Any]:
 
 TABLES: dict[str, Callable[[Path], Any]] = {
     "accelerators": _records("accelerators", Accelerator),
+    "mig": _records("mig", MigProfile),
     "nodes": _records("nodes", Node),
     "engines": _records("engines", Engine),
     "formats": _records("formats", WeightFormat),

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from cabida.errors import InvalidInput
-from cabida.facts import overlay, store
+from cabida.facts import mig, overlay, store
 from cabida.facts.model import Accelerator, Collective, Engine, Measurement, Node
 from cabida.text import closest, problem, tr
 
@@ -35,11 +35,14 @@ def accelerators(as_of: str | None = None) -> dict[str, Accelerator]:
 def accelerator(ref: str) -> Accelerator:
     """The accelerator with this id, or with this name as a driver, a price page or a person says it.
 
+    A slice of one is named by its MIG profile: ``h100-sxm-80:3g.40gb``, ``NVIDIA H200 MIG 1g.18gb``.
+
     Raises:
-        InvalidInput: CB-F001, none is called that; names the nearest.
+        InvalidInput: CB-F001, none is called that; names the nearest. CB-F019, it has no such slice.
     """
     found = find_accelerator(ref)
     if found is None:
+        _refuse_slice(ref)
         names = _names()
         spelled = closest(_key(ref), names)
         near = names[spelled] if spelled else ", ".join([*accelerators()][:3])
@@ -50,7 +53,20 @@ def accelerator(ref: str) -> Accelerator:
 def find_accelerator(ref: str) -> Accelerator | None:
     """The accelerator called ``ref``, or ``None``."""
     known = accelerators()
-    return known.get(ref) or known.get(_names().get(_key(ref), ""))
+    found = known.get(ref) or known.get(_names().get(_key(ref), ""))
+    if found is not None or (named := mig.parts_of(ref)) is None:
+        return found
+    whole, profile = find_accelerator(named[0]), named[1]
+    return mig.slice_of(whole, profile) if whole is not None else None
+
+
+def _refuse_slice(ref: str) -> None:
+    """Say what an accelerator can be cut into when ``ref`` names a slice that it hasn't."""
+    named = mig.parts_of(ref)
+    whole = find_accelerator(named[0]) if named else None
+    if named and whole is not None:
+        known = ", ".join(one.name for one in mig.profiles(whole)) or tr("facts.no_slices")
+        raise InvalidInput(problem("CB-F019", name=whole.id, profile=named[1], known=known))
 
 
 def _key(name: str) -> str:

@@ -69,22 +69,30 @@ def free_share_pool_bytes(
 
 
 @formula
-def static_budget_bytes(visible_bytes: float, non_torch_bytes: float, utilisation_ratio: float) -> float:
-    """What SGLang gives weights and cache: a share of what was free before loading."""
-    return (visible_bytes - non_torch_bytes) * utilisation_ratio
+def static_budget_bytes(
+    visible_bytes: float, desktop_bytes: float, non_torch_bytes: float, utilisation_ratio: float
+) -> float:
+    """What SGLang gives weights and cache: a share of what was free before loading. model_runner.py."""
+    return (visible_bytes - desktop_bytes - non_torch_bytes) * utilisation_ratio
 
 
 def visible(accelerator: Accelerator, lens: Lens) -> Number:
     """Total memory as a process on this card sees it."""
     usable = lens.field(accelerator, "usable_bytes")
-    if accelerator.vendor.lower() != "nvidia" or accelerator.form_factor.lower() == "unified":
+    form = accelerator.form_factor.lower()
+    if accelerator.vendor.lower() != "nvidia" or form in (
+        "unified",
+        "mig slice",
+    ):  # a slice's size is what is left
         return usable
     return lens.of(visible_bytes)(usable, lens.constant(known.DRIVER_RESERVE_BYTES))
 
 
 def desktop(settings: Settings, lens: Lens) -> Number:
-    """What a screen on the same card takes."""
-    return lens.constant(known.DESKTOP_BYTES) if settings.desktop else lens.setting("desktop_bytes", 0.0)
+    """What others hold on the same card: as seen there, else what a screen takes."""
+    if settings.desktop and not settings.used_bytes:
+        return lens.constant(known.DESKTOP_BYTES)
+    return lens.setting("desktop_bytes", settings.used_bytes)
 
 
 def is_large(accelerator: Accelerator) -> bool:

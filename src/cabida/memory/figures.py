@@ -160,12 +160,13 @@ def _pool(
     seen = budgets.visible(d.accelerator, lens)
     ratio = budgets.utilisation(d.accelerator, d.settings, a.row, a.ranks, lens)
     none = lens.setting("absent_bytes", 0.0)
+    others = budgets.desktop(d.settings, lens)
     if a.row.budget == "static":
-        static = lens.of(static_budget_bytes)(seen, non_torch, ratio)
+        static = lens.of(static_budget_bytes)(seen, others, non_torch, ratio)
         return static, lens.of(kv_pool_bytes)(static, weights, none, none, none)
     limit = lens.of(budget_bytes)(
         seen,
-        budgets.desktop(d.settings, lens),
+        others,
         lens.setting("utilisation_ratio", 1.0) if a.row.budget == "free" else ratio,
     )
     if a.row.budget == "free":

@@ -92,7 +92,7 @@ def serving(d: Deployment) -> ServingMemory:
     slots = int(max(0.0, f.pool) // shape.slot_bytes) if shape.slot_bytes else a.sequences
     sequences = a.sequences if d.settings.max_num_seqs else max(1, min(a.sequences, slots))
     visible = budgets.visible(d.accelerator, PLAIN)
-    outside = _outside(f, a, visible)
+    outside = _outside(f, a, visible - budgets.desktop(d.settings, PLAIN))
     count, is_pool = d.parallel.accelerators_count, a.row.budget != "asked"
     weights_total, cache_total = f.weights * count, (max(0.0, f.pool) if is_pool else f.required) * count
     if a.split.layers and count > 1:

@@ -170,7 +170,7 @@ def test_models_are_built_only_when_asked_for():
         ("llama2-70b", "meta-llama/Llama-2-70b-hf", "bf16"),
         ("META-LLAMA/llama-3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct", "bf16"),
         ("amd/Llama-3.1-70B-Instruct-FP8-KV", "meta-llama/Llama-3.1-70B-Instruct", "fp8"),
-        ("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", "meta-llama/Llama-3.1-8B-Instruct", "bnb-nf4"),
+        ("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", "meta-llama/Llama-3.1-8B-Instruct", "bnb-nf4-dq"),
         ("Qwen/Qwen2.5-14B-Instruct-AWQ", "Qwen/Qwen2.5-14B-Instruct", "awq-int4"),
         ("Qwen/Qwen3-0.6B-GPTQ-Int8", "Qwen/Qwen3-0.6B", "gptq-int8"),
         ("Qwen/Qwen3-30B-A3B-GPTQ-Int4", "Qwen/Qwen3-30B-A3B", "gptq-int4"),

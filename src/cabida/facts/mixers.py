@@ -164,7 +164,9 @@ def _indexed(one: AttentionLayers, f: Fields, layer: int) -> AttentionLayers:
     if not dim or not heads:
         return one
     query = (one.query_latent_dim_count or hidden) * heads * dim
-    index = query + hidden * dim + hidden * heads  # every rank picks for all heads: the indexer is whole on each
+    index = (
+        query + hidden * dim + hidden * heads
+    )  # every rank picks for all heads: the indexer is whole on each
     whole = index + hidden * (one.latent_dim_count + one.rope_dim_count + one.query_latent_dim_count)
     params = attention_params(one, hidden) + index
     return replace(one, index_dim_count=dim, params_count=params, replicated_params_count=float(whole))

@@ -13,7 +13,8 @@ _VARIANT = re.compile(
 _HEAD = re.compile(r"^(?:meta-|nvidia-)+")
 # a name's ending -> weight format, most specific first
 _ENDINGS: tuple[tuple[str, str], ...] = (
-    (r"-(?:unsloth-)?bnb-4bit", "bnb-nf4"),
+    (r"-unsloth-bnb-4bit", "bnb-nf4-dynamic"),
+    (r"-bnb-4bit", "bnb-nf4-dq"),
     (r"-bnb-8bit", "bnb-int8"),
     (r"-gptq-int8", "gptq-int8"),
     (r"-gptq(?:-int4)?(?:-g128|-128g)?", "gptq-int4"),

@@ -130,13 +130,17 @@ def caching(d: Deployment) -> Model:
     if d.draft is None and not (d.settings.draft_tokens and d.model.draft_params_count):
         return d.model
     added = d.draft.attention if d.draft is not None else (replace(_last(d.model), layers_count=1),)
-    return remembered(d.model, ("caching", added), lambda: replace(d.model, attention=_joined(d.model, added)))
+    return remembered(
+        d.model, ("caching", added), lambda: replace(d.model, attention=_joined(d.model, added))
+    )
 
 
 def _last(model: Model) -> AttentionLayers:
     """The kind of layer a prediction layer repeats: attention to every token where there is one."""
     softmax = [group for group in model.attention if group.kind != "linear"]
-    return next((group for group in softmax if group.kind in ("full", "mla")), (softmax or list(model.attention))[-1])
+    return next(
+        (group for group in softmax if group.kind in ("full", "mla")), (softmax or list(model.attention))[-1]
+    )
 
 
 def _joined(model: Model, added: tuple[AttentionLayers, ...]) -> tuple[AttentionLayers, ...]:

@@ -31,7 +31,7 @@ from cabida.memory.kv import (
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.pages import shape_of
 from cabida.memory.params import Experts
-from cabida.memory.weights import Split, as_published, plain_weights_bytes, weights_on_accelerator
+from cabida.memory.weights import Split, as_loaded, as_published, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 
 DEFAULT_CONTEXT_TOKENS = 4096
@@ -88,9 +88,7 @@ def asked(d: Deployment) -> Asked:
     if row.splits_layers:
         split = Split(1, p.tp * p.pp, layers=True, pad=1)
     else:
-        split = Split(
-            p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row), partition=s.layer_partition
-        )
+        split = Split(p.tp, p.pp, pad=row.pad_count, experts=_experts(d, row), partition=s.layer_partition)
     sizes = 0 if s.enforce_eager else min(row.graph_sizes_count, 3 + min(512, 2 * sequences) // 8)
     ranks = p.tp * p.pp if row.budget != "asked" else 1  # engines of one process have no peers to talk to
     return Asked(row, split, ranks, max_len, sequences, batched, sizes)
@@ -115,16 +113,16 @@ def _window_extra(a: Asked) -> float:
 def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     """Every number of a deployment, through a lens: the one procedure behind the fast path and the tree."""
     row, split, model, ranks = a.row, a.split, d.model, d.parallel.cp
-    cached = caching(d)
+    cached, held = caching(d), as_loaded(d.weights, d.engine)
     if lens is PLAIN:
-        weights: Number = plain_weights_bytes(model, d.weights, split)
+        weights: Number = plain_weights_bytes(model, held, split)
         extra = _window_extra(a)
         key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra, ranks)
         shape = remembered(
             cached, key, lambda: shape_of(cached, d.kv_cache, row, split.tp, split.pp, extra, PLAIN, ranks)
         )
     else:
-        weights = weights_on_accelerator(model, d.weights, split, lens)
+        weights = weights_on_accelerator(model, held, split, lens)
         shape = shape_of(cached, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks)
     if stands_beside(d):
         weights = with_beside(d, split, weights, lens)

@@ -6,16 +6,19 @@ towers and whatever a checkpoint leaves alone stay in 16 bit. That alone is why 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-from cabida.facts.formats import find_format
+from cabida.facts.formats import find_format, weight_format
 from cabida.facts.model import Model, WeightFormat
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
+
+DOUBLY_QUANTISED = ("bnb-nf4-dq", "bnb-nf4-dynamic")
 
 
 @formula
@@ -212,6 +215,23 @@ def as_published(model: Model, held: WeightFormat) -> WeightFormat:
     native = find_format(model.native_format)
     alike = native is not None and (native.family == held.family or native.id.startswith(f"{held.id}-"))
     return native if native is not None and alike else held
+
+
+@cache
+def _expanded(id: str) -> WeightFormat:
+    """A doubly quantised format with its block scales as 32-bit floats again.
+
+    vLLM does so when it loads bitsandbytes checkpoints (bitsandbytes_loader.py, dequantize_dq): 32 bits per block
+    of 64 instead of 8 and their own 32 per 256 blocks. Builds that patch it out keep them small (unsloth_zoo).
+    """
+    held = weight_format(id)
+    return replace(held, body_bits=held.body_bits + (32 - 8 - 32 / 256) / 64)
+
+
+def as_loaded(held: WeightFormat, engine: str) -> WeightFormat:
+    """The format as the engine holds it once loaded."""
+    doubly = held.id in DOUBLY_QUANTISED and engine.startswith("vllm") and "unsloth" not in engine
+    return _expanded(held.id) if doubly else held
 
 
 def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:

@@ -10,6 +10,14 @@ from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
 from cabida.plan import Deployment, Parallel, Settings, TrainingRun
+from cabida.truth.beside_case import (
+    adapters_of,
+    draft_of,
+    partition_of,
+    told_format,
+    unsaid,
+    weights_told,
+)
 from cabida.truth.habits import as_scripted
 from cabida.truth.names import (
     Unanswerable,
@@ -28,8 +36,11 @@ DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, 
 STAND_IN = "a100-sxm-80"
 SHORT_TOKENS = 128  # a prompt and fifty new tokens
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
-DRAFTS = ("dflash", "dspark", "draft model", "eagle", "kv-transfer")
-UNSAID = ("draft_tokens", "speculative", "mtp_tokens", "layer_partition", "kv_transfer")
+FREE_OF_OTHERS = ("activation_peak_gib",)
+FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
+LOADED_BESIDE_GIB = (
+    0.14  # SGLang prints what became less free: kernels and allocator blocks come with the weights
+)
 OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
@@ -52,25 +63,49 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     m = memory.serving(d)
     count = d.parallel.accelerators_count
     figures = _common(row, m, count)
+    beside = unsaid(row, d.model)
     if "llama.cpp" in row["engine"] and not row.get("kv_cache"):
         why = "cache format not stated"
         raise Unanswerable(why)
     pooled = any(word in row["engine"].lower() for word in POOLED)
-    beside = _beside(row)
     if pooled and not beside:
         figures |= _pool(row, d, m)
     if pooled and not card_is_certain(row):
         figures = {name: value for name, value in figures.items() if name in FREE_OF_CARD}
     if beside:
-        figures = {name: value for name, value in figures.items() if name.startswith("weights")}
+        figures = {name: value for name, value in figures.items() if name in FREE_OF_OTHERS}
+    if not weights_told(row):
+        figures = {name: value for name, value in figures.items() if _free_of_weights(name, pooled=pooled)}
     inferred = bool(row.get("inferred_architecture"))
     kept = {
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
-    asked = row.get("args", {}).get("max_model_len") or m.kv_pool_bytes <= 0 or m.verdict == "fits"
-    asked = asked and card_is_certain(row) and not beside and not failed_otherwise(row)
+    length = row.get("args", {}).get("max_model_len") or benched(row.get("note", ""))
+    asked = length or m.kv_pool_bytes <= 0 or m.verdict == "fits"
+    known = weights_told(row) and not beside
+    asked = asked and card_is_certain(row) and known and not failed_otherwise(row)
     positive = {name: value for name, value in kept.items() if value > 0}
-    return positive, started(row, m) if asked else None
+    if card_is_certain(row) and refused_at_start(row, m):
+        return positive, "no"
+    if not asked and not any(name in row["measured"] for name in positive):
+        raise Unanswerable(beside or _why_silent(row))
+    return positive, m.verdict if asked else None
+
+
+def _why_silent(row: dict[str, Any]) -> str:
+    """Why a row that was read has nothing we can set a prediction against."""
+    if not weights_told(row):
+        return f"weight format {row.get('weights') or 'not stated'}"
+    if not card_is_certain(row):
+        return "accelerator not certain"
+    return (
+        "context length not stated" if row["measured"].get("fits") is False else "no figure that we predict"
+    )
+
+
+def _free_of_weights(name: str, *, pooled: bool) -> bool:
+    """Whether a figure can be told without the weights: what a run asks for, or a cache allocated as asked."""
+    return name in FREE_OF_WEIGHTS or (not pooled and name.startswith(("kv_cache", "recurrent")))
 
 
 def failed_otherwise(row: dict[str, Any]) -> bool:
@@ -80,31 +115,28 @@ def failed_otherwise(row: dict[str, Any]) -> bool:
     return told and not row["measured"].get("fits") and "free_gib_at_start" not in row["measured"]
 
 
-def started(row: dict[str, Any], m: ServingMemory) -> str:
-    """The verdict, after vLLM's check at the start: its whole budget must be free, whoever holds the rest."""
+def refused_at_start(row: dict[str, Any], m: ServingMemory) -> bool:
+    """VLLM's check at the start: its whole budget must be free, whoever holds the rest."""
     free = row["measured"].get("free_gib_at_start")
-    refused = free and row["engine"].startswith("vllm") and free * GIB < m.budget_bytes
-    return "no" if refused else m.verdict
-
-
-def _beside(row: dict[str, Any]) -> bool:
-    """Whether something shares the accelerator that a deployment doesn't say: a draft model, an uneven split."""
-    words = f"{row['model']} {row.get('note', '')}".lower()
-    flags = row.get("args", {})
-    return any(word in words for word in DRAFTS) or any(flag in flags for flag in UNSAID)
+    return bool(free) and row["engine"].startswith("vllm") and free * GIB < m.budget_bytes
 
 
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
     cache = m.parts["kv_cache"]
     return {
-        "weights_gib_per_gpu": m.weights_bytes / GIB,
+        "weights_gib_per_gpu": m.weights_bytes / GIB + _loaded_beside(row),
         "weights_gib_total": m.weights_total_bytes / GIB,
         "kv_cache_gib_per_gpu": cache / GIB,
         "kv_cache_gib_total": cache * count / GIB,
         "activation_peak_gib": m.activation_bytes / GIB,
         "peak_gib_per_gpu": m.peak_bytes / GIB,
         "peak_gib_total": m.peak_bytes * count / GIB,
+        "recurrent_state_gib": m.recurrent_state_bytes * m.max_num_seqs / GIB,
     }
+
+
+def _loaded_beside(row: dict[str, Any]) -> float:
+    return LOADED_BESIDE_GIB if row["engine"].startswith("sglang") else 0.0
 
 
 def _pool(row: dict[str, Any], d: Deployment, m: ServingMemory) -> dict[str, float]:
@@ -127,7 +159,9 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     engine = row["engine"]
     cache = stated_format(row.get("kv_cache") or "") or facts.weight_format("bf16")
     note = row.get("note", "")
-    length = _whole(args, "max_model_len") or (SHORT_TOKENS if "short context" in note else None)
+    length = (
+        _whole(args, "max_model_len") or benched(note) or (SHORT_TOKENS if "short context" in note else None)
+    )
     short = (
         SHORT_TOKENS * (_whole(args, "max_num_seqs") or 1)
         if "generate" in note and not _prompt(args)
@@ -140,11 +174,14 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
         tp = max(1, count // (pp * dp))
         if tp > MACHINE_COUNT and not row.get("pp"):
             tp, pp = MACHINE_COUNT, tp // MACHINE_COUNT
+    model = model_of(row)
+    draft, speculated = draft_of(row, model)
+    slots, rank = adapters_of(row)
     return Deployment(
-        model=model_of(row),
+        model=model,
         accelerator=accelerator,
         parallel=Parallel(tp=tp, pp=pp, dp=dp, ep=count if args.get("enable_expert_parallel") else 1),
-        weights=format_of(row),
+        weights=told_format(row) or format_of(row, model),
         kv_cache=cache,
         engine=engine,
         engine_version=row.get("engine_version") or _dated(row),
@@ -155,9 +192,22 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
             gpu_memory_utilization=float(share) if share else None,
             enforce_eager=bool(args.get("enforce_eager")),
             desktop="desktop" in note,
+            draft_tokens=speculated,
+            lora_slots=slots,
+            lora_rank=rank,
+            layer_partition=partition_of(row),
         ),
         node=facts.node_for(accelerator),
+        draft=draft,
     )
+
+
+def benched(note: str) -> int | None:
+    """The longest test of a llama-bench command that a note quotes: it allocates that much context."""
+    if "llama-bench" not in note:
+        return None
+    listed = re.findall(r"\s-(?:p|n)\s+([\d,]+)", note)
+    return max((int(one) for part in listed for one in part.split(",") if one), default=None)
 
 
 def _prompt(args: dict[str, Any]) -> bool:
@@ -230,13 +280,15 @@ def model_of(row: dict[str, Any]) -> Model:
     raise Unanswerable(why)
 
 
-def format_of(row: dict[str, Any]) -> WeightFormat:
-    """The weight format a row states.
+def format_of(row: dict[str, Any], published: Model | None = None) -> WeightFormat:
+    """The weight format a row states; the one ``published``, to go on with, where it says it doesn't know.
 
     Raises:
         Unanswerable: it states none that we know.
     """
     found = stated_format(row.get("weights") or "")
+    if found is None and published is not None:
+        return stated_format(published.native_format) or facts.weight_format("bf16")
     if found is None:
         why = f"weight format {row.get('weights') or 'not stated'}"
         raise Unanswerable(why)

@@ -9,6 +9,7 @@ from typing import Any
 from cabida.facts.families import FAMILIES, UNKNOWN, Family
 from cabida.facts.feedforward import feed_forward
 from cabida.facts.fields import Fields
+from cabida.facts.images import tower_of
 from cabida.facts.mixers import (
     Layers,
     attention,
@@ -95,6 +96,7 @@ def from_config(config: dict[str, Any], source: Source, id: str = "", file: str 
         source=source,
         field_sources=_field_sources(f, family, source, known=known),
         draft_params_count=draft_params(f, layers, blocks),
+        tower=tower_of(f),
     )
 
 

@@ -175,6 +175,20 @@ class MlpLayers:
 
 
 @dataclass(frozen=True, slots=True)
+class Tower:
+    """A vision tower as it runs: its widths, and what the largest image its processor admits comes to."""
+
+    layers_count: int
+    hidden_dim_count: int
+    intermediate_dim_count: int
+    pixels_dim_count: int  # values of one patch
+    kept_dim_count: int  # values of one patch that outlive the layers: for the projector and from it
+    patches_per_image_count: int
+    tokens_per_image_count: int  # tokens of the language model that one image takes
+    cross_attended: bool = False  # read by cross-attention: encoded for every sequence at once
+
+
+@dataclass(frozen=True, slots=True)
 class StoredPart:
     """What the headers of a checkpoint count for one component of the model, scales and zero points included."""
 
@@ -209,6 +223,7 @@ class Model(Sourced):
     draft_params_count: float = 0.0  # multi-token prediction layers: loaded only where they are used
     stored: tuple[StoredPart, ...] = ()  # component by component, when headers were read
     container: str = ""  # what those headers were of: safetensors | gguf
+    tower: Tower | None = None  # how its images are encoded, when its config says so
 
     @property
     def layers_count(self) -> int:

@@ -25,23 +25,23 @@ def vision_params(f: Fields) -> float:
     matrices over ``merge`` squared patches. 0 when the config names no tower or not its width.
     """
     v = f.mapping("vision_config")
-    depth, width = _entry(f, v, _DEPTH), _entry(f, v, _WIDTH)
+    depth, width = entry(f, v, _DEPTH), entry(f, v, _WIDTH)
     if not depth or not width:
         return 0.0
     if f.model_type == "qwen2_vl":  # writes the language model's width as hidden_size
-        width = _entry(f, v, ("embed_dim",)) or width
-    inner = _entry(f, v, _INNER) or 4 * width
+        width = entry(f, v, ("embed_dim",)) or width
+    inner = entry(f, v, _INNER) or 4 * width
     matrices = 3 if f.model_type in _GATED else 2
-    patch = _entry(f, v, ("patch_size",)) or 14
-    merge = _entry(f, v, ("spatial_merge_size", "pooling_kernel_size")) or 1
-    out = _entry(f, v, ("out_hidden_size",)) or f.count("hidden_size", least=1)
+    patch = entry(f, v, ("patch_size",)) or 14
+    merge = entry(f, v, ("spatial_merge_size", "pooling_kernel_size")) or 1
+    out = entry(f, v, ("out_hidden_size",)) or f.count("hidden_size", least=1)
     merged = width * merge * merge if "spatial_merge_size" in v else width
     projector = merged * merged + merged * out if "spatial_merge_size" in v else merged * out
     stacked = v.get("deepstack_visual_indexes")
     projectors = 1 + (len(stacked) if isinstance(stacked, list) else 0)
     blocks = depth * (4 * width * width + matrices * width * inner)
-    places = _entry(f, v, ("num_position_embeddings", "position_embedding_size")) * width
-    patches = 3 * (_entry(f, v, ("temporal_patch_size",)) or 1) * patch * patch * width
+    places = entry(f, v, ("num_position_embeddings", "position_embedding_size")) * width
+    patches = 3 * (entry(f, v, ("temporal_patch_size",)) or 1) * patch * patch * width
     return float(blocks + patches + places + projectors * projector)
 
 
@@ -84,7 +84,8 @@ def _per_layer_embeddings(f: Fields) -> float:
     return float(layers * size * (words + 3 * hidden))
 
 
-def _entry(f: Fields, values: dict[str, object], names: tuple[str, ...]) -> int:
+def entry(f: Fields, values: dict[str, object], names: tuple[str, ...]) -> int:
+    """The first of these whole numbers that a tower's config gives; 0 when it gives none."""
     found = next((name for name in names if values.get(name) is not None), None)
     if found is None:
         return 0

@@ -27,6 +27,7 @@ ROOM_OF_CODE = {
     "V": "truth",
     "U": "faces",
     "L": "launch",
+    "E": "evidence",
 }
 _language: ContextVar[str] = ContextVar("language", default="en")
 

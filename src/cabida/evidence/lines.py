@@ -1,0 +1,152 @@
+"""The lines of a file that somebody else wrote: any size, any line end, any encoding, compressed or not.
+
+Memory stays bounded whatever the file holds: a line keeps its first ``LINE_BYTES``, a compressed file is read up to
+``MOST_BYTES``, and where a long file says nothing that anybody looks for it is skipped in blocks.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from cabida.errors import InvalidInput
+from cabida.text import problem
+
+BLOCK_BYTES = 1 << 20
+LINE_BYTES = 1 << 16
+MOST_BYTES = 8 << 30  # of a file as read; a compressed one can hold more than any disk
+ALL_LINES_BYTES = 16 << 20  # the beginning of which every line is looked at
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\[(?:\d{1,2};)*\d{1,2}m"
+)
+_COLOURS = ("\x1b", "[0;", "[0m", "[1;", "[1m", "[3", "[9")  # also without their escape, as some logs lose it
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_MARKS = (  # how a file of 16-bit text begins
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_WRAPPED = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
+Numbered = tuple[int, str]
+
+
+def digest(path: Path) -> tuple[str, int]:
+    """SHA-256 of a file as it lies there, and its size in bytes.
+
+    Raises:
+        InvalidInput: CB-E001, it can't be read.
+    """
+    hashed, size = hashlib.sha256(), 0
+    with opened(path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            hashed.update(block)
+            size += len(block)
+    return hashed.hexdigest(), size
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file, open to be read.
+
+    Raises:
+        InvalidInput: CB-E001.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise InvalidInput([problem("CB-E001", file=str(path), why="no regular file")])
+        return path.open("rb")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput([problem("CB-E001", file=str(path), why=why)]) from None
+
+
+def lines(path: Path, wanted: Sequence[str] = ()) -> Iterator[Numbered]:
+    """The lines of a file with their numbers, cleaned; far into it only those of blocks that hold a ``wanted`` word.
+
+    Raises:
+        InvalidInput: CB-E001, CB-E002 (a broken compressed file).
+    """
+    words = [word.encode() for word in wanted]
+    with opened(path) as stream:
+        try:
+            yield from _numbered(_text_blocks(_unpacked(stream)), words)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InvalidInput([problem("CB-E002", file=str(path), why=str(error))]) from None
+        except OSError as error:
+            raise InvalidInput(
+                [problem("CB-E001", file=str(path), why=error.strerror or str(error))]
+            ) from None
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    start = stream.read(2)
+    stream.seek(0)
+    return gzip.open(stream, "rb") if start == b"\x1f\x8b" else stream  # type: ignore[return-value]
+
+
+def _text_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Blocks of UTF-8, whatever the file is in."""
+    first = stream.read(BLOCK_BYTES)
+    code = next((name for mark, name in _MARKS if first.startswith(mark)), None)
+    if code is None:
+        yield first.removeprefix(codecs.BOM_UTF8)
+    decoder = codecs.getincrementaldecoder(code)(errors="replace") if code else None
+    if decoder:
+        yield decoder.decode(first[2:]).encode()
+    seen = len(first)
+    while seen < MOST_BYTES and (block := stream.read(BLOCK_BYTES)):
+        seen += len(block)
+        yield decoder.decode(block).encode() if decoder else block
+
+
+def _numbered(blocks: Iterable[bytes], wanted: Sequence[bytes]) -> Iterator[Numbered]:
+    number, rest, seen = 1, b"", 0
+    for block in blocks:
+        seen += len(block)
+        whole, mark, after = (rest + block).rpartition(b"\n")
+        if not mark:  # a line longer than a block
+            rest = after[:LINE_BYTES]
+            continue
+        rest = after[:LINE_BYTES]
+        if seen > ALL_LINES_BYTES and wanted and not any(word in whole for word in wanted):
+            number += whole.count(b"\n") + 1
+            continue
+        for line in whole.split(b"\n"):
+            yield from ((number, text) for text in _pieces(line))
+            number += 1
+    if rest:
+        yield from ((number, text) for text in _pieces(rest))
+
+
+def _pieces(line: bytes) -> Iterator[str]:
+    """What a line shows: bars that draw over themselves (carriage returns) are several."""
+    text = line[:LINE_BYTES].decode("utf-8", "replace")
+    for piece in text.split("\r") if "\r" in text else (text,):
+        if shown := cleaned(piece):
+            yield shown
+
+
+def cleaned(text: str) -> str:
+    """A line without colours, control characters and the JSON that a log driver wraps around it."""
+    if text[:1] == "{" and text.rstrip()[-1:] == "}":
+        text = _inner(text)
+    if any(start in text for start in _COLOURS):
+        text = _ANSI.sub("", text)
+    return _UNSEEN.sub("", text.replace("\t", " ")).rstrip()
+
+
+def _inner(text: str) -> str:
+    try:
+        row: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(row, dict) and "measured" not in row:
+        inner = next((row[key] for key in _WRAPPED if isinstance(row.get(key), str)), None)
+        if inner is not None:
+            return str(inner).replace("\n", " ")
+    return text

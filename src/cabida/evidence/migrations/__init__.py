@@ -1,0 +1,1 @@
+"""Migrations of the evidence store, run by ``cabida.evidence.upgrade``."""

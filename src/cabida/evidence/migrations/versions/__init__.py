@@ -1,0 +1,1 @@
+"""Each change of the schema, in the order of its number."""

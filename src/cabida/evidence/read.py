@@ -1,0 +1,156 @@
+"""One file read: its format, its observations, and the lines that nothing understood."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida.errors import InvalidInput
+from cabida.evidence.lines import Numbered, digest, lines
+from cabida.evidence.observation import SETUP, Observation, of_row
+from cabida.evidence.secrets import redacted
+from cabida.text import problem
+
+if TYPE_CHECKING:
+    from cabida.evidence.importers.run import Run
+
+KIND = "memory"
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What a file says. ``format`` names its reader; ``unknown`` are the lines kept, ``unknown_count`` all of them."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    format: str
+    observations: tuple[Observation, ...]
+    lines_count: int
+    unknown: tuple[Numbered, ...]
+    unknown_count: int
+    tool_version: str
+
+
+def read_file(file: Path | str, **said: Any) -> ReadFile:
+    """Read one log, table or case file.
+
+    Args:
+        file: Its path, or ``-`` for standard input.
+        said: What a person adds to every observation that leaves it open: ``model``, ``gpu``, ``gpus``,
+            ``engine``, ``engine_version``, ``weights``, ``kv_cache``, ``note``, ``source``.
+
+    Raises:
+        InvalidInput: CB-E001 to CB-E004: it can't be read, is a broken archive, or nothing in it was recognised.
+    """
+    with _on_disk(file) as path:
+        return _read(path, STDIN if str(file) == STDIN else path.name, said)
+
+
+@contextmanager
+def _on_disk(file: Path | str) -> Iterator[Path]:
+    """The file itself; standard input, which can be read only once, through a file that goes away."""
+    if str(file) != STDIN:
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stdin"
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+        yield path
+
+
+def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
+    from cabida import __version__
+    from cabida.evidence.importers import SIGNS, sniff
+
+    sha256, size = digest(path)
+    found = sniff(lines(path, SIGNS))
+    if found is None:
+        raise InvalidInput([problem("CB-E003", file=str(path), what=name)])
+    counted = _Counted(lines(path, found.words))
+    runs = found.read(counted)
+    stamp: dict[str, Any] = {"file_sha256": sha256, "tool_version": __version__}
+    observations = tuple(
+        replace(observed(run, source=str(said.get("source") or name), said=said), **stamp)
+        for run in runs
+        if not run.empty
+    )
+    if not observations:
+        raise InvalidInput([problem("CB-E004", file=str(path), format=found.name)])
+    return ReadFile(
+        name=redacted(name),
+        sha256=sha256,
+        size_bytes=size,
+        format=found.name,
+        observations=observations,
+        lines_count=counted.last,
+        unknown=tuple(sorted(dict(line for run in runs for line in run.kept).items())),
+        unknown_count=sum(run.unknown_count for run in runs),
+        tool_version=__version__,
+    )
+
+
+class _Counted:
+    """Lines, and the number of the last one handed out."""
+
+    def __init__(self, source: Iterator[Numbered]) -> None:
+        self.source, self.last = source, 0
+
+    def __iter__(self) -> Iterator[Numbered]:
+        for line in self.source:
+            self.last = line[0]
+            yield line
+
+
+def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) -> Observation:
+    """A run as an observation, with what a person says of it; the log has the word where both speak.
+
+    Of the accelerator a person's word counts: a log prints names loosely.
+    """
+    if run.more.get("row"):
+        given = of_row(run.more["row"])
+        return replace(_completed(given, said or {}), source=given.source or source)
+    setup: dict[str, Any] = {"task": "inference", "engine": run.engine, **run.setup}
+    if run.args:
+        setup["args"] = run.args
+    made = Observation(
+        kind=KIND,
+        setup={key: setup[key] for key in SETUP if key in setup and setup[key] != ""},
+        measured=run.measured,
+        source=source,
+        load={},
+        more={"unit_as_printed": run.unit} if run.unit else {},
+        date=run.date,
+        note="; ".join(run.notes),
+        quality=run.quality,
+        unknown=tuple(run.kept),
+        unknown_count=run.unknown_count,
+    )
+    return _completed(made, said or {})
+
+
+def _completed(one: Observation, said: dict[str, Any]) -> Observation:
+    from cabida import facts
+
+    open_ = {key: said[key] for key in SETUP if said.get(key) and key not in one.setup}
+    if said.get("model"):  # a log often prints a folder where the model lies
+        open_["model"] = said["model"]
+    if said.get("gpu"):
+        open_["gpu"] = facts.accelerator(str(said["gpu"])).id
+    elif "gpu" not in one.setup and one.setup.get("gpu_raw"):
+        card = facts.find_accelerator(str(one.setup["gpu_raw"]))
+        open_ |= {"gpu": card.id} if card else {}
+    made = one.with_setup(**open_)
+    split = [int(made.setup.get(key) or 1) for key in ("tp", "pp", "dp", "cp")]
+    if "gpus" not in made.setup and any(key in made.setup for key in ("tp", "pp", "dp", "cp")):
+        made = made.with_setup(gpus=split[0] * split[1] * split[2] * split[3])
+    note = "; ".join(part for part in (one.note, redacted(str(said.get("note") or ""))) if part)
+    return replace(made, note=note)

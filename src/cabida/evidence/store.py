@@ -1,0 +1,263 @@
+"""The evidence store: observations are added, never changed; what no longer counts is marked.
+
+One import is one transaction: interrupted, the store has all of a file or nothing of it, and the same command can
+be given again. What was read before is recognised by its content.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from cabida.errors import InvalidInput
+from cabida.evidence.connect import newer, refusal, revision, told, writing
+from cabida.evidence.observation import Observation, of_row
+from cabida.evidence.place import store_path
+from cabida.evidence.read import ReadFile
+from cabida.text import problem
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+FORGOTTEN, SUPERSEDED, RESTORED = "forgotten", "superseded", "restored"
+SHORTEST_ID = 4
+MANY = 500  # ids in one question
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An observation of the store, with where it came from and whether it still counts."""
+
+    observation: Observation
+    file_name: str
+    format: str
+    imported: str
+    mark: str = ""  # "" = it counts
+    why: str = ""
+
+
+def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
+    """Keep what was read from one file, in one transaction; the ids that are new.
+
+    An observation that is there already is not added again. Others of the same file, read with less said, are
+    marked superseded; one that was forgotten counts again.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E016, the store can't be written.
+    """
+    from sqlalchemy import insert, select
+
+    from cabida.evidence.schema import IMPORTS, LINES, OBSERVATIONS
+
+    with writing(store_path(store)) as connection:
+        ids = [one.id for one in read.observations]
+        found = select(OBSERVATIONS.c.id).where(OBSERVATIONS.c.id.in_(ids))
+        known = set(connection.execute(found).scalars())
+        fresh = {one.id: (at, one) for at, one in enumerate(read.observations) if one.id not in known}
+        if fresh:
+            made = connection.execute(insert(IMPORTS).values(**_import(read)))
+            import_id = made.inserted_primary_key[0]  # type: ignore[index]
+            rows = [_row(one, at, import_id) for at, one in fresh.values()]
+            connection.execute(insert(OBSERVATIONS), rows)
+            lines = [{"import_id": import_id, "number": n, "text": text} for n, text in read.unknown]
+            if lines:
+                connection.execute(insert(LINES), lines)
+        _supersede(connection, read.sha256, ids)
+        marked = _marks(connection)
+        _mark(connection, [id for id in ids if id in marked], RESTORED, "")
+    return list(fresh)
+
+
+def _import(read: ReadFile) -> dict[str, Any]:
+    return {
+        "file_sha256": read.sha256,
+        "file_name": read.name,
+        "size_bytes": read.size_bytes,
+        "format": read.format,
+        "lines_count": read.lines_count,
+        "unknown_count": read.unknown_count,
+        "tool_version": read.tool_version,
+        "at": _now(),
+    }
+
+
+def _row(one: Observation, place: int, import_id: int) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "import_id": import_id,
+        "place": place,
+        "kind": one.kind,
+        "engine": str(one.setup.get("engine", "")),
+        "model": str(one.setup.get("model", "")),
+        "gpu": str(one.setup.get("gpu", "")),
+        "row": json.dumps(one.row(), ensure_ascii=False),
+    }
+
+
+def _supersede(connection: Connection, sha256: str, ids: Sequence[str]) -> None:
+    from sqlalchemy import select
+
+    from cabida.evidence.schema import IMPORTS, OBSERVATIONS
+
+    of_file = (
+        select(OBSERVATIONS.c.id)
+        .join(IMPORTS, IMPORTS.c.id == OBSERVATIONS.c.import_id)
+        .where(IMPORTS.c.file_sha256 == sha256)
+    )
+    marked = _marks(connection)
+    older = [id for id in connection.execute(of_file).scalars() if id not in ids and id not in marked]
+    _mark(connection, older, SUPERSEDED, ", ".join(ids))
+
+
+def _mark(connection: Connection, ids: Sequence[str], mark: str, why: str) -> None:
+    from sqlalchemy import insert
+
+    from cabida.evidence.schema import MARKS
+
+    if ids:
+        at = _now()
+        connection.execute(
+            insert(MARKS), [{"observation_id": id, "mark": mark, "why": why, "at": at} for id in ids]
+        )
+
+
+def _marks(connection: Connection) -> dict[str, tuple[str, str]]:
+    """The mark and its reason of every observation that doesn't count: the last one said."""
+    from sqlalchemy import select
+
+    from cabida.evidence.schema import MARKS
+
+    rows = connection.execute(select(MARKS.c.observation_id, MARKS.c.mark, MARKS.c.why).order_by(MARKS.c.id))
+    last = {id: (mark, why) for id, mark, why in rows}
+    return {id: said for id, said in last.items() if said[0] != RESTORED}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def exists(store: Path | str | None = None) -> bool:
+    """Whether there is a store."""
+    return store_path(store).is_file()
+
+
+def stored(store: Path | str | None = None, *, all: bool = False) -> list[Stored]:
+    """The observations of the store in the order they came; with ``all`` also those that no longer count.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E016, the store can't be read.
+    """
+    path = store_path(store)
+    if not path.exists():
+        return []
+    with reading(path) as connection:
+        marked = _marks(connection)
+        found = [_stored(row, marked) for row in connection.execute(_everything())]
+    return [one for one in found if all or not one.mark]
+
+
+def _everything() -> Any:
+    from sqlalchemy import select
+
+    from cabida.evidence.schema import IMPORTS, OBSERVATIONS
+
+    columns = (
+        OBSERVATIONS.c.id, OBSERVATIONS.c.row, IMPORTS.c.file_name, IMPORTS.c.format, IMPORTS.c.at,
+        IMPORTS.c.unknown_count,
+    )  # fmt: skip
+    joined = select(*columns).join(IMPORTS, IMPORTS.c.id == OBSERVATIONS.c.import_id)
+    return joined.order_by(OBSERVATIONS.c.import_id, OBSERVATIONS.c.place)
+
+
+def _stored(row: Any, marked: dict[str, tuple[str, str]]) -> Stored:
+    id, text, name, form, at, unknown = row
+    mark, why = marked.get(id, ("", ""))
+    observation = replace(of_row(json.loads(text)), unknown_count=unknown)
+    return Stored(observation, name, form, at, mark, why)
+
+
+def one(id: str, store: Path | str | None = None) -> Stored:
+    """The observation whose id begins so, with the lines of its file that nobody understood.
+
+    Raises:
+        InvalidInput: CB-E020, there is none or more than one.
+    """
+    from sqlalchemy import select
+
+    from cabida.evidence.schema import LINES, OBSERVATIONS
+
+    found = _named(id, store)
+    with reading(store_path(store)) as connection:
+        own = select(OBSERVATIONS.c.import_id).where(OBSERVATIONS.c.id == found.observation.id)
+        query = select(LINES.c.number, LINES.c.text).where(LINES.c.import_id == own.scalar_subquery())
+        lines = tuple((number, text) for number, text in connection.execute(query.order_by(LINES.c.number)))
+    return replace(found, observation=replace(found.observation, unknown=lines))
+
+
+def _named(id: str, store: Path | str | None) -> Stored:
+    key = id if id.startswith("obs-") else f"obs-{id}"
+    known = stored(store, all=True)
+    found = [one for one in known if one.observation.id.startswith(key)]
+    if len(key) < SHORTEST_ID + len("obs-") or len(found) != 1:
+        near = ", ".join(one.observation.id for one in (found or known)[-3:]) or "–"
+        raise InvalidInput([problem("CB-E020", id=id, count=len(found), near=near)])
+    return found[0]
+
+
+def forget(ids: Sequence[str], store: Path | str | None = None, why: str = "") -> list[str]:
+    """Mark observations as forgotten: they stay in the store, but nothing counts them any more.
+
+    Raises:
+        InvalidInput: CB-E020, one is not there.
+    """
+    full = [_named(id, store).observation.id for id in ids]
+    with writing(store_path(store)) as connection:
+        _mark(connection, full, FORGOTTEN, why)
+    return full
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Connection]:
+    """A connection that can't write; a store of an earlier release is upgraded first.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E016.
+    """
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    from cabida.evidence.schema import HEAD
+
+    if not path.is_file():
+        raise refusal(path, "unable to open")
+    with told(path):
+        engine = create_engine("sqlite://", creator=lambda: read_only(path), poolclass=NullPool)
+        with engine.connect() as connection:
+            found = revision(connection)
+        if found is None or (found != HEAD and found < HEAD):
+            with writing(path):
+                pass
+        elif found != HEAD:
+            raise newer(path, found)
+        with engine.connect() as connection:
+            yield connection
+
+
+def read_only(path: Path, busy_s: float = 5.0) -> sqlite3.Connection:
+    """SQLite's own connection to the file, for reading; on a disk nobody can write, without its journal."""
+    name = quote(str(path.absolute()))
+    try:
+        opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
+        opened.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise
+        opened = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
+    return opened

@@ -76,6 +76,11 @@ def _read_line(line: str, file: str, number: int) -> Case | Problem:
         return problem("CB-V002", file=file, line=number, reason=str(error))
     if not isinstance(row, dict):
         return problem("CB-V002", file=file, line=number, reason=type(row).__name__)
+    return case_of(row, file, number)
+
+
+def case_of(row: dict[str, Any], file: str = "", number: int = 0) -> Case | Problem:
+    """The case that a row is, or what it lacks (CB-V003, CB-V004)."""
     row = without_nulls(row)
     missing = [key for key in NEEDED if key not in row]
     if missing:

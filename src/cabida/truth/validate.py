@@ -39,13 +39,23 @@ def validate(
     cases, problems = read_cases(files)
     if problems:
         raise InvalidInput(problems)
+    return scored(cases, [str(file) for file in files], predictions, progress)
+
+
+def scored(
+    cases: list[Case],
+    names: Sequence[str],
+    predictions: Path | str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Score predictions on cases; ``names`` says where they are from. See :func:`validate`."""
     answers, skipped = answered(cases, progress)
     figures = [one for found in answers for one in found.predictions]
     if predictions is not None:
         lines = (json.dumps(as_row(one), allow_nan=False) + "\n" for one in figures)
         write_text(predictions, "".join(lines))
     return {
-        "files": [str(file) for file in files],
+        "files": list(names),
         "rows": len(cases),
         "answered": len(answers),
         "skipped": skipped,

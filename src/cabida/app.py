@@ -112,20 +112,28 @@ def with_commands(outcome: Outcome) -> Decision:
 
 
 def fit(
-    model: str | None = None, *, gpu: str | None = None, as_of: str | None = None, **flags: Any
+    model: str | None = None,
+    *,
+    gpu: str | Sequence[str] | None = None,
+    as_of: str | None = None,
+    concurrency: int | None = None,
+    min_context: int | None = None,
+    **flags: Any,
 ) -> dict[str, Any]:
     """Does it fit? With a model and an accelerator one answer; without either, one row for each there is.
 
     Args:
         model: id, alias or path; ``None`` = every model of the catalogue.
-        gpu: accelerator id or name; ``None`` = every accelerator.
+        gpu: accelerator id or name; several are answered each for itself; ``None`` = every accelerator.
         as_of: leaves out accelerators that came later.
+        concurrency: requests the memory must hold at once.
+        min_context: tokens each must be able to grow to.
         flags: those of :class:`Setup`; ``method`` asks about training.
     """
-    from cabida.report.fits import fit_rows
+    from cabida.report.fits import fits
 
-    rows = fit_rows(Setup(model=model, gpu=gpu, **flags), as_of)
-    return rows[0] if model and gpu else {"rows": rows}
+    gpus = [gpu] if isinstance(gpu, str) else list(gpu or ())
+    return fits(Setup(model=model, **flags), gpus, as_of, concurrency, min_context)
 
 
 def speed(

@@ -30,7 +30,6 @@ def setup_line(answer: dict[str, Any]) -> str:
     """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
     parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
-    context = _context(answer)
     cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
     method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
     pieces = [
@@ -40,76 +39,26 @@ def setup_line(answer: dict[str, Any]) -> str:
         cache,
         method,
         engine,
-        context,
+        context(answer),
     ]
     return " · ".join(piece for piece in pieces if piece)
 
 
-def _context(answer: dict[str, Any]) -> str:
-    if answer.get("max_model_len"):
-        return tr("faces.context_of", tokens=text.number(answer["max_model_len"], 7))
-    if answer.get("model_context_tokens"):
-        return tr("faces.context_longest", tokens=text.number(answer["model_context_tokens"], 7))
-    return ""
-
-
-def _largest(answer: dict[str, Any]) -> str:
-    room, most = answer["largest_context_tokens"], answer.get("model_context_tokens")
-    key = "largest_context_beyond" if most and room > most else "largest_context"
-    return tr(f"faces.{key}", tokens=text.number(room, 6), most=text.number(most or room, 7))
-
-
-def fit_one(answer: dict[str, Any]) -> RenderableType:
-    """Does this fit: the verdict, what fills the memory, what to change."""
-    spare = abs(answer["headroom_gib"])
-    verdict = tr(f"faces.verdict.{answer['verdict']}", size=text.size(spare * 2**30))
-    rows = [(say.part(name), f"{text.number(size, 4)} GiB") for name, size in answer["parts_gib"].items()]
-    rows.append((tr("report.usable"), f"{text.number(answer['usable_gib'], 4)} GiB"))
-    facts = [verdict]
-    if answer.get("largest_context_tokens"):
-        facts.append(_largest(answer))
-    if answer.get("largest_micro_batch") is not None:
-        facts.append(
-            tr(
-                "faces.largest_training",
-                batch=text.number(answer["largest_micro_batch"], 4),
-                tokens=text.number(answer["largest_seq_tokens"], 6),
-            )
-        )
-    facts += [answer["cure"]] if answer["cure"] else []
-    return Group(
-        clean(setup_line(answer)),
-        Text(),
-        *(clean(one, "bold" if at == 0 else "") for at, one in enumerate(facts)),
-        Text(),
-        table([tr("faces.per_gpu"), ""], rows, right=(1,)),
-        Text(),
-        metrics(answer["metrics"]),
-    )
-
-
-def fit_rows(answer: dict[str, Any]) -> RenderableType:
-    """One line for each accelerator or model; what all lines share stands above."""
-    told = [_fit_cells(row) for row in answer["rows"]]
-    same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
-    shown = [key for key in told[0] if key not in same] if told else []
-    right = [at for at, key in enumerate(shown) if key in ("headroom", "room")]
-    head = " · ".join(told[0][key] for key in same) if told else ""
-    rows = [[cells[key] for key in shown] for cells in told]
-    return Group(clean(head, "bold"), Text(), table([tr(f"faces.{key}") for key in shown], rows, right))
-
-
-def _fit_cells(row: dict[str, Any]) -> dict[str, str]:
-    context = row.get("largest_context_tokens") or row.get("largest_seq_tokens")
-    return {
-        "model": row["model"],
-        "gpu": f"{row['gpus']}×{row['gpu']}",
-        "weights": row["weights"],
-        "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
-        "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
-        "headroom": f"{text.number(row['headroom_gib'])} GiB",
-        "room": text.number(context, 6) if context else "–",
-    }
+def context(answer: dict[str, Any]) -> str:
+    """The context or the batch an answer is about, and who chose it."""
+    if answer.get("seq_len"):
+        count, tokens = (text.number(answer[key], 7) for key in ("micro_batch", "seq_len"))
+        return tr("faces.fit.batch_of", count=count, tokens=tokens)
+    asked = answer.get("context_tokens") or answer.get("max_model_len")
+    came_from = answer.get("context_from", "")
+    if not asked:
+        asked, came_from = answer.get("model_context_tokens"), "window"
+    if not asked:
+        return ""
+    key = "context_longest" if came_from == "window" else "context_of"
+    told = tr(f"faces.{key}", tokens=text.number(asked, 9))
+    many = answer.get("sequences", 1)
+    return told if many == 1 else tr("faces.fit.many", count=text.number(many, 7), context=told)
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:

@@ -27,10 +27,9 @@ def _version(_: click.Context, __: click.Parameter, text: str) -> str:
 
 
 def setup(function: F) -> F:
-    """The flags of a deployment, under the engines' own names."""
+    """The flags of a deployment, under the engines' own names, ``--gpu`` aside."""
     for declare in reversed(
         [
-            option("--gpu", metavar="ID"),
             option("--gpus", type=COUNT),
             option("--nodes", type=COUNT),
             option("--tp", type=COUNT),
@@ -67,32 +66,35 @@ def load(function: F) -> F:
 
 @click.command(cls=Command)
 @click.argument("model", required=False)
+@option("--gpu", metavar="ID", multiple=True)
 @setup
+@option("--concurrency", type=COUNT)
+@option("--min-context", type=COUNT)
 @option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
 @option("--optimizer", metavar="NAME", default="adamw", show_default=True)
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
 @option("--seq-len", type=COUNT, default=2048, show_default=True)
 @option("--micro-batch", type=COUNT, default=1, show_default=True)
 @option("--recompute", type=click.Choice(["none", "selective", "full"]), default="none", show_default=True)
+@option("--all", "every", is_flag=True)
 @shared
-def fit(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
+def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flags: Any) -> None:
     """Does it fit? Without --gpu over all accelerators, without MODEL over all models."""
     from cabida import app
 
-    if model is None and not flags["gpu"]:
-        raise UsageProblem([problem("CB-U007")])
     answer = app.fit(model, as_of=as_of, **flags)
 
     def screen() -> Any:
-        from cabida.faces import answers
+        from cabida.faces import fits
 
-        return answers.fit_rows(answer) if "rows" in answer else answers.fit_one(answer)
+        return fits.fit(answer, every=every)
 
     emit(answer, screen, as_json=as_json)
 
 
 @click.command(cls=Command)
 @click.argument("model")
+@option("--gpu", metavar="ID")
 @setup
 @load
 @option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
@@ -115,6 +117,7 @@ def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
 
 @click.command(cls=Command)
 @click.argument("model", required=False)
+@option("--gpu", metavar="ID")
 @setup
 @load
 @option("--currency", default="USD", show_default=True)

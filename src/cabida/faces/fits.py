@@ -1,0 +1,295 @@
+"""The screens of ``fit``: the verdict first, a picture of the memory, parts that add up, limits, what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cabida import text
+from cabida.faces.answers import context, setup_line
+from cabida.faces.grid import Fitting, clean, table
+from cabida.faces.picture import Bar, Key, parts_of
+from cabida.report import words as say
+from cabida.report.bar import ordered, shown
+from cabida.text import tr
+
+MOST_ROWS = 20
+COLOURS = {"fits": "bold green", "tight": "bold yellow", "no": "bold red"}
+
+
+def fit(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
+    """One answer, several accelerators side by side, or the catalogue."""
+    if "rows" not in answer:
+        return one(answer)
+    rows = answer["rows"]
+    if rows and "memory_gib" in rows[0]:
+        return several(rows)
+    return catalogue(answer, every=every)
+
+
+def one(answer: dict[str, Any]) -> RenderableType:
+    """Does this fit: the verdict, what fills the memory, how far it goes, what to change."""
+    blocks: list[RenderableType] = [clean(setup_line(answer)), Text()]
+    blocks += [clean(verdict(answer), COLOURS[answer["verdict"]]), *map(clean, _doubt(answer))]
+    blocks += [clean(f"{tr('faces.check.warning')}: {told['sentence']}") for told in answer["warnings"]]
+    blocks += [Text(), Bar(parts_of(answer), answer["usable_gib"]), Text(), parts_table(answer)]
+    if rule := _rule(answer):
+        blocks.append(clean(rule))
+    blocks += [Text(), _limits(answer)]
+    blocks += _changes("faces.fit.changes", answer["changes"])
+    window = answer.get("window")
+    if window and answer["verdict"] != "no":
+        title = tr("faces.fit.window_changes", tokens=text.number(window["context_tokens"], 8))
+        blocks += _changes("", window["changes"], title)
+    return Group(*blocks)
+
+
+def verdict(answer: dict[str, Any]) -> str:
+    """The verdict with its margin."""
+    where = tr("faces.fit.each_gpu" if answer["gpus"] > 1 else "faces.fit.the_gpu")
+    return tr(f"faces.verdict.{answer['verdict']}", size=_gib(abs(answer["headroom_gib"])), where=where)
+
+
+def _doubt(answer: dict[str, Any]) -> list[str]:
+    """How sure that is, and what decides when it is not."""
+    margin, decides = answer["margin_gib"], answer["decides"]
+    state = f"{answer['verdict']}.{answer['sureness']}"
+    worst = margin.low if answer["verdict"] != "no" else margin.high
+    told = [tr(f"faces.fit.sure.{state}", size=_gib(abs(worst)))] if margin.high > margin.low else []
+    if decides and answer["sureness"] != "sure":
+        told.append(
+            tr(
+                "faces.fit.decides",
+                part=say.part(decides["part"]),
+                low=say.decimal(decides["low_gib"], 2),
+                high=say.decimal(decides["high_gib"], 2),
+            )
+        )
+    window = answer.get("window")
+    if window:
+        told.append(
+            tr(
+                f"faces.fit.window.{window['verdict']}",
+                tokens=text.number(window["context_tokens"], 9),
+                size=_gib(abs(window["headroom_gib"])),
+            )
+        )
+    return told
+
+
+def parts_table(answer: dict[str, Any]) -> Table:
+    """What fills one card: shown parts that add up to what the driver shows."""
+    parts, usable = answer["memory_gib"], answer["usable_gib"]
+    missing = round(parts.get("missing", 0.0), 2)
+    drawn = shown(ordered(parts), round(usable, 2) + missing)
+    made = Table.grid(padding=(0, 2, 0, 0))
+    for justify in ("left", "left", "right", "right", "left"):
+        made.add_column(justify=justify, no_wrap=justify != "left")
+    for name, size in drawn.items():
+        low_high = answer["intervals_gib"].get(name)
+        span = f"[{say.decimal(low_high[0], 2)}–{say.decimal(low_high[1], 2)}]" if low_high else ""
+        made.add_row(
+            Key(name),
+            clean(part_name(name, answer)),
+            *map(clean, (_two(size), "" if missing else _share(size, usable), span)),
+        )
+    if missing:
+        made.add_row(Key("missing"), clean(say.part("missing")), clean(f"-{_two(missing)}"), "", "")
+    made.add_row("", clean(tr("faces.fit.driver"), "bold"), clean(f"{_two(usable)} GiB", "bold"), "", "")
+    return made
+
+
+def part_name(name: str, answer: dict[str, Any]) -> str:
+    """A part in words: the cache says of how many requests, what is left alone says by whom."""
+    if name == "cache":
+        count, tokens = answer["sequences"], text.number(answer["context_tokens"], 9)
+        return tr("faces.fit.part.cache", count=text.number(count, 7), tokens=tokens)
+    if name == "reserve":
+        pool = answer.get("cache_is_pool")
+        return tr("faces.fit.part.reserve", engine=answer["engine"]) if pool else tr("faces.fit.part.driver")
+    return say.part(name)
+
+
+def _rule(answer: dict[str, Any]) -> str:
+    if "budget_gib" not in answer:
+        return ""
+    key = "pool" if answer["cache_is_pool"] else "ahead"
+    return tr(
+        f"faces.fit.rule.{key}",
+        engine=answer["engine"],
+        budget=_two(answer["budget_gib"]),
+        usable=_two(answer["usable_gib"]),
+    )
+
+
+def _limits(answer: dict[str, Any]) -> RenderableType:
+    rows = (
+        [(tr("faces.fit.batch"), _largest_run(answer))]
+        if "micro_batch" in answer
+        else _serving_limits(answer)
+    )
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column()
+    for name, told in rows:
+        made.add_row(clean(name), clean(told))
+    return made
+
+
+def _largest_run(answer: dict[str, Any]) -> str:
+    return tr(
+        "faces.largest_training",
+        batch=text.number(answer["largest_micro_batch"], 4),
+        tokens=text.number(answer["largest_seq_tokens"], 6),
+    )
+
+
+def _serving_limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [(tr("faces.fit.context"), largest(answer))]
+    counts = [
+        f"{text.number(one['sequences'], 6)} × {text.number(one['context_tokens'], 8)}"
+        for one in answer["concurrency"]
+    ]
+    rows.append((tr("faces.fit.at_once"), " · ".join(counts)))
+    if answer["cache_is_pool"]:
+        rows.append(
+            (
+                say.label("kv_cache_tokens"),
+                say.figure("kv_cache_tokens", answer["metrics"]["kv_cache_tokens"]),
+            )
+        )
+    if kin := answer["largest_in_family"]:
+        rows.append((tr("faces.fit.family"), f"{kin['model']} ({text.number(kin['params'] / 1e9)} B)"))
+    return rows
+
+
+def largest(answer: dict[str, Any]) -> str:
+    """The longest context of one request, and where the model itself ends."""
+    room, most = answer["largest_context_tokens"], answer["model_context_tokens"]
+    if room is None:
+        return tr("faces.fit.no_growth")
+    key = "largest_context_beyond" if most and room > most else "largest_context"
+    told = tr(f"faces.{key}", tokens=text.number(room, 9), most=text.number(most or room, 9))
+    safe = answer.get("largest_sure_context_tokens")
+    if safe and safe < min(room, most or room):
+        told += " " + tr("faces.fit.safely", tokens=text.number(safe, 9))
+    return told
+
+
+def _changes(key: str, offered: Sequence[dict[str, Any]], title: str = "") -> list[RenderableType]:
+    if not offered:
+        return []
+    blocks: list[RenderableType] = [Text(), clean(title or tr(key), "bold")]
+    for one in offered:
+        told = tr(
+            f"faces.fit.change.{one['verdict']}", size=_gib(one["headroom_gib"]), gain=_gib(one["gain_gib"])
+        )
+        blocks.append(Padding(clean(one["flags"], "bold"), (0, 0, 0, 2), expand=False))
+        blocks.append(Padding(clean(f"{told}: {one['costs']}"), (0, 0, 0, 6), expand=False))
+    return blocks
+
+
+def several(rows: Sequence[dict[str, Any]]) -> RenderableType:
+    """Accelerators side by side, each for itself, their bars on one scale."""
+    first = rows[0]
+    same = [first["model"], first["weights"], first.get("engine", first.get("method", "")), context(first)]
+    total = max(row["usable_gib"] + row["memory_gib"].get("missing", 0.0) for row in rows)
+    blocks: list[RenderableType] = [clean(" · ".join(one for one in same if one), "bold")]
+    names: dict[str, None] = {}
+    for row in rows:
+        name = f"{row['gpus']}×{row['gpu']}"
+        blocks += [Text(), Text.assemble(clean(f"{name}: "), clean(verdict(row), COLOURS[row["verdict"]]))]
+        blocks.append(Bar(parts_of(row), row["usable_gib"], total))
+        names |= dict.fromkeys(ordered(parts_of(row)))
+        names |= {"missing": None} if row["memory_gib"].get("missing", 0.0) > 0 else {}
+    legend = Table.grid(padding=(0, 1, 0, 0))
+    for name in names:
+        legend.add_row(Key(name), clean(say.part(name)))
+    blocks += [Text(), legend, Text(), _table([_cells(row) for row in rows], ["model"])]
+    return Group(*blocks)
+
+
+def catalogue(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
+    """One line for each accelerator or model; what all lines share stands above."""
+    rows = answer["rows"]
+    left_out = answer.get("left_out", 0)
+    if not rows:
+        return clean(tr("faces.fit.none", count=text.number(left_out, 6)), COLOURS["no"])
+    told = _together([_cells(row) for row in rows])
+    same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
+    listed = told if every else told[:MOST_ROWS]
+    blocks: list[RenderableType] = [
+        clean(" · ".join(told[0][key] for key in same), "bold"),
+        clean(_tally(rows, left_out)),
+        Text(),
+        _table(listed, same),
+    ]
+    if len(listed) < len(told):
+        blocks.append(clean(tr("faces.fit.more", count=text.number(len(told) - len(listed), 6))))
+    return Group(*blocks)
+
+
+def _tally(rows: Sequence[dict[str, Any]], left_out: int) -> str:
+    """How many fit, nearly fit, or do not."""
+    counts = {name: sum(row["verdict"] == name and row["runs"] for row in rows) for name in COLOURS}
+    told = tr("faces.fit.tally", **{name: text.number(count, 6) for name, count in counts.items()})
+    return f"{told} {tr('faces.fit.left_out', count=text.number(left_out, 6))}" if left_out else told
+
+
+def _table(told: Sequence[dict[str, str]], same: Sequence[str] = ()) -> RenderableType:
+    """The lines as a table; a narrow terminal leaves the lesser columns out."""
+    keys = [key for key in told[0] if key not in same and any(cells[key] for cells in told)]
+    few = [key for key in keys if key not in ("engine", "parameters", "context")]
+    return Fitting(_grid(told, keys), _grid(told, few))
+
+
+def _grid(told: Sequence[dict[str, str]], keys: Sequence[str]) -> Table:
+    right = [at for at, key in enumerate(keys) if key in ("headroom", "room", "context", "parameters")]
+    rows = [[cells[key] for key in keys] for cells in told]
+    return table([tr(f"faces.{key}") for key in keys], rows, right, whole=range(1, len(keys)))
+
+
+def _together(told: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """One line for models of one maker that differ in nothing shown: a base model and its chat version."""
+    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for cells in told:
+        maker = cells["model"].partition("/")[0]
+        groups.setdefault((maker, *(cells[key] for key in cells if key != "model")), []).append(cells)
+    return [
+        group[0] | ({"model": f"{group[0]['model']} +{len(group) - 1}"} if len(group) > 1 else {})
+        for group in groups.values()
+    ]
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    room = row.get("largest_context_tokens") if "context_tokens" in row else row.get("largest_seq_tokens")
+    spare = row["headroom_gib"]
+    params = row.get("params")
+    return {
+        "model": row["model"],
+        "gpu": f"{row['gpus']}×{row['gpu']}",
+        "parameters": f"{text.number(params / 1e9)} B" if params else "",
+        "weights": row["weights"],
+        "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
+        "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
+        "headroom": f"{'-' if spare < 0 else ''}{say.decimal(abs(spare), 1)} GiB",
+        "context": text.number(row["context_tokens"], 8) if row.get("context_tokens") else "",
+        "room": text.number(room, 7) if room else "∞" if room is None else "–",
+    }
+
+
+def _gib(size: float) -> str:
+    return f"{say.decimal(size, 2)} GiB"
+
+
+def _two(size: float) -> str:
+    return say.decimal(size, 2)
+
+
+def _share(size: float, usable: float) -> str:
+    return f"{say.decimal(100 * size / usable, 0)} %" if usable > 0 else ""

@@ -1,0 +1,60 @@
+"""How far it goes: how many at once at usual contexts, and the largest model of the family that still fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from cabida import facts, memory
+from cabida.facts.model import Model
+from cabida.plan import Setup
+from cabida.plan.setup import deployment
+from cabida.report.fit_trial import Trial, at_usual_context, largest_concurrency
+
+CONTEXTS = (4096, 8192, 32768)
+_SIZE = re.compile(r"[-_]?(\d+x)?\d+(\.\d+)?[bm](-a\d+(\.\d+)?b)?(?![a-z])")
+_TAIL = re.compile(r"-(instruct|it|hf|chat|base|bf16|fp8|nvfp4|\d{4})(?=-|$)")
+
+
+def concurrency(trial: Trial, limit: int | None) -> list[dict[str, int]]:
+    """Requests the cache holds at once, at the context asked about and at usual ones within ``limit``."""
+    asked = trial.context_tokens
+    lengths = sorted({asked, *(one for one in CONTEXTS if one <= (limit or asked))})
+    d = trial.deployment
+    if (
+        not trial.memory.cache_is_pool
+    ):  # sequences allocated ahead are what is searched for, not what was asked
+        d = replace(d, settings=replace(d.settings, max_num_seqs=None))
+    return [{"context_tokens": one, "sequences": largest_concurrency(d, one)} for one in lengths]
+
+
+def family(model: Model) -> str:
+    """What models of one family share: ``Qwen/Qwen3-8B`` and ``Qwen/Qwen3-32B`` are ``qwen/qwen3``."""
+    name = _SIZE.sub("", model.id.lower())
+    while (shorter := _TAIL.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+def largest_sibling(setup: Setup, trial: Trial) -> dict[str, Any] | None:
+    """The largest model of the family that surely fits in the same format on the same cards; ``None`` = no other."""
+    own = trial.deployment.model
+    kin = [
+        one
+        for one in facts.models().values()
+        if family(one) == family(own) and one.task == own.task and _same_format(one, own)
+    ]
+    sized = [(memory.params(one).total_count, one) for one in kin]
+    if len({count for count, _ in sized}) < 2:
+        return None
+    for count, one in sorted(sized, key=lambda row: (-row[0], row[1] is not own, row[1].id)):
+        asked = replace(setup, weights=trial.deployment.weights.id, max_num_seqs=None)
+        found = at_usual_context(deployment(asked, one, trial.deployment.accelerator))[0]
+        if found.verdict == "fits":
+            return {"model": one.id, "params": count, "context_tokens": found.context_tokens}
+    return None
+
+
+def _same_format(one: Model, own: Model) -> bool:
+    return (one.native_format or "bf16") == (own.native_format or "bf16")

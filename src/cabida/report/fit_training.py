@@ -1,0 +1,206 @@
+"""What ``fit`` answers about training: the same verdict, parts, limits and tried changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cabida import facts, memory
+from cabida.checks.plan import WRITERS
+from cabida.errors import InvalidInput
+from cabida.facts.model import Accelerator, Model
+from cabida.memory import TrainingMemory
+from cabida.plan import Setup, TrainingRun
+from cabida.plan.setup import training_run
+from cabida.report.fit_changes import LEAST_GAIN_BYTES, few
+from cabida.report.fit_sure import intervals, margin
+from cabida.report.fit_trial import ORDER
+from cabida.report.metrics import GIB, scaled, sure
+from cabida.text import problem, tr
+
+SHARDED = ("zero-3", "fsdp", "hsdp")
+LEAST_SEQ_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingChange:
+    """One thing to change about a run. ``kind`` names what it costs: a text of the catalogue."""
+
+    kind: str
+    fields: dict[str, Any]  # of Setup
+    memory: TrainingMemory
+    gain_bytes: float
+
+    @property
+    def verdict(self) -> str:
+        """Of the run so changed."""
+        return self.memory.verdict
+
+    @property
+    def flags(self) -> str:
+        """As it is typed: ``--recompute full``."""
+        return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in self.fields.items())
+
+
+def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, Any]:
+    """Everything about one training run.
+
+    Raises:
+        InvalidInput: an optimizer nobody knows (CB-U018).
+    """
+    run = _run(setup, model, card)
+    m = memory.training(run)
+    tree = memory.training_tree(run)
+    offered = _changes(setup, m) if m.verdict != "fits" else []
+    return {
+        **_row(run, m),
+        **margin(m.verdict, m.headroom_bytes, tree),
+        "parts_gib": {name: size / GIB for name, size in m.parts.items()},
+        "memory_gib": {name: size / GIB for name, size in _picture(m).items()},
+        "intervals_gib": intervals(tree),
+        "changes": [_told(one) for one in offered],
+        "cure": _cure(m, offered),
+        "warnings": [],
+    }
+
+
+def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -> list[dict[str, Any]]:
+    """One row for each model and accelerator, what fits first."""
+    models = [model] if model is not None else [one for one in facts.models().values() if one.task in WRITERS]
+    rows = []
+    for one in models:
+        for card in cards:
+            run = _run(setup, one, card)
+            m = memory.training(run)
+            rows.append(_row(run, m) | {"params": memory.params(one).total_count})
+    smallest = model is not None
+    return sorted(
+        rows,
+        key=lambda row: (
+            ORDER[row["verdict"]],
+            row["gpus"],
+            row["usable_gib"] if smallest else -row["params"],
+            row["model"],
+        ),
+    )
+
+
+def _run(setup: Setup, model: Model, card: Accelerator) -> TrainingRun:
+    if setup.optimizer not in memory.OPTIMIZERS:
+        raise InvalidInput([problem("CB-U018", name=setup.optimizer, known=", ".join(memory.OPTIMIZERS))])
+    return training_run(setup, model, card)
+
+
+def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:
+    peak = scaled(sure(m.peak_bytes), 1 / GIB)
+    return {
+        "model": run.model.id,
+        "gpu": run.accelerator.id,
+        "gpus": run.accelerators_count,
+        "method": run.method,
+        "sharding": run.sharding,
+        "weights": run.weights.id,
+        "optimizer": run.optimizer,
+        "seq_len": run.seq_tokens,
+        "micro_batch": run.micro_batch_count,
+        "recompute": run.recompute,
+        "runs": True,
+        "verdict": m.verdict,
+        "headroom_gib": m.headroom_bytes / GIB,
+        "usable_gib": m.usable_bytes / GIB,
+        "largest_micro_batch": m.largest_micro_batch_count,
+        "largest_seq_tokens": m.largest_seq_tokens,
+        "metrics": {"peak_mem_gib": peak, "peak_gib_per_gpu": peak},
+    }
+
+
+def _picture(m: TrainingMemory) -> dict[str, float]:
+    """The parts, what is free and what the driver keeps; less ``missing`` they are the memory of the card."""
+    free, missing = max(0.0, m.headroom_bytes), max(0.0, -m.headroom_bytes)
+    reserve = m.usable_bytes - sum(m.parts.values()) - free + missing
+    return m.parts | {"free": free, "reserve": reserve, "missing": missing}
+
+
+def _changes(setup: Setup, m: TrainingMemory) -> list[TrainingChange]:
+    found: list[TrainingChange] = []
+    for kind, fields in _candidates(setup, m.run):
+        enough = {one.kind for one in found if one.verdict == "fits"}
+        if kind in enough or (kind == "both" and enough - {"sharded"}):
+            continue
+        try:
+            run = _run(replace(setup, **fields), m.run.model, m.run.accelerator)
+        except InvalidInput:
+            continue
+        made = memory.training(run)
+        gain = made.headroom_bytes - m.headroom_bytes
+        if ORDER[made.verdict] < ORDER[m.verdict] and gain >= LEAST_GAIN_BYTES:
+            found.append(TrainingChange(kind, fields, made, gain))
+    return few(found)
+
+
+def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str, Any]]]:
+    again = {"recompute": "full"} if run.recompute != "full" else {}
+    if run.recompute == "none":
+        yield "recompute", {"recompute": "selective"}
+    if again:
+        yield "recompute", again
+    count = run.micro_batch_count
+    while count > 1:
+        count //= 2
+        yield "micro_batch", {"micro_batch": count}
+    if run.accelerators_count > 1 and run.sharding not in SHARDED:
+        yield "sharding", {"sharding": "zero-3"}
+        if again:
+            yield "sharding", {"sharding": "zero-3"} | again
+    light = {"optimizer": "adamw-8bit"} if run.optimizer == "adamw" else {}
+    if light and run.method in ("full", "pretrain"):
+        yield "optimizer", light
+    tokens = run.seq_tokens // 2
+    while tokens >= LEAST_SEQ_TOKENS:
+        yield "seq_len", {"seq_len": tokens}
+        tokens //= 2
+    if again and light:
+        yield "both", again | light
+    yield from _more_cards(setup, run, again)
+    if run.method == "full":
+        yield "adapters", {"method": "lora"} | again
+    if run.method in ("full", "lora"):
+        yield "quantised", {"method": "qlora"} | again
+
+
+def _more_cards(
+    setup: Setup, run: TrainingRun, again: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    if setup.nodes is not None:
+        return
+    sharding = {} if run.sharding in SHARDED else {"sharding": "zero-3"}
+    count = run.accelerators_count * 2
+    while count <= 64:
+        yield "sharded", {"gpus": count} | sharding
+        if again:
+            yield "sharded", {"gpus": count} | sharding | again
+        count *= 2
+
+
+def _told(change: TrainingChange) -> dict[str, Any]:
+    return {
+        "flags": change.flags,
+        "kind": change.kind,
+        "costs": tr(f"report.fit.trains.{change.kind}"),
+        "verdict": change.verdict,
+        "headroom_gib": change.memory.headroom_bytes / GIB,
+        "gain_gib": change.gain_bytes / GIB,
+        "gpus": change.memory.run.accelerators_count,
+        "largest_micro_batch": change.memory.largest_micro_batch_count,
+        "largest_seq_tokens": change.memory.largest_seq_tokens,
+    }
+
+
+def _cure(m: TrainingMemory, offered: list[TrainingChange]) -> str:
+    if m.verdict == "fits":
+        return ""
+    if not offered:
+        return m.cure
+    best = next((one for one in offered if one.verdict == "fits"), offered[0])
+    return tr(f"report.fit.cure.{best.verdict}", flags=best.flags, costs=tr(f"report.fit.trains.{best.kind}"))

@@ -22,7 +22,7 @@ def test_memory_segments_touch_and_scale_with_bytes():
         decision().options[0], memory={"weights": 30 * GIB, "kv_cache": 15 * GIB}, usable_bytes=60 * GIB
     )
     chart = charts.memory(replace(decision(), options=(one,)))
-    weights, cache = bars(chart, "part-1")[-1], bars(chart, "part-2")[-1]
+    weights, cache = bars(chart, "fill-1")[-1], bars(chart, "fill-2")[-1]
     assert weights == (0.0, pytest.approx(svg.WIDTH / 2, abs=0.2))
     assert cache == (pytest.approx(svg.WIDTH / 2, abs=0.2), pytest.approx(svg.WIDTH / 4, abs=0.2))
     assert "15 GiB free" in chart.svg

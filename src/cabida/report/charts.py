@@ -1,4 +1,4 @@
-"""The pictures of a decision, each with a table twin: here memory, latency and cost of its options.
+"""The pictures of a decision, each with a table twin: here latency and cost of its options.
 
 A picture nothing can be drawn for is left out.
 """
@@ -6,15 +6,15 @@ A picture nothing can be drawn for is left out.
 from __future__ import annotations
 
 from cabida import text
-from cabida.plan import Decision, Option
+from cabida.plan import Decision
 from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
-from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
+from cabida.report.memory_chart import memory, short
+from cabida.report.svg import WIDTH, Chart, clip, dot, line, path, rect, svg, ticks, words
 from cabida.report.trade import frontier, tornado
 from cabida.text import tr
 
-PARTS = ("weights", "kv_cache", "gradients", "optimizer", "activations", "logits", "graphs", "other")
-OUTSIDE = ("headroom",)
+__all__ = ["charts", "latency", "memory", "short", "waterfall"]
 LINES = ("line-1", "line-2", "line-3")
 
 
@@ -23,55 +23,6 @@ def charts(decision: Decision) -> tuple[Chart, ...]:
     with say.speaking(decision.language):
         drawn = (draw(decision) for draw in (memory, latency, waterfall, frontier, tornado))
         return tuple(chart for chart in drawn if chart is not None)
-
-
-def short(option: Option) -> str:
-    """An option in a chart's margin: ``1 · 4 replicas of 1×H200 SXM 141 GB fp8``."""
-    what = option.title.partition(" · ")[0]
-    if option.accelerator:
-        what = f"{what} {option.weights}".rstrip()
-    return clip(f"{option.rank} · {what}", 48)
-
-
-def memory(decision: Decision) -> Chart | None:
-    """What fills each accelerator's usable memory."""
-    options = [one for one in decision.options if one.memory and one.usable_bytes > 0][:6]
-    if not options:
-        return None
-    used = {one.id: {k: v for k, v in one.memory.items() if k not in OUTSIDE and v > 0} for one in options}
-    present = {key for parts in used.values() for key in parts}
-    names = [key for key in PARTS if key in present] + sorted(present - set(PARTS))
-    css = {key: f"part-{at % 8 + 1}" for at, key in enumerate(names)}
-    widest = max(max(one.usable_bytes, sum(used[one.id].values())) for one in options)
-    marks, y = legend([(css[key], say.part(key)) for key in names], 12)
-    rows = []
-    for option in options:
-        parts, x = used[option.id], 0.0
-        left = option.usable_bytes - sum(parts.values())
-        free = tr("report.chart.free" if left >= 0 else "report.chart.short", size=text.size(abs(left)))
-        marks += [
-            words(0, y + 14, short(option)),
-            words(WIDTH, y + 14, free, "small" if left >= 0 else "bad", "end"),
-        ]
-        edge = option.usable_bytes / widest * WIDTH
-        marks.append(rect(0, y + 21, edge, 18, "track"))
-        for key in names:
-            wide = parts.get(key, 0.0) / widest * WIDTH
-            if wide > 0:
-                marks.append(rect(x, y + 21, wide, 18, css[key], f"{say.part(key)}: {text.size(parts[key])}"))
-            x += wide
-        marks.append(line(edge, y + 17, edge, y + 43, "limit"))
-        sizes = [text.size(parts[key]) if key in parts else "–" for key in names]
-        rows.append((short(option), *sizes, text.size(option.usable_bytes), free))
-        y += 52
-    title, caption = tr("report.chart.memory"), tr("report.chart.memory_caption")
-    header = (
-        tr("report.option"),
-        *(say.part(key) for key in names),
-        tr("report.usable"),
-        tr("report.headroom"),
-    )
-    return Chart("memory", title, caption, svg(title, caption, y, marks, "memory"), header, tuple(rows))
 
 
 def latency(decision: Decision) -> Chart | None:

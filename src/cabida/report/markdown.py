@@ -20,6 +20,7 @@ from cabida.report.every_form import (
     replicas,
     safe_url,
 )
+from cabida.report.memory_chart import in_letters
 from cabida.report.why import why
 from cabida.text import tr
 
@@ -33,6 +34,7 @@ def markdown(decision: Decision) -> str:
         blocks = [
             _head(decision),
             _section("options", _options(decision)),
+            _section("memory", _fenced("text", "\n".join(bars)) if (bars := in_letters(decision)) else []),
             _section("why", [f"- {md(one)}." for one in why(decision)]),
             _section("rejected", _rejected(decision)),
             _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from cabida.facts.models import model, models
     from cabida.facts.own import add, import_prices
+    from cabida.facts.pipelines import components, components_of, find_pipeline, pipeline, pipelines
 
 _ROOMS = {
     "check": "check",
@@ -55,6 +56,7 @@ _ROOMS = {
     "rejected_offers",
     "models": "model models",
     "own": "add import_prices",
+    "pipelines": "components components_of find_pipeline pipeline pipelines",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
@@ -69,6 +71,8 @@ __all__ = [
     "check",
     "classes",
     "collectives",
+    "components",
+    "components_of",
     "currencies",
     "current_api_offers",
     "describe",
@@ -79,6 +83,7 @@ __all__ = [
     "engines",
     "exchange_rate",
     "find_accelerator",
+    "find_pipeline",
     "formats",
     "import_prices",
     "measurements",
@@ -88,6 +93,8 @@ __all__ = [
     "node_for",
     "nodes",
     "offers",
+    "pipeline",
+    "pipelines",
     "rejected_offers",
     "schema",
     "software",

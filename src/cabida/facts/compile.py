@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.facts import load, series, store
+from cabida.facts.media import Component, Pipeline
 from cabida.facts.model import (
     Accelerator,
     ApiOffer,
@@ -57,6 +58,8 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "nodes": _records("nodes", Node),
     "engines": _records("engines", Engine),
     "formats": _records("formats", WeightFormat),
+    "components": _records("components", Component),
+    "pipelines": _records("pipelines", Pipeline),
     "names": _texts("names"),
     "shapes": _texts("shapes"),
     "classes": _texts("classes"),

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cabida.facts.media import Component, Pipeline
 from cabida.facts.model import (
     Accelerator,
     ApiOffer,
@@ -38,6 +39,7 @@ _TABLES = (
     Accelerator,
     ApiOffer,
     Collective,
+    Component,
     EnergyFact,
     Engine,
     Measurement,
@@ -45,6 +47,7 @@ _TABLES = (
     Model,
     Node,
     Offer,
+    Pipeline,
     WeightFormat,
 )
 NOUNS: dict[str, type] = {noun.__name__: noun for noun in _TABLES}

@@ -24,6 +24,8 @@ _PUBLIC = {
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",
     "models": "cabida.app",
+    "observations": "cabida.app",
+    "observe": "cabida.app",
     "prices": "cabida.app",
     "recommend": "cabida.app",
     "record": "cabida.app",

@@ -238,12 +238,61 @@ def explain(decision: Path | str | Decision, name: str) -> list[dict[str, Any]]:
 
 
 def validate(
-    files: Iterable[Path | str], predictions: Path | str | None = None, progress: Progress | None = None
+    files: Iterable[Path | str] = (),
+    predictions: Path | str | None = None,
+    progress: Progress | None = None,
+    store: Path | str | None = None,
 ) -> dict[str, Any]:
-    """Predictions scored against measured cases."""
-    from cabida import truth
+    """Predictions scored against measured cases: those of files; without any, one's own observations.
 
-    return truth.validate(list(files), predictions=predictions, progress=progress)
+    Args:
+        files: JSONL files of cases.
+        predictions: where to write each prediction.
+        progress: told what is being done.
+        store: file of the evidence store, scored too when it is named.
+    """
+    from cabida.truth import validate as score
+    from cabida.truth.observed import validate_stored
+
+    given = list(files)
+    if given and store is None:
+        return score(given, predictions=predictions, progress=progress)
+    return validate_stored(store, given, predictions, progress)
+
+
+def observe(
+    files: Iterable[Path | str],
+    *,
+    store: Path | str | None = None,
+    keep: bool = True,
+    **said: Any,
+) -> dict[str, Any]:
+    """Read engines' logs and other tools' tables into the evidence store; each figure beside its prediction.
+
+    Args:
+        files: logs, CSV, case files; ``-`` is standard input.
+        store: file of the store; CABIDA_STORE or the user's data folder when left out.
+        keep: whether the store keeps them.
+        said: what the logs leave open: ``model``, ``gpu``, ``gpus``, ``engine``, ``engine_version``, ``weights``,
+            ``kv_cache``, ``note``, ``source``.
+
+    Returns:
+        ``store``, ``files`` (one answer each) and ``errors`` (of files that gave nothing).
+
+    Raises:
+        InvalidInput: the store can't be written, or no file gave anything.
+    """
+    from cabida.report.observed import observe_files
+
+    return observe_files([str(one) for one in files], store, keep=keep, said=said)
+
+
+def observations(*, store: Path | str | None = None, all: bool = False) -> list[dict[str, Any]]:
+    """One row for each observation of the store; with ``all`` also those that no longer count."""
+    from cabida.evidence import stored
+    from cabida.report.observed import listed
+
+    return [listed(one) for one in stored(store, all=all)]
 
 
 def record(decision: Path | str | Decision, form: str) -> str:
@@ -268,6 +317,8 @@ __all__ = [
     "load_brief",
     "load_decision",
     "models",
+    "observations",
+    "observe",
     "prices",
     "recommend",
     "record",

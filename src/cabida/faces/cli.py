@@ -30,6 +30,8 @@ COMMANDS = {
     "explain": "commands_record",
     "record": "commands_record",
     "validate": "commands_record",
+    "observe": "commands_observe",
+    "observations": "commands_observe",
 }
 
 # what a group named without a command raises, its message the help; click 8.1 shows the help itself

@@ -64,14 +64,18 @@ def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: st
 @click.command(cls=Command)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @option("--predictions", type=click.Path(dir_okay=False, path_type=Path), metavar="OUT.jsonl")
+@option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @shared
-def validate(files: tuple[Path, ...], predictions: Path | None, as_json: bool, as_of: str | None) -> None:
-    """Score predictions against measured cases."""
+def validate(
+    files: tuple[Path, ...], predictions: Path | None, store: Path | None, as_json: bool, as_of: str | None
+) -> None:
+    """Score predictions against measured cases; without FILES against one's own observations."""
     from cabida import app
+    from cabida.evidence.place import store_path
     from cabida.faces import tables
 
-    if not files:
+    if not files and not store_path(store).exists():
         raise UsageProblem([problem("CB-U003", name="FILES")])
     with watched() as progress:
-        answer = app.validate(files, predictions, progress)
+        answer = app.validate(files, predictions, progress, store)
     emit(answer, lambda: tables.validation(answer), as_json=as_json)

@@ -1,0 +1,163 @@
+"""The screens of observations: what logs said, and beside it what is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cabida import text
+from cabida.faces.grid import clean, table
+from cabida.report import words as say
+from cabida.text import has_text, tr
+
+WORDS_SHOWN = 300  # of a line nobody understood
+
+
+def imports(answer: dict[str, Any]) -> RenderableType:
+    """Each file with its observations, and where they are kept."""
+    blocks: list[RenderableType] = []
+    for file in answer["files"]:
+        blocks += [clean(_file_line(file), "bold"), Text()]
+        for one in file["observations"]:
+            blocks += [*_observation(one), Text()]
+    if answer["store"] and answer["files"]:
+        blocks.append(clean(tr("faces.observed.kept", store=answer["store"])))
+    return Group(*blocks)
+
+
+def _file_line(file: dict[str, Any]) -> str:
+    return tr(
+        "faces.observed.file",
+        file=file["file"],
+        format=file["format"],
+        count=len(file["observations"]),
+        new=file["new"],
+        lines=text.number(file["lines"], 9),
+        unknown=text.number(file["unknown_lines"], 9),
+    )
+
+
+def _observation(one: dict[str, Any]) -> list[RenderableType]:
+    blocks: list[RenderableType] = [clean(f"{one['id']} · {setup_line(one['setup'])}")]
+    if ended := _ended(one):
+        blocks.append(clean(ended))
+    if one["figures"]:
+        blocks += [Text(), figures(one["figures"])]
+    if one["not_predicted"]:
+        blocks.append(clean(tr("faces.observed.not_predicted", why=one["not_predicted"])))
+    if one["not_said"]:
+        names = ", ".join(_named(key) for key in one["not_said"])
+        blocks.append(clean(tr("faces.observed.not_said", names=names)))
+    if one["note"]:
+        blocks.append(Padding(clean(one["note"]), (0, 0, 0, 2), expand=False))
+    return blocks
+
+
+def setup_line(setup: dict[str, Any]) -> str:
+    """``meta-llama/Llama-3.1-8B-Instruct · 2×h100-sxm-80 tp2 · bf16 · vllm 0.11.0 · max_model_len 32,768``."""
+    split = " ".join(f"{key}{setup[key]}" for key in ("tp", "pp", "dp", "ep", "cp") if setup.get(key, 1) != 1)
+    card = (
+        setup.get("gpu")
+        or setup.get("gpu_raw")
+        or (f"{setup['gpu_memory_gib']} GiB" if setup.get("gpu_memory_gib") else "")
+    )
+    count = f"{setup['gpus']}×" if card and setup.get("gpus") else ""
+    cache = f"KV {setup['kv_cache']}" if setup.get("kv_cache") else ""
+    engine = f"{setup.get('engine', '')} {setup.get('engine_version', '')}".strip()
+    flags = [f"{key} {_plain(value)}" for key, value in setup.get("args", {}).items()]
+    pieces = (
+        setup.get("model", ""),
+        f"{count}{card} {split}".strip(),
+        setup.get("weights", ""),
+        cache,
+        engine,
+        *flags,
+    )
+    return " · ".join(str(piece) for piece in pieces if piece)
+
+
+def _plain(value: Any) -> str:
+    return (
+        text.number(value, 9)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else str(value)
+    )
+
+
+def _ended(one: dict[str, Any]) -> str:
+    """What happened, and what is predicted to."""
+    if one["fitted"] is None:
+        return ""
+    happened = tr("faces.observed.started" if one["fitted"] else "faces.observed.failed")
+    if one["verdict"] is None:
+        return happened
+    return tr("faces.observed.both", happened=happened, verdict=tr(f"faces.verdict_short.{one['verdict']}"))
+
+
+def figures(found: dict[str, dict[str, float]]) -> Table:
+    """Each figure measured, and where there is one its prediction with the interval and the error."""
+    header = [tr(f"faces.observed.{key}") for key in ("figure", "measured", "predicted", "interval", "error")]
+    return table(
+        header, [_row(name, one) for name, one in found.items()], right=(1, 2, 3, 4), whole=(1, 2, 3, 4)
+    )
+
+
+def _row(name: str, one: dict[str, Any]) -> list[str]:
+    unit = say.kind_of(name)
+    unit = "" if unit == "%" else unit
+    cells = [label(name), f"{_plain(one['measured'])} {unit}".strip()]
+    if "predicted" not in one:
+        return [*cells, "–", "–", "–"]
+    between = f"{text.number(one['low'], 4)} … {text.number(one['high'], 4)}"
+    return [*cells, text.number(one["predicted"], 4), between, text.percent(one["error_ratio"])]
+
+
+def label(name: str) -> str:
+    """What a figure is called."""
+    key = f"evidence.metric.{name}"
+    return tr(key) if has_text(key) else say.label(name)
+
+
+def _named(key: str) -> str:
+    return tr(f"faces.observed.setup.{key}")
+
+
+def rows(found: Iterable[dict[str, Any]]) -> RenderableType:
+    """One line for each observation of the store."""
+    cells = [
+        (
+            one["id"],
+            str(one["model"] or "–"),
+            f"{one['gpus'] or ''}{'×' if one['gpus'] else ''}{one['gpu'] or '?'}",
+            str(one["weights"] or "–"),
+            f"{one['engine'] or '–'} {one['engine_version'] or ''}".strip(),
+            {True: tr("faces.observed.yes"), False: tr("faces.observed.no")}.get(one["fitted"], "–"),
+            tr(f"faces.observed.mark.{one['mark']}") if one["mark"] else one["file"],
+        )
+        for one in found
+    ]
+    if not cells:
+        return clean(tr("faces.observed.none"))
+    names = ("id", "model", "gpu", "weights", "engine", "fits", "file")
+    return table([tr(f"faces.observed.head.{name}") for name in names], cells, whole=(0,))
+
+
+def whole(one: dict[str, Any]) -> RenderableType:
+    """One observation with everything that is known of it."""
+    blocks = _observation(one)
+    about = tr("faces.observed.about", file=one["file"], format=one["format"], imported=one["imported"])
+    blocks += [Text(), clean(about)]
+    if one["mark"]:
+        blocks.append(clean(f"{tr('faces.observed.mark.' + one['mark'])} {one['why']}".strip(), "bold"))
+    if one["unknown_lines"]:
+        blocks += [
+            Text(),
+            clean(tr("faces.observed.unknown", count=text.number(one["unknown_count"], 9)), "bold"),
+        ]
+        blocks += [clean(f"{line['line']}: {line['text'][:WORDS_SHOWN]}") for line in one["unknown_lines"]]
+    return Group(*blocks)

@@ -1,0 +1,107 @@
+"""What logs said beside what memory predicts: the answers of ``observe``, ``observations`` and, for ``fit``, alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput, Problem
+from cabida.evidence import Observation, ReadFile, add, alike, read_file
+from cabida.evidence.observation import SETUP
+from cabida.evidence.place import store_path
+from cabida.evidence.store import Stored
+from cabida.plan import Deployment
+from cabida.truth.observed import beside
+
+MOST_ALIKE = 5
+NEEDED = ("model", "engine", "engine_version", "weights", "gpu", "gpus")  # what a prediction wants to know
+
+
+def told(one: Observation) -> dict[str, Any]:
+    """An observation with its predictions: setup, each figure measured and predicted, verdicts, what nobody said."""
+    found = beside(one)
+    figures = {
+        metric: {"measured": value, **found.figures.get(metric, {})}
+        for metric, value in one.measured.items()
+        if metric != "fits"
+    }
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        "setup": {key: one.setup[key] for key in SETUP if key in one.setup},
+        "figures": figures,
+        "fitted": found.fitted,
+        "verdict": found.verdict,
+        "not_predicted": found.why,
+        "not_said": [key for key in NEEDED if key not in one.setup],
+        "note": one.note,
+        "source": one.source,
+        "date": one.date,
+    }
+
+
+def imported(file: str, read: ReadFile, new: Iterable[str]) -> dict[str, Any]:
+    """What one file gave."""
+    fresh = set(new)
+    return {
+        "file": file,
+        "format": read.format,
+        "lines": read.lines_count,
+        "unknown_lines": read.unknown_count,
+        "new": len(fresh),
+        "known": len(read.observations) - len(fresh),
+        "observations": [told(one) for one in read.observations],
+    }
+
+
+def observe_files(
+    files: Sequence[str], store: Path | str | None, *, keep: bool, said: dict[str, Any]
+) -> dict[str, Any]:
+    """Read every file, each kept by itself: one that gives nothing keeps no other from being kept."""
+    done: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            read = read_file(file, **said)
+        except InvalidInput as error:
+            problems += error.problems
+        else:
+            done.append(imported(file, read, add(read, store) if keep else ()))
+    if problems and not done:
+        raise InvalidInput(problems)
+    place = str(store_path(store)) if keep else None
+    return {"store": place, "files": done, "errors": [one.as_dict() for one in problems]}
+
+
+def listed(found: Stored) -> dict[str, Any]:
+    """One line of the list of observations."""
+    setup = found.observation.setup
+    return {
+        "id": found.observation.id,
+        "kind": found.observation.kind,
+        **{key: setup.get(key) for key in ("model", "engine", "engine_version", "weights", "gpu", "gpus")},
+        "fitted": found.observation.measured.get("fits"),
+        "file": found.file_name,
+        "imported": found.imported,
+        "mark": found.mark,
+    }
+
+
+def shown(found: Stored) -> dict[str, Any]:
+    """One observation of the store, whole, with the lines of its file that nothing understood."""
+    return {
+        **told(found.observation),
+        "file": found.file_name,
+        "format": found.format,
+        "imported": found.imported,
+        "mark": found.mark,
+        "why": found.why,
+        "unknown_count": found.observation.unknown_count,
+        "unknown_lines": [{"line": number, "text": text} for number, text in found.observation.unknown],
+    }
+
+
+def observed(d: Deployment) -> list[dict[str, Any]]:
+    """What the store has seen of a deployment like this one, the newest first; empty without a store."""
+    return [told(one) for one in alike(d)[:MOST_ALIKE]]

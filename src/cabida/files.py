@@ -1,12 +1,41 @@
-"""Files written whole or not at all: a reader never sees half of one."""
+"""Files written whole or not at all, and only real ones read: no pipe or device hangs a reader or feeds it forever."""
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from cabida.errors import InvalidInput
-from cabida.text import problem
+from cabida.text import problem, tr
+
+
+def opened(path: Path | str) -> BinaryIO:
+    """A regular file opened for reading; its size is that of ``os.fstat``.
+
+    Raises:
+        OSError: it can't be opened, or is a directory, a pipe, a socket or a device.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, tr("facts.not_a_file"), str(path))
+    return os.fdopen(handle, "rb")
+
+
+def read_bytes(path: Path | str, most_bytes: int) -> bytes:
+    """All of a regular file that holds at most ``most_bytes``.
+
+    Raises:
+        OSError: what :func:`opened` refuses, or a file that is larger (EFBIG).
+    """
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size > most_bytes:
+            raise OSError(errno.EFBIG, tr("facts.too_large", limit=f"{most_bytes / 1e6:,.0f}"), str(path))
+        return file.read(most_bytes)
 
 
 def write_text(path: Path | str, text: str) -> Path:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
 from cabida.facts.formats import find_format, formats, weight_format
-from cabida.facts.gguf import TYPES
+from cabida.facts.gguf_header import TYPES
 from cabida.facts.models import models
 
 

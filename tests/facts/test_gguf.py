@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
-from cabida.facts import gguf
+from cabida.facts import gguf, gguf_header
 from cabida.facts.formats import find_format
 from cabida.facts.models import model
 
@@ -39,7 +39,7 @@ def written(pairs, tensors, version=3, order="<", alignment=32, data=True):
         body += text(key, order) + struct.pack(order + "I", kind) + value(kind, content, order)
     offset = 0
     for name, shape, kind in tensors:
-        _, block, block_bytes = gguf.TYPES[kind]
+        _, block, block_bytes = gguf_header.TYPES[kind]
         elements = 1
         for side in shape:
             elements *= side
@@ -166,7 +166,7 @@ def test_every_truncation_is_refused_with_its_byte(tmp_path):
             ),
             "unknown type 77",
         ),
-        (written([("general.alignment", U32, 0)], []), "alignment"),
+        (written([("general.alignment", U32, 0)], []), "aligned to 0"),
         (written([], [("t", [256], Q4_K)], data=False), "should end"),
     ],
 )
@@ -193,7 +193,7 @@ def test_long_vocabularies_are_counted_not_kept(tmp_path):
     pairs = [pair for pair in PAIRS if pair[0] != "tokenizer.ggml.tokens"]
     path.write_bytes(written([*pairs, ("tokenizer.ggml.tokens", ARRAY, (STRING, words))], TENSORS))
     read = gguf.read(path)
-    assert read.metadata["tokenizer.ggml.tokens"] == gguf.LongArray(5000)
+    assert read.metadata["tokenizer.ggml.tokens"] == gguf_header.LongArray(5000)
     assert read.model.vocab_count == 5000
 
 
@@ -230,7 +230,7 @@ def test_any_written_file_comes_back(tmp_path_factory, numbers, shapes):
     read = gguf.read(path)
     assert all(read.metadata[f"x.{name}"] == number for name, number in numbers.items())
     assert [(tensor.name, tensor.type) for tensor in read.tensors] == [
-        (name, gguf.TYPES[kind][0]) for name, _, kind in small
+        (name, gguf_header.TYPES[kind][0]) for name, _, kind in small
     ]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cabida.facts.architectures import from_config
+from cabida.facts.formats import find_format, formats
+from cabida.facts.gguf_header import LongArray, Tensor
 from cabida.facts.model import Model
+from cabida.facts.parts import Stored, with_headers
 from cabida.quantity import Source
-
-if TYPE_CHECKING:
-    from cabida.facts.gguf import Tensor
 
 # general.architecture where it isn't the model_type itself
 _MODEL_TYPES = {
@@ -78,25 +78,39 @@ _FILE_TYPES = {
     **{12: "q3_k_m", 13: "q3_k_l", 14: "q4_k_s", 15: "q4_k_m", 16: "q5_k_s", 17: "q5_k_m", 18: "q6_k"},
     **{19: "iq2_xxs", 20: "iq2_xs", 21: "q2_k", 22: "iq3_xs", 23: "iq3_xxs", 24: "iq1_s", 25: "iq4_nl"},
     **{26: "iq3_s", 27: "iq3_m", 28: "iq2_s", 29: "iq2_m", 30: "iq4_xs", 31: "iq1_m", 32: "bf16"},
-    **{36: "tq1_0", 37: "tq2_0", 38: "mxfp4"},
+    **{36: "tq1_0", 37: "tq2_0", 38: "mxfp4", 39: "nvfp4"},
 }
 
 
-def model_of(metadata: dict[str, Any], tensors: Sequence[Tensor], file: str) -> Model:
+def model_of(metadata: dict[str, Any], tensors: Sequence[Tensor], file: str, projector: str = "") -> Model:
     """The model of one GGUF file, its bytes and parameters counted from the tensor table.
+
+    Args:
+        metadata: of its first part.
+        tensors: of all its parts, the projector's too.
+        file: its path, for complaints and the source.
+        projector: the name of the projector counted with it, "" for none.
 
     Raises:
         InvalidInput: CB-F011 when the architecture is unknown or its keys are missing.
     """
-    source = Source(f"GGUF header of {file}", grade="vendor")
+    source = Source(f"GGUF header of {file}" + f" with {projector}" * bool(projector), grade="vendor")
     made = from_config(config_of(metadata, tensors), source, _text(metadata, "general.name"), file)
-    return replace(
+    kind = metadata.get("general.file_type")
+    named = _FILE_TYPES.get(kind, "") if isinstance(kind, int) else ""
+    made = replace(
         made,
-        params_count=float(sum(tensor.elements_count for tensor in tensors)) or None,
-        native_format=_FILE_TYPES.get(metadata.get("general.file_type", -1), _commonest(tensors)),
-        checkpoint_bytes=float(sum(tensor.size_bytes for tensor in tensors)),
+        task="vlm" if projector and made.task == "llm" else made.task,
+        native_format=named or _commonest(tensors),
         licence=_text(metadata, "general.license"),
     )
+    held: dict[tuple[str, str], Stored] = {}
+    for one in tensors:
+        before = held.get((one.name, one.type), Stored(0, 0))
+        held[one.name, one.type] = Stored(
+            before.elements_count + one.elements_count, before.size_bytes + one.size_bytes
+        )
+    return with_headers(made, held, "gguf")
 
 
 def config_of(metadata: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, Any]:
@@ -108,6 +122,7 @@ def config_of(metadata: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, 
         if name.startswith(f"{family}.")
     }
     config: dict[str, Any] = {name: own[key] for name, key in _KEYS.items() if key in own}
+    config["num_hidden_layers"] = _own_layers(own)
     config["model_type"] = _model_type(family, own)
     config["vocab_size"] = own.get("vocab_size") or _length(metadata.get("tokenizer.ggml.tokens"))
     names = {tensor.name for tensor in tensors}
@@ -121,6 +136,13 @@ def config_of(metadata: dict[str, Any], tensors: Sequence[Tensor]) -> dict[str, 
         config["layer_types"] = ["sliding_attention" if mark else "full_attention" for mark in marks]
     config.update(_RECURRENT.get(config["model_type"], _nothing)(own))
     return {name: value for name, value in config.items() if value is not None}
+
+
+def _own_layers(own: dict[str, Any]) -> Any:
+    """The layers without those that only draft tokens, which the file numbers after them (llama-model.cpp)."""
+    blocks, drafting = own.get("block_count"), own.get("nextn_predict_layers", 0)
+    whole = isinstance(blocks, int) and isinstance(drafting, int) and 0 < drafting < blocks
+    return blocks - drafting if whole else blocks
 
 
 def _model_type(family: str, own: dict[str, Any]) -> str:
@@ -226,7 +248,13 @@ def _part(whole: Any, parts: Any) -> int | None:
 
 
 def _length(tokens: Any) -> int | None:
-    return len(tokens) if isinstance(tokens, list) else getattr(tokens, "items_count", None)
+    return (
+        tokens.items_count
+        if isinstance(tokens, LongArray)
+        else len(tokens)
+        if isinstance(tokens, list)
+        else None
+    )
 
 
 def _text(metadata: dict[str, Any], key: str) -> str:
@@ -240,6 +268,15 @@ def _commonest(tensors: Sequence[Tensor]) -> str:
     for tensor in tensors:
         sizes[tensor.type] = sizes.get(tensor.type, 0) + tensor.size_bytes
     most = max(sizes, key=lambda kind: sizes[kind], default="F16").lower()
-    return {"f32": "fp32", "f16": "fp16", "q4_k": "q4_k_m", "q3_k": "q3_k_m", "q5_k": "q5_k_m"}.get(
+    name = {"f32": "fp32", "f16": "fp16", "q4_k": "q4_k_m", "q3_k": "q3_k_m", "q5_k": "q5_k_m"}.get(
         most, most
     )
+    return name if find_format(name) else _nearest(tensors)
+
+
+def _nearest(tensors: Sequence[Tensor]) -> str:
+    """The GGUF format of about as many bits, for types that have no format of their own."""
+    elements = sum(tensor.elements_count for tensor in tensors)
+    bits = 8 * sum(tensor.size_bytes for tensor in tensors) / max(1, elements)
+    known = [one for one in formats().values() if one.family == "gguf"]
+    return min(known, key=lambda one: abs(one.body_bits - bits)).id

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -12,18 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cabida.errors import EndpointFailed, InvalidInput, Problem
+from cabida.errors import InvalidInput, Problem
 from cabida.facts.architectures import from_config
-from cabida.facts.fields import CONFIG_BYTES_MOST, read_json
 from cabida.facts.formats import find_format
 from cabida.facts.model import Model
 from cabida.facts.names import base_key, cleaned, compact_key, format_of, name_key
 from cabida.quantity import Source
-from cabida.text import problem, tr
+from cabida.text import problem
 
 FILE = Path(__file__).parent / "data" / "models.jsonl"
-HUB = "https://huggingface.co/{id}/resolve/main/{file}"
-HUB_TIMEOUT_S = 5.0
 
 _OVERRIDES = (
     "architecture",
@@ -77,22 +72,27 @@ def model(ref: str, online: bool | None = None) -> Model:
     """The model ``ref`` means.
 
     Args:
-        ref: an id or alias of a shipped model (case, organisation, variant and quantisation suffixes aside), a path
-            to a config.json, a checkpoint directory or a .gguf file, or the id of a repository on the hub.
-        online: ask the hub for a config.json when the name is unknown; by default only with CABIDA_ONLINE=1.
+        ref: an id or alias of a shipped model (case, organisation, variant and quantisation suffixes aside); a path
+            to a config.json, a checkpoint directory, a .safetensors or a .gguf file; ``hf:org/name``, a repository
+            on the hub (``@revision``, ``:Q4_K_M`` and ``/file.gguf`` may follow); or ``org/name`` of one.
+        online: ask the hub when no shipped model is called ``org/name``; by default unless CABIDA_ONLINE=0.
 
     Raises:
         InvalidInput: CB-F010 when nothing is known by that name, or what the file is refused for.
-        EndpointFailed: CB-F017 when the hub could not be reached or has no such model.
+        EndpointFailed: CB-F017, CB-F040, CB-F041 when the hub refused or could not be reached.
     """
-    from_path = _from_path(ref)
+    from cabida.facts import hub, paths
+
+    if hub.named(ref):
+        return hub.model(ref)
+    from_path = paths.from_path(ref)
     if from_path is not None:
         return from_path
     found = find_model(ref)
     if found is not None:
         return found
-    if online if online is not None else os.environ.get("CABIDA_ONLINE") == "1":
-        return _from_hub(ref)
+    if hub.might_be(ref) and (hub.allowed() if online is None else online):
+        return hub.model(ref, sure=online is True)
     raise InvalidInput(unknown(ref))
 
 
@@ -172,99 +172,3 @@ def _model(row: dict[str, Any], rows: dict[str, dict[str, Any]]) -> Model:
 
 def _without_what(source: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in source.items() if name != "what"}
-
-
-def _from_path(ref: str) -> Model | None:
-    """The model a path describes; ``None`` when ``ref`` is no path."""
-    looks = (
-        ref.endswith((".json", ".gguf")) or ref.startswith((".", "/", "~")) or re.match(r"^[A-Za-z]:\\", ref)
-    )
-    try:
-        path = Path(ref).expanduser()
-        exists = path.exists()
-    except (OSError, RuntimeError, ValueError):  # no such user, a name too long, a null byte
-        path, exists = Path(ref), False
-    if not exists:
-        if looks:
-            raise InvalidInput(problem("CB-F015", file=ref, reason=tr("facts.no_file")))
-        return None
-    if path.suffix == ".gguf":
-        from cabida.facts.gguf import read as read_gguf
-
-        return read_gguf(path).model
-    if path.is_dir():
-        return _from_directory(path) if looks or (path / "config.json").exists() else None
-    return _from_json(path) if looks else None
-
-
-def _from_json(path: Path) -> Model:
-    config = read_json(path)
-    beside = path.parent / "hf_quant_config.json"
-    if "quantization_config" not in config and beside.is_file():
-        config = {**config, "quantization_config": read_json(beside)}
-    seen = _file_date(path)
-    return from_config(
-        config, Source(str(path), seen=seen, grade="vendor"), path.parent.name or str(path), str(path)
-    )
-
-
-def _from_directory(path: Path) -> Model:
-    """A checkpoint directory: its config.json, and the exact bytes of its safetensors headers if it has any."""
-    ggufs = sorted(path.glob("*.gguf"))
-    if not (path / "config.json").exists() and ggufs:
-        from cabida.facts.gguf import read as read_gguf
-
-        return read_gguf(ggufs[0]).model
-    made = _from_json(path / "config.json")
-    if any(path.glob("*.safetensors")):
-        from cabida.facts.checkpoint import read as read_checkpoint
-
-        held_bytes = read_checkpoint(path).total_bytes
-        least_bytes = made.layers_count * made.hidden_dim_count**2 / 8  # a bit for one square matrix a layer
-        if held_bytes < least_bytes:
-            shape = {"layers": made.layers_count, "width": made.hidden_dim_count}
-            reason = tr("facts.too_small", held=held_bytes, **shape)
-            raise InvalidInput(problem("CB-F012", file=str(path), offset=0, reason=reason))
-        return replace(made, checkpoint_bytes=float(held_bytes))
-    return made
-
-
-def _file_date(path: Path) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
-
-
-def _from_hub(ref: str) -> Model:
-    """The model of a hub repository by its config.json (one request of at most 10 MB, five seconds)."""
-    name = cleaned(ref)
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise InvalidInput(unknown(ref))
-    url = HUB.format(id=name, file="config.json")
-    config = _fetched(url, name)
-    from datetime import UTC, datetime
-
-    today = datetime.now(UTC).date().isoformat()
-    return from_config(config, Source(f"config.json of {name}", url, today, "vendor"), name, url)
-
-
-def _fetched(url: str, name: str) -> dict[str, Any]:
-    from urllib.request import Request, urlopen
-
-    try:
-        with urlopen(Request(url, headers={"User-Agent": "cabida"}), timeout=HUB_TIMEOUT_S) as answer:
-            body = answer.read(CONFIG_BYTES_MOST + 1)
-        if len(body) > CONFIG_BYTES_MOST:
-            raise _no_answer(url, name, f"> {CONFIG_BYTES_MOST} bytes")
-        config = json.loads(body)
-    except (OSError, ValueError) as error:
-        raise _no_answer(url, name, str(error)) from error
-    if not isinstance(config, dict):
-        raise _no_answer(url, name, tr("facts.no_json_object"))
-    return config
-
-
-def _no_answer(url: str, name: str, reason: str) -> EndpointFailed:
-    return EndpointFailed(
-        problem("CB-F017", file=url, ref=name, reason=reason, nearest=", ".join(nearest(name)))
-    )

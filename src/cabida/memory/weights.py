@@ -15,6 +15,7 @@ from cabida.facts.model import Model, WeightFormat
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
+from cabida.memory.stored import Dealt, is_as_stored, stored_weights
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
 
@@ -69,12 +70,6 @@ def weights_bytes(
     head_bytes = head_params_count * head_bits / BITS_PER_BYTE
     other_bytes = (other_params_count + left_params_count) * other_bits / BITS_PER_BYTE
     return body_bytes + head_bytes + other_bytes
-
-
-@formula
-def exact_weights_bytes(split_bytes: float, whole_bytes: float, checkpoint_bytes: float) -> float:
-    """Share of the accelerator in the bytes that the checkpoint's own headers count."""
-    return checkpoint_bytes * split_bytes / whole_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +193,12 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
         lens: Floats by default; :class:`~cabida.memory.lens.Explaining` for a tree.
     """
     held = as_published(model, held)
-    split_bytes = _weights(model, held, split, lens)
-    if held.id != model.native_format or not model.checkpoint_bytes:
-        return split_bytes
-    whole = _weights(model, held, Split(pad=1), lens)
-    return lens.of(exact_weights_bytes)(split_bytes, whole, lens.field(model, "checkpoint_bytes"))
+    if is_as_stored(model, held):
+        here = slice_of(model, split.tp, split.experts, lens, split.pad)
+        whole = slice_of(model, 1, Experts(), lens, pad=1)
+        stage = _stage(model, split, lens)
+        return stored_weights(model, Dealt(here, whole, stage, split.tp, split.pp, split.layers), lens)
+    return _weights(model, held, split, lens)
 
 
 def as_published(model: Model, held: WeightFormat) -> WeightFormat:

@@ -66,7 +66,9 @@ def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployme
         parallel=split(setup, node),
         weights=weights,
         kv_cache=facts.weight_format(setup.kv_cache or "bf16"),
-        engine=facts.engine(setup.engine).id if setup.engine else usual_engine(accelerator, weights),
+        engine=facts.engine(setup.engine).id
+        if setup.engine
+        else usual_engine(accelerator, weights, model.container),
         engine_version=setup.engine_version,
         settings=Settings(
             max_model_len=setup.max_model_len,
@@ -119,9 +121,11 @@ def usual_weights(setup: Setup, model: Model) -> WeightFormat:
     return facts.weight_format(setup.weights or model.native_format or "bf16")
 
 
-def usual_engine(accelerator: Accelerator, weights: WeightFormat) -> str:
-    """The first engine known to run this format on this architecture; llama.cpp for its own formats and Apple."""
+def usual_engine(accelerator: Accelerator, weights: WeightFormat, container: str = "") -> str:
+    """The first engine known to run this format on this architecture; llama.cpp for its own files and Apple."""
     preferred = ["vllm", "sglang", "tensorrt-llm", "llama.cpp"]
+    if container == "gguf":
+        return "llama.cpp"
     if weights.family == "gguf" or accelerator.vendor.lower() == "apple":
         preferred.insert(0, "llama.cpp")
     return next((one for one in preferred if runs(one, accelerator, weights)), preferred[0])

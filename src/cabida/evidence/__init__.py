@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cabida.evidence.alike import alike
+    from cabida.evidence.likeness import alike
     from cabida.evidence.observation import Observation
     from cabida.evidence.read import ReadFile, read_file
     from cabida.evidence.store import add, forget, stored
 
 _HOME = {
-    "alike": "alike",
+    "alike": "likeness",
     "Observation": "observation",
     "ReadFile": "read",
     "read_file": "read",

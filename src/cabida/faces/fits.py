@@ -44,8 +44,12 @@ def one(answer: dict[str, Any]) -> RenderableType:
     blocks += _changes("faces.fit.changes", answer["changes"])
     window = answer.get("window")
     if window and answer["verdict"] != "no":
-        title = tr("faces.fit.window_changes", tokens=text.number(window["context_tokens"], 8))
+        title = tr("faces.fit.window_changes", tokens=text.number(window["context_tokens"], 15))
         blocks += _changes("", window["changes"], title)
+    if answer.get("observed"):
+        from cabida.faces.observed import alike
+
+        blocks += [Text(), *alike(answer["observed"])]
     return Group(*blocks)
 
 
@@ -75,7 +79,7 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
         told.append(
             tr(
                 f"faces.fit.window.{window['verdict']}",
-                tokens=text.number(window["context_tokens"], 9),
+                tokens=text.number(window["context_tokens"], 15),
                 size=_gib(abs(window["headroom_gib"])),
             )
         )
@@ -107,8 +111,8 @@ def parts_table(answer: dict[str, Any]) -> Table:
 def part_name(name: str, answer: dict[str, Any]) -> str:
     """A part in words: the cache says of how many requests, what is left alone says by whom."""
     if name == "cache":
-        count, tokens = answer["sequences"], text.number(answer["context_tokens"], 9)
-        return tr("faces.fit.part.cache", count=text.number(count, 7), tokens=tokens)
+        count, tokens = answer["sequences"], text.number(answer["context_tokens"], 15)
+        return tr("faces.fit.part.cache", count=text.number(count, 15), tokens=tokens)
     if name == "reserve":
         pool = answer.get("cache_is_pool")
         return tr("faces.fit.part.reserve", engine=answer["engine"]) if pool else tr("faces.fit.part.driver")
@@ -116,11 +120,11 @@ def part_name(name: str, answer: dict[str, Any]) -> str:
 
 
 def _rule(answer: dict[str, Any]) -> str:
+    """How the engine shares memory out, since that is what surprises people."""
     if "budget_gib" not in answer:
         return ""
-    key = "pool" if answer["cache_is_pool"] else "ahead"
     return tr(
-        f"faces.fit.rule.{key}",
+        f"faces.fit.rule.{answer['budget_rule']}",
         engine=answer["engine"],
         budget=_two(answer["budget_gib"]),
         usable=_two(answer["usable_gib"]),
@@ -174,10 +178,12 @@ def largest(answer: dict[str, Any]) -> str:
     if room is None:
         return tr("faces.fit.no_growth")
     key = "largest_context_beyond" if most and room > most else "largest_context"
-    told = tr(f"faces.{key}", tokens=text.number(room, 9), most=text.number(most or room, 9))
+    told = tr(f"faces.{key}", tokens=text.number(room, 15), most=text.number(most or room, 15))
+    if (many := answer.get("sequences", 1)) > 1:
+        told = tr("faces.fit.largest_many", count=text.number(many, 15), tokens=text.number(room, 15))
     safe = answer.get("largest_sure_context_tokens")
     if safe and safe < min(room, most or room):
-        told += " " + tr("faces.fit.safely", tokens=text.number(safe, 9))
+        told += " " + tr("faces.fit.safely", tokens=text.number(safe, 15))
     return told
 
 
@@ -237,7 +243,7 @@ def catalogue(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
 def _tally(rows: Sequence[dict[str, Any]], left_out: int) -> str:
     """How many fit, nearly fit, or do not."""
     counts = {name: sum(row["verdict"] == name and row["runs"] for row in rows) for name in COLOURS}
-    told = tr("faces.fit.tally", **{name: text.number(count, 6) for name, count in counts.items()})
+    told = tr("faces.fit.tally", **{name: text.number(count, 15) for name, count in counts.items()})
     return f"{told} {tr('faces.fit.left_out', count=text.number(left_out, 6))}" if left_out else told
 
 
@@ -278,8 +284,8 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
         "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
         "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
         "headroom": f"{'-' if spare < 0 else ''}{say.decimal(abs(spare), 1)} GiB",
-        "context": text.number(row["context_tokens"], 8) if row.get("context_tokens") else "",
-        "room": text.number(room, 7) if room else "∞" if room is None else "–",
+        "context": text.number(row["context_tokens"], 15) if row.get("context_tokens") else "",
+        "room": text.number(room, 15) if room else "∞" if room is None else "–",
     }
 
 

@@ -147,6 +147,19 @@ def rows(found: Iterable[dict[str, Any]]) -> RenderableType:
     return table([tr(f"faces.observed.head.{name}") for name in names], cells, whole=(0,))
 
 
+def alike(found: list[dict[str, Any]]) -> list[RenderableType]:
+    """Under the answer of ``fit``: what was seen of the same deployment."""
+    blocks: list[RenderableType] = [
+        clean(tr("faces.observed.alike", count=text.number(len(found), 4)), "bold")
+    ]
+    for one in found:
+        about = " · ".join(part for part in (one["id"], one["source"], one["date"]) if part)
+        blocks += [clean(about), clean(setup_line(one["setup"]))]
+        blocks += [clean(_ended(one))] if _ended(one) else []
+        blocks.append(figures(one["figures"]))
+    return blocks
+
+
 def whole(one: dict[str, Any]) -> RenderableType:
     """One observation with everything that is known of it."""
     blocks = _observation(one)

@@ -9,6 +9,7 @@ from cabida.checks.plan import judge_split, refused_split
 from cabida.checks.sentences import caution
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model
+from cabida.memory.engines import rules
 from cabida.plan import Caution, Estimate, Setup
 from cabida.plan.setup import deployment, runs
 from cabida.report.asked import named
@@ -17,6 +18,7 @@ from cabida.report.fit_limits import concurrency, largest_sibling
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import Trial, at_usual_context, largest_context
 from cabida.report.metrics import GIB, finite, memory_metrics
+from cabida.report.seen import seen
 from cabida.text import number, tr
 
 
@@ -42,6 +44,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "memory_gib": {name: size / GIB for name, size in trial.parts.items()},
         "intervals_gib": intervals(tree) | _spare(trial, sure["margin_gib"]),
         "budget_gib": trial.memory.budget_bytes / GIB,
+        "budget_rule": rules(trial.deployment.engine, trial.deployment.engine_version).budget,
         "cache_is_pool": trial.memory.cache_is_pool,
         "largest_sure_context_tokens": finite(largest_context(trial, sure=True)),
         "concurrency": counts,
@@ -54,6 +57,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "changes": [_told(one) for one in offered],
         "cure": cure(trial, offered),
         "warnings": [_plain(one) for one in cautions(trial)],
+        "observed": seen(d),
     }
 
 
@@ -130,7 +134,7 @@ def cautions(trial: Trial) -> list[Caution]:
     own = d.model.context_tokens
     if own and trial.context_tokens > own:
         found.append(
-            caution("CB-K095", asked=number(trial.context_tokens, 9), own=number(own, 9), model=d.model.id)
+            caution("CB-K095", asked=number(trial.context_tokens, 15), own=number(own, 15), model=d.model.id)
         )
     if not runs(d.engine, d.accelerator, d.weights):
         found.append(

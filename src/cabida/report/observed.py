@@ -1,4 +1,4 @@
-"""What logs said beside what memory predicts: the answers of ``observe``, ``observations`` and, for ``fit``, alike."""
+"""What logs said beside what memory predicts: the answers of ``observe`` and ``observations``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.evidence import Observation, ReadFile, add, alike, read_file
+from cabida.evidence import Observation, ReadFile, add, read_file
 from cabida.evidence.observation import SETUP
 from cabida.evidence.place import store_path
 from cabida.evidence.store import Stored
-from cabida.plan import Deployment
 from cabida.truth.observed import beside
 
-MOST_ALIKE = 5
 NEEDED = ("model", "engine", "engine_version", "weights", "gpu", "gpus")  # what a prediction wants to know
 
 
@@ -100,8 +98,3 @@ def shown(found: Stored) -> dict[str, Any]:
         "unknown_count": found.observation.unknown_count,
         "unknown_lines": [{"line": number, "text": text} for number, text in found.observation.unknown],
     }
-
-
-def observed(d: Deployment) -> list[dict[str, Any]]:
-    """What the store has seen of a deployment like this one, the newest first; empty without a store."""
-    return [told(one) for one in alike(d)[:MOST_ALIKE]]

@@ -1,0 +1,20 @@
+"""What the store has seen of a deployment that somebody asks about; without a store, one look at the disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cabida.evidence.place import store_path
+from cabida.plan import Deployment
+
+MOST = 5
+
+
+def seen(d: Deployment) -> list[dict[str, Any]]:
+    """Observations of a deployment like this one beside their predictions, the newest first."""
+    if not store_path().is_file():
+        return []
+    from cabida.evidence import alike
+    from cabida.report.observed import told
+
+    return [told(one) for one in alike(d)[:MOST]]

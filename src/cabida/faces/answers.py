@@ -47,7 +47,7 @@ def setup_line(answer: dict[str, Any]) -> str:
 def context(answer: dict[str, Any]) -> str:
     """The context or the batch an answer is about, and who chose it."""
     if answer.get("seq_len"):
-        count, tokens = (text.number(answer[key], 7) for key in ("micro_batch", "seq_len"))
+        count, tokens = (text.number(answer[key], 15) for key in ("micro_batch", "seq_len"))
         return tr("faces.fit.batch_of", count=count, tokens=tokens)
     asked = answer.get("context_tokens") or answer.get("max_model_len")
     came_from = answer.get("context_from", "")
@@ -56,9 +56,9 @@ def context(answer: dict[str, Any]) -> str:
     if not asked:
         return ""
     key = "context_longest" if came_from == "window" else "context_of"
-    told = tr(f"faces.{key}", tokens=text.number(asked, 9))
+    told = tr(f"faces.{key}", tokens=text.number(asked, 15))
     many = answer.get("sequences", 1)
-    return told if many == 1 else tr("faces.fit.many", count=text.number(many, 7), context=told)
+    return told if many == 1 else tr("faces.fit.many", count=text.number(many, 15), context=told)
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:

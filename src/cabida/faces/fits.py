@@ -64,7 +64,8 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
     margin, decides = answer["margin_gib"], answer["decides"]
     state = f"{answer['verdict']}.{answer['sureness']}"
     worst = margin.low if answer["verdict"] != "no" else margin.high
-    told = [tr(f"faces.fit.sure.{state}", size=_gib(abs(worst)))] if margin.high > margin.low else []
+    ends = {"low": _two(margin.low), "high": _two(margin.high)}
+    told = [tr(f"faces.fit.sure.{state}", size=_gib(abs(worst)), **ends)] if margin.high > margin.low else []
     if decides and answer["sureness"] != "sure":
         told.append(
             tr(

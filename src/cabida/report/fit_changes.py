@@ -88,7 +88,7 @@ def changes(setup: Setup, trial: Trial, *, shorter: bool = True) -> list[Change]
         sure = {one.kind for one in found if one.verdict == "fits"}
         if kind in sure or (kind in LAST and sure - {"cards"}):
             continue
-        made = _try(base, model, card, fields, trial.sequences if trial.memory.cache_is_pool else 1)
+        made = _try(base, model, card, fields, trial.asked)
         if made is None or ORDER[made.verdict] >= ORDER[trial.verdict]:
             continue
         gain = made.headroom_bytes - trial.headroom_bytes
@@ -129,7 +129,7 @@ def _candidates(setup: Setup, trial: Trial, *, shorter: bool) -> Iterator[tuple[
     if m.cache_is_pool or trial.sequences > 1:
         fewer = [m.state_slots_count] if 0 < m.state_slots_count < m.max_num_seqs else []
         for count in [*fewer, *(one for one in FEW_SEQUENCES if one < m.max_num_seqs)]:
-            if not m.cache_is_pool or count >= trial.sequences:
+            if not m.cache_is_pool or count >= trial.asked:
                 yield "sequences", {"max_num_seqs": count}
     if m.graph_bytes > 0:
         yield "eager", {"enforce_eager": True}

@@ -49,8 +49,8 @@ def largest_sibling(setup: Setup, trial: Trial) -> dict[str, Any] | None:
     if len({count for count, _ in sized}) < 2:
         return None
     for count, one in sorted(sized, key=lambda row: (-row[0], row[1] is not own, row[1].id)):
-        asked = replace(setup, weights=trial.deployment.weights.id, max_num_seqs=None)
-        found = at_usual_context(deployment(asked, one, trial.deployment.accelerator))[0]
+        asked = replace(setup, weights=trial.deployment.weights.id)
+        found = at_usual_context(deployment(asked, one, trial.deployment.accelerator), trial.asked)[0]
         if found.verdict == "fits":
             return {"model": one.id, "params": count, "context_tokens": found.context_tokens}
     return None

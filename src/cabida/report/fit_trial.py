@@ -23,7 +23,10 @@ class Trial:
 
     deployment: Deployment
     memory: ServingMemory
-    sequences: int
+    asked: int  # sequences that were asked to be held at once
+    sequences: (
+        int  # that the verdict is about: engines that allocate ahead do so for as many as they are set to
+    )
     verdict: str  # fits | tight | no
     headroom_bytes: float
     cache_bytes: float  # of those sequences
@@ -66,11 +69,11 @@ def tried(d: Deployment, sequences: int = 1) -> Trial:
         m = memory.serving(d)
     if not m.cache_is_pool or sequences == 1:
         held = sequences if m.cache_is_pool else m.max_num_seqs
-        return Trial(d, m, held, m.verdict, m.headroom_bytes, m.required_kv_bytes)
+        return Trial(d, m, sequences, held, m.verdict, m.headroom_bytes, m.required_kv_bytes)
     cache = max(m.required_kv_bytes, sequences * sequence_bytes(m, m.max_model_len))
     headroom = m.kv_pool_bytes - cache
     verdict = "no" if headroom < 0 else "tight" if headroom < MARGIN_RATIO * m.budget_bytes else m.verdict
-    return Trial(d, m, sequences, max(verdict, m.verdict, key=ORDER.__getitem__), headroom, cache)
+    return Trial(d, m, sequences, sequences, max(verdict, m.verdict, key=ORDER.__getitem__), headroom, cache)
 
 
 def sequence_bytes(m: ServingMemory, context_tokens: float) -> float:
@@ -108,7 +111,7 @@ def largest_context(trial: Trial, *, sure: bool = False) -> float:
     most = trial.memory.largest_context_tokens
     if not math.isfinite(most):
         return most
-    d, sequences = trial.deployment, trial.sequences if trial.memory.cache_is_pool else 1
+    d, sequences = trial.deployment, trial.asked
     passing = ("fits",) if sure else ("fits", "tight")
 
     def holds(tokens: float) -> bool:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cabida.brief import Brief
 from cabida.checks.claims import sparse_claims
 from cabida.checks.physical import supply_w
 from cabida.checks.plan import bus_bytes_per_s
 from cabida.checks.sentences import caution, short_title
 from cabida.facts.hardware import find_accelerator
 from cabida.facts.model import Accelerator
-from cabida.money.serving import HELD
 from cabida.plan import Caution, Option
 from cabida.text import money, number, percent
 from cabida.units import HOURS_PER_MONTH
+
+if TYPE_CHECKING:  # a question about memory asks about splits and needs neither briefs nor money
+    from cabida.brief import Brief
 
 RUN_PAID = ("compute", "failed_runs")  # lines of a run that grow with its accelerator-hours
 TIGHT_RATIO = 0.05  # memory left below which a fit is an accident waiting
@@ -61,6 +63,8 @@ def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Cauti
 
 def hourly_money(option: Option) -> float:
     """What one accelerator of an option costs an hour: a month's bill over its hours, a run's over those it takes."""
+    from cabida.money.serving import HELD
+
     run = option.metrics.get("minutes_to_target")
     keys, hours = (RUN_PAID, run.value / 60) if run else (HELD, float(HOURS_PER_MONTH))
     paid = sum(line.money for line in option.cost_lines if line.key in keys)
@@ -173,6 +177,8 @@ def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
     if chosen is None or chosen.capacity != "buy":
         return
     lines = {line.key: line.money for line in chosen.cost_lines}
+    from cabida.money.serving import HELD
+
     held = sum(lines.get(key, 0.0) for key in HELD)
     idle = lines.get("idle", 0.0) / held if held else 0.0
     months = c.brief.horizon_months or 0.0

@@ -29,9 +29,9 @@ def concurrency(trial: Trial, limit: int | None) -> list[dict[str, int]]:
     return [{"context_tokens": one, "sequences": largest_concurrency(d, one)} for one in lengths]
 
 
-def family(model: Model) -> str:
+def family(name: str) -> str:
     """What models of one family share: ``Qwen/Qwen3-8B`` and ``Qwen/Qwen3-32B`` are ``qwen/qwen3``."""
-    name = _SIZE.sub("", model.id.lower())
+    name = _SIZE.sub("", name.lower())
     while (shorter := _TAIL.sub("", name)) != name:
         name = shorter
     return name
@@ -39,13 +39,10 @@ def family(model: Model) -> str:
 
 def largest_sibling(setup: Setup, trial: Trial) -> dict[str, Any] | None:
     """The largest model of the family that surely fits in the same format on the same cards; ``None`` = no other."""
-    own = trial.deployment.model
-    kin = [
-        one
-        for one in facts.models().values()
-        if family(one) == family(own) and one.task == own.task and _same_format(one, own)
-    ]
-    sized = [(memory.params(one).total_count, one) for one in kin]
+    own, known = trial.deployment.model, facts.models()
+    kin = [known[id] for id in known if id != own.id and family(id) == family(own.id)]
+    alike = [own, *(one for one in kin if one.task == own.task and _same_format(one, own))]
+    sized = [(memory.params(one).total_count, one) for one in alike]
     if len({count for count, _ in sized}) < 2:
         return None
     for count, one in sorted(sized, key=lambda row: (-row[0], row[1] is not own, row[1].id)):

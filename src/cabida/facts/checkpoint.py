@@ -24,6 +24,7 @@ INDEX_BYTES_MOST = 48 * 10**6
 ALL_HEADERS_BYTES_MOST = 128 * 10**6
 FILES_MOST = 10_000
 LENGTH_BYTES = 8
+SIDES_MOST, COUNT_MOST = 16, 2**62
 DTYPE_BITS = {
     **dict.fromkeys(("F64", "I64", "U64", "C64"), 64),
     **dict.fromkeys(("F32", "I32", "U32"), 32),
@@ -32,6 +33,7 @@ DTYPE_BITS = {
     **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
     "F4": 4,
 }
+_FILE = re.compile(r"[\w.+-]{1,200}\.safetensors", re.ASCII)
 PART = re.compile(r"-(\d{1,6})-of-(\d{1,6})$", re.ASCII)
 _OTHERS = (  # what a file really is, by how it begins
     (b"PK\x03\x04", "zip"),
@@ -119,7 +121,9 @@ def index_files(body: bytes, file: str) -> list[str]:
 
     def entry(_: str, at: int) -> int:
         name, end = value_at(text, at)
-        if not isinstance(name, str) or not re.fullmatch(r"[\w.+-]{1,200}\.safetensors", name, re.ASCII):
+        if name.__class__ is str and name in named:
+            return end
+        if not isinstance(name, str) or not _FILE.fullmatch(name):
             raise broken(file, at, tr("facts.index_names", name=str(name)[:60]))
         named.add(name)
         return end
@@ -181,7 +185,7 @@ def tensors_of(body: bytes, file_bytes: int, file: str) -> dict[tuple[str, str],
     Raises:
         InvalidInput: CB-F012 with the byte: no JSON, a name given twice, sizes that contradict each other or the file.
     """
-    found: dict[tuple[str, str], Stored] = {}
+    found: dict[tuple[str, str], tuple[int, int]] = {}
     names: set[str] = set()
     held_bytes = end = 0
 
@@ -196,12 +200,8 @@ def tensors_of(body: bytes, file_bytes: int, file: str) -> dict[tuple[str, str],
         kind, elements, size, last = _tensor(file, LENGTH_BYTES + at, name, value)
         held_bytes, end = held_bytes + size, max(end, last)
         key = (collapsed(name), kind)
-        before = found.get(key)
-        found[key] = (
-            Stored(before.elements_count + elements, before.size_bytes + size)
-            if before
-            else Stored(elements, size)
-        )
+        count, total = found.get(key, (0, 0))
+        found[key] = (count + elements, total + size)
         return after
 
     try:
@@ -217,7 +217,7 @@ def tensors_of(body: bytes, file_bytes: int, file: str) -> dict[tuple[str, str],
         raise broken(file, file_bytes, tr("facts.data_ends", end=LENGTH_BYTES + len(body) + end))
     if held_bytes > data_bytes:
         raise broken(file, LENGTH_BYTES, tr("facts.overlap", held=held_bytes, data=data_bytes))
-    return found
+    return {key: Stored(*counts) for key, counts in found.items()}
 
 
 def less(left_bytes: int, read_bytes: int, file: str) -> int:
@@ -258,8 +258,8 @@ def _tensor(file: str, at: int, name: str, entry: Any) -> tuple[str, int, int, i
 def _counts(values: Any) -> TypeGuard[list[int]]:
     return (
         isinstance(values, list)
-        and len(values) <= 16
-        and all(type(value) is int and 0 <= value < 2**62 for value in values)
+        and len(values) <= SIDES_MOST
+        and all(value.__class__ is int and 0 <= value < COUNT_MOST for value in values)
     )
 
 

@@ -56,19 +56,17 @@ class Web:
     Args:
         endpoint: ``https://host[:port][/path]``; plain http only on this machine's loopback.
         token: sent to the endpoint's own host alone, never after a redirect to another.
-        request_s: how long one request may take, all of it.
-        question_s: how long all requests together may take.
+
+    One request may take ``REQUEST_S``, all of them together ``QUESTION_S``.
     """
 
-    def __init__(
-        self, endpoint: str, token: str = "", request_s: float = REQUEST_S, question_s: float = QUESTION_S
-    ) -> None:
+    def __init__(self, endpoint: str, token: str = "") -> None:
         self.endpoint = endpoint.rstrip("/")
         parts = _split(self.endpoint)
         self.own = _key(parts)
         self.loopback = is_loopback(self.own[1])
         self.token = token if re.fullmatch(r"[\x21-\x7e]+", token) else ""
-        self.request_s, self.ends = request_s, time.monotonic() + question_s
+        self.ends = time.monotonic() + QUESTION_S
         self._idle: dict[Key, list[http.client.HTTPConnection]] = {}
         self._lock = threading.Lock()
         self._context: ssl.SSLContext | None = None
@@ -108,17 +106,20 @@ class Web:
 
     def _once(self, url: str, wanted: Wanted) -> Answer | str:
         """One request: its answer, or where it sends us."""
-        limit_s = min(self.request_s, self.ends - time.monotonic())
+        limit_s = min(REQUEST_S, self.ends - time.monotonic())
         if limit_s <= 0:
             raise Unanswered(UNREACHABLE, tr("facts.web.slow"), url)
         watch = _Watch(limit_s)
         try:
             return self._asked(url, wanted, watch, limit_s)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            slow = watch.rang or isinstance(error, TimeoutError)
-            odd = isinstance(error, http.client.HTTPException | ValueError) and not slow
-            reason = tr("facts.web.slow") if slow else _why(error)
-            raise Unanswered(WRONG if odd else UNREACHABLE, reason, url) from error
+        except (OSError, http.client.HTTPException, ValueError, Unanswered) as error:
+            if watch.rang or isinstance(error, TimeoutError):
+                raise Unanswered(UNREACHABLE, tr("facts.web.slow"), url) from error
+            if isinstance(error, Unanswered):
+                raise
+            raise Unanswered(
+                UNREACHABLE if isinstance(error, OSError) else WRONG, _why(error), url
+            ) from error
         finally:
             watch.off()
 

@@ -86,7 +86,7 @@ def part_of(name: str, layers_count: int) -> str:
 
 def collapsed(name: str) -> str:
     """The name with the number of an expert left open, so that alike experts are counted together."""
-    return _EXPERT.sub(r"\1#", name[:_NAME_MOST])
+    return _EXPERT.sub(r"\1#", name[:_NAME_MOST]) if ".experts." in name else name[:_NAME_MOST]
 
 
 def stored_parts(tensors: Tensors, layers_count: int, *, half: bool) -> tuple[StoredPart, ...]:

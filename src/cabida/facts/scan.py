@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from json import JSONDecoder
-from json.decoder import scanstring
 from typing import Any
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_OPENS = re.compile(r"[ \t\n\r]*\{[ \t\n\r]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
+_AFTER = re.compile(r"[ \t\n\r]*(?:,[ \t\n\r]*(?=\")|(\}))")
 value_at: Callable[[str, int], tuple[Any, int]] = JSONDecoder().raw_decode
 
 
@@ -26,26 +27,27 @@ def walk(text: str, at: int, each: Callable[[str, int], int]) -> int:
     Raises:
         ValueError: no object, or one that is badly written (``pos`` says where when the JSON module tells).
     """
-    at = _expected(text, at, "{") + 1
-    at = _after_space(text, at)
+    found = _OPENS.match(text, at)
+    if found is None:
+        raise _wrong(at)
+    at = found.end()
     if text[at : at + 1] == "}":
         return at + 1
     while True:
-        name, at = scanstring(text, _expected(text, at, '"') + 1, True)
-        at = _after_space(text, _expected(text, _after_space(text, at), ":") + 1)
-        at = _after_space(text, each(name, at))
-        if text[at : at + 1] == "}":
-            return at + 1
-        at = _after_space(text, _expected(text, at, ",") + 1)
+        if text[at : at + 1] != '"':
+            raise _wrong(at)
+        name, at = value_at(text, at)
+        colon = _COLON.match(text, at)
+        if colon is None:
+            raise _wrong(at)
+        at = each(name, colon.end())
+        after = _AFTER.match(text, at)
+        if after is None:
+            raise _wrong(at)
+        at = after.end()
+        if after[1] == "}":
+            return at
 
 
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _expected(text: str, at: int, letter: str) -> int:
-    if text[at : at + 1] != letter:
-        message = f"{letter} expected at character {at}"
-        raise ValueError(message)
-    return at
+def _wrong(at: int) -> ValueError:
+    return ValueError(f"not JSON at character {at}")

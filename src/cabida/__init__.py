@@ -20,6 +20,7 @@ _PUBLIC = {
     "cost": "cabida.app",
     "explain": "cabida.app",
     "fit": "cabida.app",
+    "here": "cabida.app",
     "init": "cabida.app",
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",

@@ -18,6 +18,7 @@ from cabida.text import problem, use_language
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
     from cabida.choose import Outcome
+    from cabida.evidence.machine import Roots
 
 
 def init(
@@ -134,6 +135,19 @@ def fit(
 
     gpus = [gpu] if isinstance(gpu, str) else list(gpu or ())
     return fits(Setup(model=model, **flags), gpus, as_of, concurrency, min_context)
+
+
+def here(model: str | None = None, *, roots: Roots | None = None, **flags: Any) -> dict[str, Any]:
+    """This machine's cards, who uses them, and what fits on them as they are now.
+
+    Args:
+        model: id, alias or path; ``None`` = the largest models of the catalogue that fit.
+        roots: where to look; this machine when left out.
+        flags: those of :class:`Setup`.
+    """
+    from cabida.report.here import here as found
+
+    return found(Setup(model=model, **flags), roots)
 
 
 def speed(
@@ -313,6 +327,7 @@ __all__ = [
     "fact",
     "facts_list",
     "fit",
+    "here",
     "init",
     "load_brief",
     "load_decision",

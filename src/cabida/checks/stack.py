@@ -84,9 +84,12 @@ def _version(text: str, words: str) -> str | None:
 
 def check_stack(text: str) -> tuple[Caution, ...]:
     """What of a stack does not go together (blocking), needs a step (warning), and what is fine (info)."""
-    stack = read_stack(text)
-    found = [one for rule in RULES for one in rule(stack, facts.software())]
-    return tuple(found) or (caution("CB-K061", "info"),)
+    return judge_stack(read_stack(text)) or (caution("CB-K061", "info"),)
+
+
+def judge_stack(stack: SoftwareStack) -> tuple[Caution, ...]:
+    """The same of a stack whose parts are known."""
+    return tuple(one for rule in RULES for one in rule(stack, facts.software()))
 
 
 def _driver(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "commands_brief",
     "recommend": "commands_brief",
     "fit": "commands_ask",
+    "here": "commands_here",
     "speed": "commands_ask",
     "cost": "commands_ask",
     "compare": "commands_facts",

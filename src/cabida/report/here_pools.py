@@ -1,0 +1,126 @@
+"""What of this machine can hold a model: equal cards side by side, slices each alone, else the processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cabida import facts
+from cabida.evidence.machine import Card, Machine, Match, match, match_slice, processor
+from cabida.facts.mig import FORM
+from cabida.facts.model import Accelerator
+from cabida.memory import budget as budgets
+from cabida.memory.engines import rules
+from cabida.memory.lens import PLAIN
+from cabida.plan import Setup
+from cabida.plan.setup import runs, usual_engine
+
+EQUAL_RATIO = 0.01  # cards of one kind whose memory differs by less are equal
+# name of a framework here -> the engine it is; in the order in which one is taken
+ENGINES = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "tensorrt-llm": "tensorrt-llm",
+    "llama.cpp": "llama.cpp",
+    "llama-cpp-python": "llama.cpp",
+    "ollama": "ollama",
+}
+BUILDS = ("vllm", "sglang", "tensorrt-llm")  # whose package version is the engine's own
+STEP = 100  # utilisation is set in hundredths
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Equal accelerators that one replica may span; least used first."""
+
+    accelerator: Accelerator
+    known: bool  # whether its speed is known
+    cards: tuple[int, ...]  # numbers on this machine
+    used_bytes: tuple[float, ...]
+    linked: bool = False
+
+    @property
+    def most(self) -> int:
+        """How many of them one replica may span: slices never meet."""
+        alone = self.accelerator.form_factor in (FORM, "host")
+        return 1 if alone else len(self.cards)
+
+    def used(self, count: int) -> float:
+        """What others hold on the fullest of the ``count`` emptiest."""
+        return self.used_bytes[count - 1]
+
+
+def pools(machine: Machine) -> list[Pool]:
+    """The pools of a machine, largest card first; the processor alone when there is no card to count."""
+    found: list[tuple[Match, Card, float]] = []
+    for card in machine.cards:
+        if card.mig and not card.integrated:
+            cut = ((match_slice(card, one), one.used_bytes) for one in card.slices)
+            found += [(one, card, used or 0.0) for one, used in cut if one is not None]
+        elif (whole := match(card)) is not None:
+            found.append((whole, card, card.used_bytes or 0.0))
+    if not found:
+        alone = processor(machine)
+        return [Pool(alone.accelerator, False, (), (0.0,))] if alone else []
+    groups: list[list[tuple[Match, Card, float]]] = []
+    for one in found:
+        alike = next((group for group in groups if _equal(group[0][0].accelerator, one[0].accelerator)), None)
+        if alike is None:
+            groups.append([one])
+        else:
+            alike.append(one)
+    made = [_pool(sorted(group, key=lambda one: one[2])) for group in groups]
+    return sorted(made, key=lambda pool: -pool.accelerator.usable_bytes)
+
+
+def _equal(a: Accelerator, b: Accelerator) -> bool:
+    return a.id == b.id and abs(a.usable_bytes / b.usable_bytes - 1) <= EQUAL_RATIO
+
+
+def _pool(group: list[tuple[Match, Card, float]]) -> Pool:
+    numbers = {card.index for _, card, _ in group}
+    linked = len(numbers) > 1 and all(set(card.peers) >= numbers - {card.index} for _, card, _ in group)
+    smallest = min((one.accelerator for one, _, _ in group), key=lambda one: one.usable_bytes)
+    return Pool(
+        smallest,
+        group[0][0].known,
+        tuple(card.index for _, card, _ in group),
+        tuple(used for _, _, used in group),
+        linked,
+    )
+
+
+def installed(machine: Machine, card: Accelerator, weights: str) -> tuple[str, str]:
+    """(engine, version) of the first framework here that runs this format on this card; ("", "") when none does."""
+    held = facts.weight_format(weights)
+    for name, engine in ENGINES.items():
+        if name in machine.frameworks and runs(engine, card, held):
+            return engine, machine.frameworks[name] if name in BUILDS else ""
+    return "", ""
+
+
+def here_setup(setup: Setup, machine: Machine, pool: Pool, count: int, weights: str) -> Setup:
+    """The setup on ``count`` cards of a pool: the engine that is here, memory that is free now.
+
+    An engine that takes a share of the total refuses to start when less is free: the share is set to what is.
+    """
+    engine, version = setup.engine or "", setup.engine_version
+    if not engine:
+        engine, own = installed(machine, pool.accelerator, weights)
+        version = version or own
+    engine = engine or usual_engine(pool.accelerator, facts.weight_format(weights))
+    made = replace(setup, gpus=count, engine=engine, engine_version=version, used_bytes=pool.used(count))
+    share = share_left(made, pool.accelerator)
+    return replace(made, gpu_memory_utilization=share) if share is not None else made
+
+
+def share_left(setup: Setup, card: Accelerator) -> float | None:
+    """The utilisation to set because others hold too much for the engine's default; ``None`` when it will do.
+
+    vLLM compares what is free at its start with its share of the total: request_memory in vllm/v1/worker/utils.py.
+    """
+    row = rules(setup.engine or "vllm", setup.engine_version)
+    if row.budget != "share" or setup.gpu_memory_utilization is not None or not setup.used_bytes:
+        return None
+    seen = float(budgets.visible(card, PLAIN))
+    left = 1 - setup.used_bytes / seen
+    return max(0.01, int(left * STEP) / STEP) if left < row.utilisation_ratio else None

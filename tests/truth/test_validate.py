@@ -70,7 +70,7 @@ def test_rows_that_say_too_little_are_skipped_with_their_reason(tmp_path):
     found = validate([written(tmp_path, nameless, unknown, media)])
     reasons = {row["id"]: row["why"] for row in found["skipped"]}
     assert found["answered"] == 0
-    assert reasons["no card"] == "no figure that we predict"
+    assert reasons["no card"] == "accelerator not certain"
     assert "none-at-all" in reasons["no model"]
     assert reasons["clip"] == "not yet"
 

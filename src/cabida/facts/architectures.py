@@ -22,7 +22,18 @@ from cabida.facts.mixers import (
 )
 from cabida.facts.model import AttentionLayers, MlpLayers, Model
 from cabida.facts.quantised import native_format, unquantised_params, unread_method
-from cabida.facts.recurrent import gated_delta, kda, lightning, mamba1, mamba2, parallel, pattern, short_conv
+from cabida.facts.recurrent import (
+    gated_delta,
+    kda,
+    lightning,
+    mamba1,
+    mamba2,
+    mamba2_only,
+    parallel,
+    pattern,
+    rwkv,
+    short_conv,
+)
 from cabida.facts.towers import draft_params, extra_params
 from cabida.quantity import Source
 
@@ -39,8 +50,10 @@ _READERS: dict[str, Callable[[Fields, Family], Layers]] = {
     "nothing": nothing,
     "mamba1": mamba1,
     "mamba2": mamba2,
+    "mamba2_only": mamba2_only,
     "parallel": parallel,
     "pattern": pattern,
+    "rwkv": rwkv,
     "short_conv": short_conv,
 }
 _STANDARD = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")

@@ -34,7 +34,7 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
         gated = "gated" in f.text("feed_forward_proj") or f.truth("is_gated_act", default=False)
         one = MlpLayers(1, f.count("intermediate_size", least=1), 3 if gated else 2)
         return [one] * layers
-    if f.model_type == "mamba" or not layers:
+    if f.model_type in ("mamba", "mamba2") or not layers:
         return [None] * layers
     experts = _experts_count(f)
     if f.varies and experts <= 1:

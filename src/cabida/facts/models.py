@@ -110,10 +110,10 @@ def find_model(ref: str) -> Model | None:
     """
     name = cleaned(ref)
     exact, loose = _keys()
-    id = exact.get(name_key(name))
+    id = exact.get(name_key(ref)) or exact.get(name_key(name))
     if id is not None:
         return models()[id]
-    base, format_id = format_of(name)
+    base, format_id = format_of(name.replace(" ", "-"))
     id = exact.get(name_key(base)) or loose.get(base_key(base)) or loose.get(compact_key(base))
     if id is None:
         return None

@@ -71,6 +71,30 @@ def mamba2(f: Fields, family: Family) -> Layers:
     return [[full(f, family)] if kind == "attention" else [one] for kind in kinds]
 
 
+def mamba2_only(f: Fields, family: Family) -> Layers:
+    """Mamba-2 without any attention (Mamba-2, Codestral Mamba)."""
+    del family
+    one = _mamba2(f, "num_heads", "head_dim", "state_size", "n_groups", "conv_kernel")
+    return [[one] for _ in range(layers_count(f))]
+
+
+def rwkv(f: Fields, family: Family) -> Layers:
+    """RWKV-4 to 7: receptance, keys, values, output (and a gate), and the receptance of the channel mix.
+
+    One sequence keeps sums per channel (4) or a matrix per head (5 and later), and the last token of both mixes.
+    Peng et al. 2023 (arXiv:2305.13048), 2024 (arXiv:2404.05892) and 2025 (arXiv:2503.14456).
+    """
+    del family
+    hidden, heads = f.count("hidden_size", least=1), f.count("num_attention_heads", least=1, most=65536)
+    dim = f.count("head_dim", 64, least=1, most=65536)
+    squares = {"rwkv": 5.0, "rwkv5": 6.0, "rwkv6": 6.0}.get(f.model_type, 4.0)
+    low_rank = {"rwkv6": 2 * (5 * 32 + 64), "rwkv7": 2 * (96 + 96 + 64 + 320)}.get(f.model_type, 0)
+    state = 3 * hidden if f.model_type == "rwkv" else heads * dim * dim
+    params = squares * hidden * hidden + low_rank * hidden
+    one = _linear(heads, dim, dim, state, 2 * hidden, params, 32)
+    return [[one] for _ in range(layers_count(f))]
+
+
 def parallel(f: Fields, family: Family) -> Layers:
     """Falcon-H1: attention and Mamba-2 side by side in every layer."""
     one = _mamba2(f, "mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv")

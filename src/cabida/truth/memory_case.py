@@ -1,4 +1,4 @@
-"""A measured memory case as a Deployment or a TrainingRun, and what memory says of it."""
+"""A measured start-up of a serving engine as a Deployment, and what memory says of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
-from cabida.plan import Deployment, Parallel, Settings, TrainingRun
+from cabida.plan import Deployment, Parallel, Settings
 from cabida.truth.beside_case import (
     adapters_of,
     draft_of,
@@ -18,17 +18,13 @@ from cabida.truth.beside_case import (
     unsaid,
     weights_told,
 )
-from cabida.truth.habits import as_scripted
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
     known_model,
     reading,
-    recompute_of,
-    sharding_of,
     stated_format,
 )
-from cabida.truth.training_case import METHODS, counted_bytes, likely_split
 from cabida.units import BYTES_PER_GIB
 
 GIB = float(BYTES_PER_GIB)
@@ -43,7 +39,6 @@ LOADED_BESIDE_GIB = (
 )
 OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
-KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
 POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
 
 
@@ -55,7 +50,7 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     Raises:
         Unanswerable: something needed isn't stated or known.
     """
-    return _serving(row) if row.get("task", "inference") == "inference" else _training(row)
+    return _serving(row)
 
 
 def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
@@ -274,7 +269,7 @@ def model_of(row: dict[str, Any]) -> Model:
     """
     for name in (row["model"], row.get("arch")):
         found = known_model(name) if name else None
-        if found is not None and found.attention and found.mlp:
+        if found is not None and found.attention:
             return found
     why = f"architecture of {row['model']} not known"
     raise Unanswerable(why)
@@ -293,95 +288,3 @@ def format_of(row: dict[str, Any], published: Model | None = None) -> WeightForm
         why = f"weight format {row.get('weights') or 'not stated'}"
         raise Unanswerable(why)
     return found
-
-
-def _training(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
-    run = training_run_of(row)
-    m = memory.training(run)
-    size = counted_bytes(row, m)
-    count = run.accelerators_count
-    verdict = m.verdict if card_is_certain(row) else None
-    return {"peak_gib_per_gpu": size / GIB, "peak_gib_total": size * count / GIB}, verdict
-
-
-@reading
-def training_run_of(row: dict[str, Any]) -> TrainingRun:
-    """The training run a finetune or train row describes."""
-    setup = row.get("training", {})
-    method = {**METHODS, "full": "full", "adapter": None}.get(setup.get("method", ""))
-    if method is None:
-        why = f"method {setup.get('method', 'not stated')}"
-        raise Unanswerable(why)
-    if not setup.get("seq_len"):
-        why = "sequence length not stated"
-        raise Unanswerable(why)
-    model = model_of(row)
-    if model.extra_params_count and model.task == "vlm":
-        why = "images of a vision model not stated"
-        raise Unanswerable(why)
-    precision = str(setup.get("precision") or row.get("weights") or "")
-    sharding = str(setup.get("sharding") or "").lower()
-    mixed = (
-        "fp32 master" in precision or "mixed" in precision or any(word in sharding for word in KEEPS_MASTER)
-    )
-    kept32 = method == "lora" and "mixed" in precision  # frozen weights stay in 32 bit
-    said = setup.get("grad_checkpointing", row["engine"].startswith("ms-swift"))
-    batch = int(setup.get("micro_batch") or 1)
-    if row["engine"] == "torchtitan":
-        said = "selective" if said in (None, False) else said  # its default
-        stages = row.get("pp") or 1
-        batch = max(1, batch // (4 * stages)) if stages > 1 else batch  # split by the pipeline
-    accelerator = card_of(row)
-    run = TrainingRun(
-        model=model,
-        accelerator=accelerator,
-        accelerators_count=row["gpus"],
-        method=method,
-        precision="fp32" if precision.startswith("32") else "bf16",
-        weights=format_of(row) if method == "qlora" else facts.weight_format("fp32" if kept32 else "bf16"),
-        optimizer=optimizer_of(str(setup.get("optimizer") or "")),
-        sharding=sharding_of(sharding, row["gpus"]),
-        seq_tokens=int(setup["seq_len"]),
-        micro_batch_count=batch,
-        global_batch_count=batch * row["gpus"],
-        tp=row.get("tp") or 1,
-        pp=row.get("pp") or 1,
-        cp=row.get("cp") or 1,
-        ep=row.get("ep") or 1,
-        recompute=recompute_of(said),
-        master_weights=mixed,
-        lora_rank=int(setup.get("lora_rank") or 8),
-        lora_targets=targets_of(row),
-        offload=offload_of(str(setup.get("offload") or "")),
-        framework=row["engine"],
-        node=facts.node_for(accelerator),
-    )
-    if "megatron" in f"{sharding} {row['engine']}".lower() and not row.get("tp") and not row.get("pp"):
-        run = likely_split(run, None)
-    return as_scripted(run, row)
-
-
-def targets_of(row: dict[str, Any]) -> str:
-    """Which matrices have adapters; every one unless the row names some of attention's only."""
-    named = row.get("args", {}).get("target_modules") or row.get("training", {}).get("lora_targets") or ""
-    words = named if isinstance(named, list) else named.split(",")
-    plain = {word.strip().removesuffix("_proj") for word in words} - {""}
-    return "attention" if plain and plain <= {"q", "k", "v", "o", "query", "key", "value", "qkv"} else "all"
-
-
-def offload_of(text: str) -> str:
-    """What is kept in host memory, as printed."""
-    if "param" in text:
-        return "all"
-    return "optimizer" if "optimizer" in text else "all" if text else "none"
-
-
-def optimizer_of(text: str) -> str:
-    """An optimizer as a log prints it, under our name."""
-    lowered = text.lower()
-    if "8bit" in lowered or "8-bit" in lowered:
-        return "adamw-paged-8bit" if "paged" in lowered else "adamw-8bit"
-    for word in ("adafactor", "muon", "sgd"):
-        if word in lowered:
-            return word
-    return "adamw"

@@ -52,6 +52,10 @@ class Catalogue(Mapping[str, Model]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    def published_in(self, format_id: str) -> Iterator[Model]:
+        """The models whose published checkpoint is in this format."""
+        return (self[id] for id, row in self._rows.items() if row.get("native_format") == format_id)
+
     def names(self) -> Iterator[tuple[str, str]]:
         """Every id and alias, each with the id it means."""
         for id, row in self._rows.items():
@@ -83,7 +87,7 @@ def model(ref: str, online: bool | None = None) -> Model:
     """
     from cabida.facts import hub, paths
 
-    if hub.named(ref):
+    if hub.named(ref) and online is not False:
         return hub.model(ref)
     from_path = paths.from_path(ref)
     if from_path is not None:
@@ -118,6 +122,18 @@ def find_model(ref: str) -> Model | None:
     if id is None:
         return None
     return _derived(models()[id], name, format_id if format_id and find_format(format_id) else "")
+
+
+def built_like(known: Model, format_id: str) -> Model | None:
+    """A shipped model of the same shapes, published in this format and keeping some of its matrices in 16 bit."""
+    return next(
+        (
+            one
+            for one in models().published_in(format_id)
+            if one.unquantised_params_count and (one.attention, one.mlp) == (known.attention, known.mlp)
+        ),
+        None,
+    )
 
 
 def nearest(ref: str, count: int = 3) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from cabida.facts.formats import find_format, weight_format
 from cabida.facts.model import Model, WeightFormat
+from cabida.facts.models import built_like
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
@@ -140,10 +141,17 @@ def _stage(model: Model, split: Split, lens: Lens) -> Number:
 
 
 def _left_alone(model: Model, held: WeightFormat, lens: Lens) -> Number | None:
-    """Matrices of the layers that a quantised build keeps in 16 bit: as its config says, else as builders do."""
+    """Matrices of the layers that a quantised build keeps in 16 bit.
+
+    As its config says; else as a build of the same shapes keeps them that was published in this format; else as
+    builders do.
+    """
     if held.id == model.native_format:
         kept = model.unquantised_params_count
         return lens.field(model, "unquantised_params_count") if kept else None
+    sibling = remembered(model, ("sibling", held.id), lambda: built_like(model, held.id))
+    if sibling is not None:
+        return lens.field(sibling, "unquantised_params_count")
     kept = mixers_left_alone(model) if held.family == "int4" else 0.0
     return lens.setting("unquantised_params_count", kept) if kept else None
 

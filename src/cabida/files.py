@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from cabida.errors import InvalidInput
 from cabida.text import problem, tr
+
+HAND_KEPT_BYTES_MOST = 5_000_000  # of a file that a person writes
 
 
 def opened(path: Path | str) -> BinaryIO:
@@ -32,10 +36,43 @@ def read_bytes(path: Path | str, most_bytes: int) -> bytes:
     Raises:
         OSError: what :func:`opened` refuses, or a file that is larger (EFBIG).
     """
-    with opened(path) as file:
-        if os.fstat(file.fileno()).st_size > most_bytes:
-            raise OSError(errno.EFBIG, tr("facts.too_large", limit=f"{most_bytes / 1e6:,.0f}"), str(path))
+    with _within(path, most_bytes) as file:
         return file.read(most_bytes)
+
+
+def _within(path: Path | str, most_bytes: int) -> BinaryIO:
+    file = opened(path)
+    if os.fstat(file.fileno()).st_size > most_bytes:
+        file.close()
+        raise OSError(errno.EFBIG, tr("facts.too_large", limit=f"{most_bytes / 1e6:,.0f}"), str(path))
+    return file
+
+
+def read_text(path: Path | str, most_bytes: int) -> str:
+    """All of a regular file of text in UTF-8, a byte order mark aside.
+
+    Raises:
+        OSError: what :func:`read_bytes` refuses.
+        UnicodeDecodeError: it is no such text.
+    """
+    return read_bytes(path, most_bytes).decode("utf-8-sig")
+
+
+def text_lines(path: Path | str, most_bytes: int, most_chars: int = 100_000) -> Iterator[str]:
+    """The lines of a regular file of text in UTF-8, with their ends, as the CSV module takes them.
+
+    Raises:
+        OSError: what :func:`read_bytes` refuses, or a line longer than ``most_chars`` (EFBIG).
+        UnicodeDecodeError: it is no such text.
+    """
+    with (
+        _within(path, most_bytes) as file,
+        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream,
+    ):
+        while line := stream.readline(most_chars):
+            if len(line) == most_chars and not line.endswith(("\n", "\r")):
+                raise OSError(errno.EFBIG, tr("facts.long_line", limit=f"{most_chars:,}"), str(path))
+            yield line
 
 
 def write_text(path: Path | str, text: str) -> Path:

@@ -15,6 +15,7 @@ from cabida.brief.model import Brief, Held
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import contradictions as of_workload
 from cabida.errors import Problem
+from cabida.facts import hub
 from cabida.facts.formats import find_format
 from cabida.facts.models import find_model, nearest
 from cabida.text import closest, number, problem, tr
@@ -173,7 +174,11 @@ def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
     if os.environ.get("CABIDA_ONLINE") == "1":
         return
     for index, choice in enumerate(brief.models):
-        is_path = Path(choice.id).suffix in (".json", ".gguf") or choice.id.startswith((".", "/", "~"))
+        if hub.named(choice.id):
+            continue
+        is_path = Path(choice.id).suffix in (".json", ".gguf", ".safetensors") or choice.id.startswith(
+            (".", "/", "~")
+        )
         if not Path(choice.id).expanduser().exists() and (is_path or find_model(choice.id) is None):
             near = "" if is_path else ", ".join(nearest(choice.id))
             cure = tr("brief.closest", near=near) if near else tr("brief.list_models")

@@ -17,10 +17,11 @@ from typing import NamedTuple
 from cabida.brief.jobs import Lengths
 from cabida.brief.lengths import fit
 from cabida.errors import InvalidInput, Problem
+from cabida.files import text_lines
 from cabida.text import problem, tr
 
 COLUMNS = ("arrival_s", "input_tokens", "output_tokens")
-LARGEST_ROWS_COUNT = 2_000_000
+LARGEST_ROWS_COUNT, LARGEST_FILE_BYTES = 2_000_000, 500_000_000
 MOST_TOKENS = 1e9  # of one request
 MOST_FAULTS = 20  # told at once
 
@@ -44,8 +45,7 @@ def read_trace(path: Path) -> list[tuple[float, float, float]]:
     """
     name = str(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = sorted(_rows(lines, name))
+        rows = sorted(_rows(text_lines(path, LARGEST_FILE_BYTES), name))
     except UnicodeDecodeError:
         raise InvalidInput(problem("CB-B007", file=name)) from None
     except (OSError, ValueError, csv.Error) as error:

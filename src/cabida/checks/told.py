@@ -8,6 +8,7 @@ from pathlib import Path
 from cabida.checks.parts import check_parts
 from cabida.checks.stack import check_stack
 from cabida.errors import InvalidInput
+from cabida.files import opened
 from cabida.plan import Caution
 from cabida.text import problem
 
@@ -45,7 +46,7 @@ def _words(told: Path | str) -> str:
     if not str(told).strip().lower().endswith(ENDINGS):
         return str(told)
     try:
-        with Path(told).open("rb") as stream:
+        with opened(told) as stream:
             text = stream.read(LONGEST_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "UTF-8"

@@ -10,6 +10,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.facts.families import FAMILIES
+from cabida.files import read_bytes, read_text
 from cabida.text import problem, tr
 
 CONFIG_BYTES_MOST = 10 * 2**20
@@ -227,9 +228,9 @@ def line_of(file: str, name: str) -> int:
     """The line of ``file`` on which the key ``name`` (in any spelling) stands; 0 when it can't be told."""
     path = Path(file) if file else None
     try:
-        if path is None or not path.is_file() or path.stat().st_size > CONFIG_BYTES_MOST:
+        if path is None:
             return 0
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_bytes(path, CONFIG_BYTES_MOST).decode("utf-8", "replace").splitlines()
     except (OSError, ValueError):
         return 0
     keys = [f'"{key}"' for key in spellings(name.rsplit(".", 1)[-1])]
@@ -247,10 +248,7 @@ def read_json(path: Path, most_bytes: int = CONFIG_BYTES_MOST) -> dict[str, Any]
         InvalidInput: CB-F015 when it can't be read, is too large, or is no JSON object.
     """
     try:
-        size = path.stat().st_size
-        if size > most_bytes:
-            raise _unreadable(path, f"{size} > {most_bytes} bytes")
-        parsed = json.loads(path.read_text(encoding="utf-8"))
+        parsed = json.loads(read_text(path, most_bytes))
     except json.JSONDecodeError as error:
         raise _unreadable(path, error.msg, error.lineno) from error
     except (OSError, UnicodeDecodeError, RecursionError, ValueError) as error:

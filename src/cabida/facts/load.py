@@ -29,13 +29,14 @@ from pydantic import (
 
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.model import AttentionLayers, MlpLayers
+from cabida.files import HAND_KEPT_BYTES_MOST, read_text, text_lines
 from cabida.quantity import Source
 from cabida.text import closest, problem, tr
 from cabida.units import parse
 
 Lines = dict[tuple[str | int, ...], int]
 
-LARGEST_FILE_BYTES, MOST_VALUES = 5_000_000, 200_000  # of a hand-kept file; aliases count each time
+MOST_VALUES = 200_000  # of a hand-kept file; aliases count each time
 LEAST_FIGURE, MOST_FIGURE = 1e-12, 1e18
 ABOVE_ZERO = frozenset(  # what is divided by, or is nothing when it is zero
     [
@@ -204,10 +205,7 @@ def read_yaml(path: Path) -> tuple[Any, Lines]:
     """
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            reason = tr("facts.large_file", limit=LARGEST_FILE_BYTES // 1_000_000)
-            raise InvalidInput(problem("CB-F002", file=str(path), reason=reason))
-        node = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=loader)
+        node = yaml.compose(read_text(path, HAND_KEPT_BYTES_MOST), Loader=loader)
     except (OSError, UnicodeDecodeError, yaml.reader.ReaderError) as error:
         reason = getattr(error, "strerror", None) or tr("facts.not_utf8")
         raise InvalidInput(problem("CB-F002", file=str(path), reason=reason)) from error
@@ -307,6 +305,5 @@ def read_records(path: Path, noun: type) -> list[Any]:
 
 def read_series(path: Path) -> Iterator[dict[str, str]]:
     """Rows of a CSV file; empty cells are left out (not seen, not zero), cells beyond the header stand under ``?``."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for row in csv.DictReader(file, restkey="?"):
-            yield {name: cell for name, cell in row.items() if cell}
+    for row in csv.DictReader(text_lines(path, HAND_KEPT_BYTES_MOST), restkey="?"):
+        yield {name: cell for name, cell in row.items() if cell}

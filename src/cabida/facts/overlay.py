@@ -17,6 +17,7 @@ from typing import Any
 from cabida.errors import InvalidInput, Problem
 from cabida.facts import store
 from cabida.facts.model import Accelerator, ApiOffer, EnergyFact, Engine, Node, Offer
+from cabida.files import HAND_KEPT_BYTES_MOST, read_bytes
 from cabida.text import closest, problem
 
 FOLDER = "cabida-facts"
@@ -65,8 +66,15 @@ def digest_over(shipped: str) -> str:
         return shipped
     whole = hashlib.sha256(shipped.encode())
     for path in files:
-        whole.update(hashlib.sha256(path.read_bytes()).digest())
+        whole.update(hashlib.sha256(_bytes(path)).digest())
     return whole.hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_bytes(path, HAND_KEPT_BYTES_MOST)
+    except OSError as error:
+        raise InvalidInput(problem("CB-F002", file=str(path), reason=error.strerror or str(error))) from None
 
 
 def own(name: str) -> tuple[Any, ...]:

@@ -87,14 +87,11 @@ def import_prices(path: Path, place: Path | None = None) -> tuple[Path, int]:
 def _listed(path: Path) -> list[dict[str, str]]:
     """The rows of a user's CSV, bounded."""
     try:
-        large = path.stat().st_size > load.LARGEST_FILE_BYTES
-        rows = [] if large else list(load.read_series(path))
+        rows = list(load.read_series(path))
     except UnicodeDecodeError:
         raise _unreadable(path, tr("facts.not_utf8")) from None
     except (OSError, csv.Error) as error:
         raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from None
-    if large:
-        raise _unreadable(path, tr("facts.large_file", limit=load.LARGEST_FILE_BYTES // 1_000_000))
     if not rows:
         raise _unreadable(path, tr("facts.no_rows"))
     return rows

@@ -87,7 +87,9 @@ def _from_directory(path: Path) -> Model:
     if (path / "adapter_config.json").exists():
         base = str(read_json(path / "adapter_config.json").get("base_model_name_or_path") or "?")[:200]
         raise _no_model(str(path), tr("facts.an_adapter", base=base))
-    if any(path.glob(f"*{ending}") for ending in PICKLES):
+    if any(
+        any(path.glob(pattern)) for pattern in ("pytorch_model*", *(f"*{ending}" for ending in PICKLES[1:]))
+    ):
         raise InvalidInput(problem("CB-F042", file=str(path)))
     raise _no_model(str(path), tr("facts.no_config"))
 

@@ -1,5 +1,6 @@
 """Does it fit, and what is left: memory of serving and of training, per accelerator."""
 
+from cabida.memory.media import MediaMemory, media, media_tree
 from cabida.memory.params import Params, params
 from cabida.memory.serving import ServingMemory, sequences_that_fit, serving, serving_tree
 from cabida.memory.state import OPTIMIZERS
@@ -7,9 +8,12 @@ from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [
     "OPTIMIZERS",
+    "MediaMemory",
     "Params",
     "ServingMemory",
     "TrainingMemory",
+    "media",
+    "media_tree",
     "params",
     "sequences_that_fit",
     "serving",

@@ -1,0 +1,46 @@
+"""A media run: one way to make images or clips on accelerators of one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cabida.facts.media import Pipeline
+from cabida.facts.model import Accelerator, WeightFormat
+
+OFFLOADS = ("none", "text", "model", "group", "sequential")
+SPLITS = ("none", "data", "sequence", "fsdp", "fsdp+sequence", "tensor")
+ATTENTIONS = ("flash", "eager")
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRun:
+    """Pipeline x accelerator x size x precision x what is kept off the card."""
+
+    pipeline: Pipeline
+    accelerator: Accelerator
+    width_count: int  # pixels
+    height_count: int
+    frames_count: int  # 1 for an image
+    batch_count: int  # images or clips made together on one accelerator
+    steps_count: int
+    weights: WeightFormat  # of the denoiser
+    text_weights: WeightFormat  # of the text encoders
+    precision: str  # bf16 | fp16 | fp32: what isn't quantised, and what is multiplied
+    accelerators_count: int = 1
+    split: str = "none"  # one of SPLITS; sequence: Ulysses, ring, context or xDiT parallel
+    offload: str = "none"  # one of OFFLOADS; text: encoders leave once they have run
+    text_on_cpu: bool = False  # encoders never come onto the card
+    vae_tiling: bool = False
+    vae_slicing: bool = False
+    attention: str = "flash"  # eager: scores of a whole attention in memory
+    compiled: bool = False
+    fused_qkv: bool = False  # projections copied into one matrix, the originals kept
+    quantised_on_device: bool = False  # 16-bit weights come onto the card whole and are quantised there
+    safety_checker: bool = True
+    framework: str = "diffusers"  # diffusers | repository (the model's own scripts) | tensorrt | onediff
+    desktop: bool = False  # the card also drives a screen
+
+    @property
+    def name(self) -> str:
+        """Short, for people: ``flux.1-dev 1024×1024 on RTX 4090``."""
+        return f"{self.pipeline.id} {self.width_count}×{self.height_count} on {self.accelerator.name}"

@@ -1,0 +1,156 @@
+"""What we say of a measured media run: the peak of memory on one accelerator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from cabida import facts, memory
+from cabida.errors import CabidaError
+from cabida.facts.media import Pipeline
+from cabida.plan.media import MediaRun
+from cabida.truth.case import Figures
+from cabida.truth.names import Unanswerable, reading, spellings
+
+GIB = 2.0**30
+FIGURE = "peak_mem_gib"
+SIZES = {"480p": (832, 480), "540p": (960, 544), "720p": (1280, 720), "1080p": (1920, 1080)}
+
+
+def media_figures(row: dict[str, Any]) -> Figures:
+    """Peak memory of a media row, predicted with its interval.
+
+    Args:
+        row: A media case.
+
+    Raises:
+        Unanswerable: it has no memory figure (speed isn't predicted yet), or names a pipeline we don't know.
+    """
+    if FIGURE not in row["measured"]:
+        why = "it only has speed, and the speed of image, video, embedding and speech models is not predicted yet"
+        raise Unanswerable(why)
+    run = media_run(row)
+    found = memory.media(run)
+    shown = (
+        found.needed_bytes if run.framework == "repository" else found.peak_bytes
+    )  # as the driver shows it
+    gib = shown / found.peak_bytes / GIB
+    return {FIGURE: (found.peak_bytes * gib, found.low_bytes * gib, found.high_bytes * gib)}
+
+
+@reading
+def media_run(row: dict[str, Any]) -> MediaRun:
+    """The run a media case describes; what it leaves open as the pipeline has it by default."""
+    pipeline = facts.find_pipeline(_named(row["model"]))
+    if pipeline is None:
+        why = f"no pipeline is known for {row['model']}"
+        raise Unanswerable(why)
+    habits = _habits(str(row["source"]), str(row.get("task", "")))
+    swapped = habits.get("components", {})
+    pipeline = replace(pipeline, components=tuple(swapped.get(one, one) for one in pipeline.components))
+    width, height = _size(row, pipeline)
+    texts = [str(one).lower() for one in row.get("optimisations", ())]
+    precision, weights = _formats(str(row.get("precision", "")), pipeline)
+    encoded = habits.get("quantises_text") or "(doc)" in str(row.get("precision", ""))
+    precision = (
+        "bf16" if habits.get("casts_all") else precision
+    )  # loaded in bf16, then cast with all its parts
+    run = MediaRun(
+        pipeline=pipeline,
+        accelerator=_accelerator(row),
+        width_count=width,
+        height_count=height,
+        frames_count=_frames(row, pipeline),
+        batch_count=int(row.get("batch") or 1),
+        steps_count=int(row.get("steps") or pipeline.steps_count),
+        weights=weights,
+        text_weights=weights if encoded else facts.weight_format("bf16"),
+        precision=precision,
+        accelerators_count=int(row.get("gpus") or 1),
+        framework=habits.get("framework", "diffusers"),
+        quantised_on_device=bool(habits.get("quantised_on_device")),
+        safety_checker=False,
+    )
+    run = replace(run, **_said(" ".join(texts), run))
+    return replace(run, offload=habits["offload"]) if habits.get("offload") and run.offload == "none" else run
+
+
+def _named(text: str) -> str:
+    """The name without remarks in brackets, sizes and lengths."""
+    bare = re.sub(r"\s*\(.*?\)", "", text)
+    return re.sub(r"\s+(\d+p|\d+[x×]\d+|\d+f)\b", "", bare).strip()
+
+
+def _habits(source: str, task: str) -> dict[str, Any]:
+    """What the scripts of a source do that its rows don't repeat, read in those scripts."""
+    for word, habits in spellings()["media_habits"].items():
+        if word in source:
+            return dict(habits.get(task, {}) if "t2i" in habits else habits)
+    return {}
+
+
+def _size(row: dict[str, Any], pipeline: Pipeline) -> tuple[int, int]:
+    """Width and height in pixels, from the row's resolution or its model's name."""
+    text = f"{row.get('resolution', '')} {row['model']}".lower()
+    found = re.search(r"(\d{3,4})\s*[x×]\s*(\d{3,4})", text)
+    if found:
+        return int(found[1]), int(found[2])
+    said = next((size for word, size in SIZES.items() if word in text), None)
+    return said or (pipeline.width_count, pipeline.height_count)
+
+
+def _frames(row: dict[str, Any], pipeline: Pipeline) -> int:
+    said = re.search(r"\b(\d+)f\b", str(row["model"]))
+    return int(row.get("frames") or (said[1] if said else pipeline.frames_count))
+
+
+def _formats(text: str, pipeline: Pipeline) -> tuple[str, Any]:
+    """Precision of what isn't quantised, and the denoiser's format."""
+    lowered = text.lower()
+    plain = "fp16" if "fp16" in lowered else "bf16" if "bf16" in lowered else pipeline.precision
+    for word, id, *bits in spellings()["media_formats"]:
+        if word in lowered:
+            found = facts.weight_format(id)
+            return "bf16", replace(found, id=word, body_bits=bits[0]) if bits else found
+    return plain, facts.weight_format("bf16")
+
+
+def _accelerator(row: dict[str, Any]) -> Any:
+    """The row's card; where it isn't certain any will do, for the peak of tensors doesn't depend on it."""
+    try:
+        return facts.accelerator(row["gpu"]) if row.get("gpu") else facts.accelerator("h100-sxm-80")
+    except CabidaError:
+        return facts.accelerator("h100-sxm-80")
+
+
+def _said(text: str, run: MediaRun) -> dict[str, Any]:
+    """Settings that a row's list of optimisations names."""
+    found: dict[str, Any] = {}
+    if "low-vram" in text or "model offload" in text or "offload_model" in text:
+        found["offload"] = "model"
+    elif "sequential" in text and "offload" in text:
+        found["offload"] = "sequential"
+    elif "group" in text and "offload" in text:
+        found["offload"] = "group"
+    if "t5_cpu" in text:
+        found["text_on_cpu"] = True
+    if "tiling" in text:
+        found["vae_tiling"] = True
+    if "slicing" in text:
+        found["vae_slicing"] = True
+    if "fuse" in text:
+        found["fused_qkv"] = True
+    found["compiled"] = "compile" in text
+    found["split"] = _split(text, run.accelerators_count)
+    return found
+
+
+def _split(text: str, accelerators: int) -> str:
+    if accelerators == 1:
+        return "none"
+    if "fsdp" in text:
+        return "fsdp+sequence" if "usp" in text or "ulysses" in text else "fsdp"
+    if re.search(r"\btp\s*\d", text) or re.match(r"tp\b", text):
+        return "tensor"
+    return "sequence" if text else "data"

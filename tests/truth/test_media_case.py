@@ -1,0 +1,86 @@
+"""Measured media rows: what is read from them, what is answered and how far it is off."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cabida.truth.case import read_cases
+from cabida.truth.media_case import media_run
+from cabida.truth.names import Unanswerable
+from cabida.truth.predict import answer
+from cabida.truth.score import metric_score
+from cabida.truth.validate import predicted, validate
+
+CASES = Path("cases/media.jsonl")
+ROW = {
+    "id": "x", "kind": "media", "task": "t2v", "model": "Wan2.1-T2V-14B", "resolution": "720P", "frames": 81,
+    "batch": 1, "precision": "bf16", "gpus": 8, "optimisations": ["FSDP", "xDiT USP"], "gpu": "h20-96",
+    "measured": {"peak_mem_gib": 29.9}, "source": "somebody/else README.md",
+}  # fmt: skip
+
+
+def test_a_row_becomes_the_run_it_describes():
+    run = media_run(ROW)
+    assert (run.pipeline.id, run.width_count, run.height_count, run.frames_count) == (
+        "wan2.1-t2v-14b",
+        1280,
+        720,
+        81,
+    )
+    assert (run.accelerators_count, run.split, run.framework) == (8, "fsdp+sequence", "diffusers")
+    assert media_run({**ROW, "source": "Wan-Video/Wan2.1 README"}).framework == "repository"
+
+
+@pytest.mark.parametrize(
+    ("model", "size", "frames"),
+    [("HunyuanVideo-13B 544x960 129f", (544, 960), 129), ("SkyReels-V2-14B 540P T2V", (960, 544), 97)],
+)
+def test_sizes_and_lengths_in_a_name_are_read(model, size, frames):
+    bare = {key: value for key, value in ROW.items() if key not in ("resolution", "frames")}
+    run = media_run({**bare, "model": model})
+    assert ((run.width_count, run.height_count), run.frames_count) == (size, frames)
+
+
+def test_formats_of_torchao_scripts():
+    run = media_run({**ROW, "task": "t2v", "model": "CogVideoX-5B", "precision": "fp6_e3m2",
+                     "source": "sayakpaul/diffusers-torchao README.md"})  # fmt: skip
+    assert run.weights.body_bits == run.text_weights.body_bits == 6.0
+    assert not run.quantised_on_device
+
+
+def test_an_unknown_pipeline_and_a_figure_of_speed_say_why():
+    with pytest.raises(Unanswerable, match="no pipeline is known"):
+        media_run({**ROW, "model": "Never-Heard-Of-It"})
+    skipped = validate([CASES])["skipped"]
+    speed = [one["why"] for one in skipped if "speed" in one["why"]]
+    assert len(speed) > 250
+    assert all("not predicted yet" in why for why in speed)
+
+
+def test_odd_values_are_told_not_raised(tmp_path):
+    odd = [
+        {**ROW, "frames": "many"},
+        {**ROW, "resolution": ["a"]},
+        {**ROW, "optimisations": 3},
+        {**ROW, "batch": {}},
+    ]
+    file = tmp_path / "odd.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in odd), encoding="utf-8")
+    told = validate([file])
+    assert told["answered"] + len(told["skipped"]) == len(odd)
+
+
+def test_memory_of_the_carried_rows_within_the_aims():
+    found = metric_score([one for one in predicted([CASES]) if one.metric == "peak_mem_gib"])
+    assert found["n"] >= 220
+    assert found["source_median_error_ratio"] < 0.10
+    assert found["p90_error_ratio"] < 0.25
+    assert found["within_interval_ratio"] >= 0.85
+
+
+def test_every_row_with_a_memory_figure_is_answered():
+    cases, _ = read_cases([CASES])
+    asked = [one for one in cases if isinstance(one.measured.get("peak_mem_gib"), int | float)]
+    assert len(asked) > 220
+    assert all(answer(one).predictions for one in asked)

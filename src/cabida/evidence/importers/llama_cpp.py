@@ -22,6 +22,7 @@ SIGNS = (
     "ggml_backend_cuda_buffer_type_alloc_buffer",
 )  # fmt: skip
 MIB = 1024.0
+USUAL_UBATCH = 512  # tokens worked on at once unless -ub says otherwise
 SERVING = ("all slots are idle", "llama_print_timings", "llama_perf_context_print")
 ON_HOST = ("CPU", "Host", "host", "BLAS", "AMX", "Mapped_CPU", "KLEIDIAI", "SPLIT_CPU")
 CACHES = {"f16": "fp16", "f32": "fp32", "bf16": "bf16"}
@@ -49,6 +50,8 @@ def _buffer(part: str) -> Callable[[Run, re.Match[str]], None]:
 
 
 def _add(run: Run, part: str, device: str, size_gib: float) -> None:
+    if part != "weights" and run.state.get("contexts", 0) > 1:
+        return  # of several contexts on one model the first is observed
     place = run.state.setdefault(part, {})
     place[device] = (
         max(place.get(device, 0.0), size_gib) if part == "compute" else place.get(device, 0.0) + size_gib
@@ -57,7 +60,8 @@ def _add(run: Run, part: str, device: str, size_gib: float) -> None:
 
 def _cells(run: Run, found: re.Match[str]) -> None:
     """``size = 512.00 MiB (4096 cells, 32 layers, 1/1 seqs), K (f16): ..., V (f16): ...``"""
-    run.state["cells"] = max(int(found[2]), run.state.get("cells", 0))
+    if run.state.get("contexts", 0) <= 1:
+        run.state["cells"] = max(int(found[2]), run.state.get("cells", 0))
     _types(run, found.string)
 
 
@@ -70,8 +74,15 @@ def _types(run: Run, text: str) -> None:
 
 
 def _context(run: Run, found: re.Match[str]) -> None:
-    name = {"n_ctx": "max_model_len", "n_seq_max": "max_num_seqs"}.get(found[1], found[1])
-    run.flag(name, int(found[2]))
+    """Sizes of a context. A second one on the same model begins where the first has its cache already."""
+    name, size = found[1], int(found[2])
+    if name == "n_ctx":
+        contexts = run.state.setdefault("contexts", 0)
+        run.state["contexts"] = contexts + (contexts == 0 or bool(run.state.get("kv")))
+    if name in ("n_ctx", "n_ctx_seq", "n_ctx_per_seq"):
+        run.state.setdefault(name, size)
+    else:
+        run.flag(name, size)
 
 
 def _offloaded(run: Run, found: re.Match[str]) -> None:
@@ -92,19 +103,11 @@ def _file(run: Run, found: re.Match[str]) -> None:
 
 def _file_type(run: Run, found: re.Match[str]) -> None:
     """``Q4_K - Medium`` is the format q4_k_m."""
-    kind, _, grade = found[1].strip().partition(" - ")
-    size = {"small": "_s", "medium": "_m", "large": "_l"}.get(grade.split(" ")[0].lower(), "")
+    kind, _, grade = found[1].strip().removeprefix("mostly ").removeprefix("all ").partition(" - ")
+    size = {"Small": "_s", "Medium": "_m", "Large": "_l"}.get(grade.split(" ")[0], "")
     short = kind.split(" ")[0].lower()
-    names = {
-        "f16": "f16",
-        "bf16": "bf16",
-        "f32": "fp32",
-        "all": "fp32",
-        "mostly": kind.split(" ")[-1].lower(),
-    }
-    run.say(
-        "weights", "gguf-" + names.get(short, short) + (size if "_k" in short and short != "q6_k" else "")
-    )
+    if re.fullmatch(r"[a-z]+\d\w*", short):
+        run.say("weights", f"gguf-{short}{size if short.endswith('_k') else ''}")
 
 
 def _device(run: Run, found: re.Match[str]) -> None:
@@ -125,8 +128,9 @@ def _failed(run: Run, found: re.Match[str]) -> None:
 
 
 def _ollama(run: Run, found: re.Match[str]) -> None:
+    """A layout; while it looks for one that fits, ollama prints each it tries, and the last is the one in use."""
     part = {"model weights": "weights", "kv cache": "kv", "compute graph": "compute"}[found[1]]
-    _add(run, part, found[2], gib(found[3], found[4]))
+    run.state.setdefault(part, {})[found[2]] = gib(found[3], found[4])
     run.state["ollama"] = True
 
 
@@ -137,7 +141,7 @@ STEPS = (
     step(rf"{NAME} compute buffer size (?:of|=|is)? *([\d.]+) MiB", _buffer("compute"), "compute buffer size"),
     step(r"size = +([\d.]+) MiB \( *(\d+) cells", _cells, " cells"),
     step(r"KV self size += +([\d.]+) MiB", lambda run, m: _types(run, m.string)),
-    step(r"\b(n_ctx|n_batch|n_ubatch|n_seq_max) += (\d+)", _context, "n_"),
+    step(r"\b(n_ctx|n_ctx_seq|n_ctx_per_seq|n_batch|n_ubatch|n_seq_max) += (\d+)", _context, "n_"),
     step(r"offloaded (\d+)/(\d+) layers to GPU", _offloaded),
     step(r"general\.name (?:str )?\s*= (.+)$", _general, "general.name"),
     step(r"loaded meta data with .*? from (.+?) \(version", _file, "loaded meta data with"),
@@ -188,6 +192,7 @@ def _finish(run: Run) -> None:
     if host:
         run.measured["cpu_buffer_gib"] = round(host, 4)
     _identify(run, len(names))
+    _lengths(run)
     if not names:
         return
     run.setup["gpus"] = len(names)
@@ -205,10 +210,24 @@ def _finish(run: Run) -> None:
         run.measured[f"peak_gib_{ending}"] = round(sum(totals.values()), 4)
         run.started()
     if "cells" in run.state or totals["kv"]:
-        tokens = run.state.get("cells") or run.args.get("max_model_len")
+        tokens = run.state.get("cells") or run.state.get("n_ctx")
         if tokens:
             run.measured["kv_cache_tokens"] = int(tokens)
     run.note("buffers as printed; the driver's context is in none of them")
+
+
+def _lengths(run: Run) -> None:
+    """Tokens of one sequence and how many such the cache holds, from what all its sequences share."""
+    whole = run.state.get("n_ctx")
+    if not whole:
+        return
+    told = run.state.get("n_ctx_seq") or run.state.get("n_ctx_per_seq")
+    own = max(1, told or whole // max(1, run.args.get("n_seq_max", 1)))
+    run.flag("max_model_len", own)
+    run.flag("max_num_seqs", max(1, whole // own))
+    small = run.args.get("n_ubatch")
+    if small and small < USUAL_UBATCH:
+        run.flag("max_num_batched_tokens", small)
 
 
 def _identify(run: Run, count: int) -> None:

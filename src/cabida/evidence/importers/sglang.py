@@ -79,13 +79,20 @@ def _loaded(run: Run, found: re.Match[str]) -> None:
         run.quality = "B"
         run.note("weights from what was free before and after loading")
         run.first("weights_gib_per_gpu", round(before - number(free[1]), 2))
-    kind = re.search(r"\bdtype=torch\.(\w+)", text)
-    if kind and "quant=" not in text and "quantization" not in run.args and not _quantised(run):
-        formats(run, f"dtype={kind[1]}, quantization=None, kv_cache_dtype=auto")
+    _loaded_as(run, text)
 
 
-def _quantised(run: Run) -> bool:
-    return "weights" in run.setup
+def _loaded_as(run: Run, text: str) -> None:
+    """The format that the loaded model is in, where the settings left it open."""
+    if method := said(text, "quant"):
+        bits = said(text, "bits")
+        formats(run, f"quantization={method}")
+        run.say(
+            "weights",
+            f"{method.split('_')[0]}-int{bits}" if bits and method.startswith(("gptq", "awq")) else "",
+        )
+    elif (kind := said(text, "dtype")) and "quantization" not in run.args:
+        formats(run, f"dtype={kind}, quantization=None, kv_cache_dtype=auto")
 
 
 def _cache(run: Run, found: re.Match[str]) -> None:

@@ -11,15 +11,8 @@ import re
 from collections.abc import Iterable
 
 from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version
-from cabida.evidence.importers.said import (
-    formats,
-    matching,
-    model_name,
-    said,
-    share,
-    switched_on,
-)
 from cabida.evidence.importers.torch_memory import oom_steps
+from cabida.evidence.importers.vllm_settings import settings
 from cabida.evidence.lines import Numbered
 
 ENGINE = "vllm"
@@ -31,51 +24,13 @@ SIGNS = (
     "non-default args:", "the current vLLM instance can use", "GPU memory utilization (", "models's max seq len",
     "model's max seq len", "Maximum concurrency for", "vllm serve ", "vllm.entrypoints", "VllmWorker",
 )  # fmt: skip
-COUNTS = {
-    "max_model_len": ("max_model_len", "max_seq_len"),
-    "max_num_seqs": ("max_num_seqs",),
-    "max_num_batched_tokens": ("max_num_batched_tokens",),
-    "block_size": ("block_size",),
-}
-SPLITS: dict[str, tuple[str, ...]] = {
-    "tp": ("tensor_parallel_size",),
-    "pp": ("pipeline_parallel_size",),
-    "dp": ("data_parallel_size",),
-}
-SWITCHES = ("enforce_eager", "enable_expert_parallel", "enable_lora", "skip_mm_profiling")
-BESIDE = {  # settings that put something else on the accelerator: their presence is what counts
-    "speculative": ("speculative_config", "speculative_model"),
-    "kv_transfer": ("kv_transfer_config",),
-}
-G = r"(-?[\d.,]+) ?G(?:i)?B"
-
-
-def _settings(run: Run, found: re.Match[str]) -> None:
-    text = found.string[found.start() :]
-    run.say("model", model_name(said(text, "model", "model_tag") or _served(text)))
-    run.say("engine_version", found.groupdict().get("version"))
-    for name, value in matching(SPLITS, text):
-        run.say(name, value)
-    for name, value in matching(COUNTS, text):
-        run.flag(name, value)
-    run.flag("gpu_memory_utilization", share(text, "gpu_memory_utilization"))
-    for name in SWITCHES:
-        if switched_on(text, name):
-            run.flag(name, True)
-    for name, keys in BESIDE.items():
-        if said(text, *keys) or re.search(rf"{keys[0]}['\"]?[=:]\s*[\[{{]\s*['\"\w]", text):
-            run.flag(name, True)
-    formats(run, text)
-
-
-def _served(text: str) -> str:
-    found = re.search(r"vllm serve ([^\s'\"-][^\s'\"]*)", text)
-    return found[1] if found else ""
+G = r"(-?[\d.]+) ?Gi?B"
+FREE = r"Free memory on device \S*\s*\(([\d.]+)/([\d.]+) GiB\)"
 
 
 def _engine_line(run: Run, found: re.Match[str]) -> None:
     run.state["configured"] = True
-    _settings(run, found)
+    settings(run, found)
 
 
 def _blocks(run: Run, found: re.Match[str]) -> None:
@@ -137,7 +92,29 @@ def _suggestion(run: Run, found: re.Match[str]) -> None:
     if graphs:
         run.first("cuda_graph_gib", graphs)
     estimated = run.by_rank.get("cuda_graph_estimated_gib", {}).get(run.rank, 0.0)
-    run.first("activation_peak_gib", max(0.0, (peak or 0.0) - estimated))
+    run.first("activation_peak_gib", round(max(0.0, (peak or 0.0) - estimated), 2))
+
+
+def _consumed(run: Run, found: re.Match[str]) -> None:
+    """The same sentence of later releases, weights and what is outside PyTorch in one figure."""
+    free, total, utilisation, both, peak, graphs = (number(part) if part else None for part in found.groups())
+    run.say("gpu_memory_gib", total)
+    run.put("free_gib_at_start", free or 0.0)
+    run.flag("gpu_memory_utilization", utilisation)
+    run.first("consumed_weights_plus_non_torch_gib", both or 0.0)
+    if graphs:
+        run.first("cuda_graph_gib", graphs)
+    estimated = run.by_rank.get("cuda_graph_estimated_gib", {}).get(run.rank, 0.0)
+    run.first("activation_peak_gib", round(max(0.0, (peak or 0.0) - estimated), 2))
+
+
+def _pools(run: Run, found: re.Match[str]) -> None:
+    run.first("cuda_graph_gib", number(found[1]))
+    run.first("cuda_graph_estimated_gib", number(found[2]))
+
+
+def _cache_in_fp8(run: Run, _: re.Match[str]) -> None:
+    run.setup["kv_cache"] = "fp8"
 
 
 def _no_start(run: Run, found: re.Match[str]) -> None:
@@ -179,9 +156,9 @@ STEPS = (
     step(r"vLLM API server version ([\w.+]+)", version),
     step(r"vLLM server version ([\w.+]+)", version),
     step(r"(?:LLM|V1 LLM) engine \(v(?P<version>[\w.+]+)\) with config:", _engine_line, " with config:"),
-    step(r"non-default args: ", _settings),
-    step(r"\bargs: Namespace\(", _settings, "args: Namespace("),
-    *saying(_settings, "vllm serve ", "vllm.entrypoints."),
+    step(r"non-default args: ", settings),
+    step(r"\bargs: Namespace\(", settings, "args: Namespace("),
+    *saying(settings, "vllm serve ", "vllm.entrypoints."),
     step(rf"Loading model weights took {G}", figure("weights_gib_per_gpu")),
     step(rf"Model loading took {G}", figure("weights_gib_per_gpu")),
     step(r"# (?:GPU|cuda|CUDA) blocks: ([\d,]+)", _blocks, " blocks: "),
@@ -190,6 +167,8 @@ STEPS = (
     step(r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x", _concurrency),
     step(r"Graph capturing finished in [\d.]+ secs?, took (-?[\d.]+) GiB", figure("cuda_graph_gib")),
     step(rf"Estimated CUDA graph memory: {G}", figure("cuda_graph_estimated_gib")),
+    step(rf"CUDA graph pool memory: {G} \(actual\), {G} \(estimated\)", _pools),
+    *saying(_cache_in_fp8, "fp8_ds_mla KV cache format", "Using fp8 data type to store kv cache"),
     step(rf"total_gpu_memory \({G}\) x gpu_memory_utilization \(([\d.]+)\)", _instance, "total_gpu_memory ("),
     step(
         rf"model weights take {G}; non_torch_memory takes {G}; PyTorch activation peak memory takes {G};"
@@ -202,15 +181,19 @@ STEPS = (
         rf"torch peak memory increase: {G}; non-torch forward increase memory: {G}; weights memory: {G}", _profile
     ),
     step(
-        rf"Free memory on device \S*\s*\(([\d.]+)/([\d.]+) GiB\) on startup\. Desired GPU memory utilization is "
-        rf"\(([\d.]+), [\d.]+ GiB\)\. Actual usage is {G} for weights?, {G} for peak activation, {G} for non-torch "
-        rf"memory(?:, and {G} for CUDAGraph memory)?",
+        rf"{FREE} on startup\. Desired GPU memory utilization is \(([\d.]+), [\d.]+ GiB\)\. Actual usage is {G} for "
+        rf"weights?, {G} for peak activation, {G} for non-torch memory(?:, and {G} for CUDAGraph memory)?",
         _suggestion,
-        "Actual usage is",
+        " for non-torch memory",
     ),
     step(
-        r"Free memory on device \S*\s*\(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory "
-        r"utilization \(([\d.]+), [\d.]+ GiB\)",
+        rf"{FREE} on startup\. Desired GPU memory utilization is \(([\d.]+), [\d.]+ GiB\)\. Actual usage is {G} for "
+        rf"consumed memory \(weights \+ non-torch\), {G} for peak activation(?:, and {G} for CUDAGraph memory)?",
+        _consumed,
+        " for consumed memory",
+    ),
+    step(
+        rf"{FREE} on startup is less than desired GPU memory utilization \(([\d.]+), [\d.]+ GiB\)",
         _no_start,
         "less than desired GPU memory",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cabida.checks.sentences import caution
 from cabida.errors import Problem
+from cabida.facts.mig import FORM
 from cabida.facts.model import Accelerator, Model, Node
 from cabida.plan import Caution, Deployment, Parallel
 from cabida.text import number, problem, tr
@@ -20,10 +21,16 @@ def refused_task(model: Model) -> list[Problem]:
 
 
 def refused_split(deployment: Deployment) -> list[Problem]:
-    """Why the engine would not start with this split (CB-K090); empty when it would, or splits unevenly itself."""
+    """Why the engine would not start with this split (CB-K090), or why no engine would (CB-K098, MIG slices).
+
+    Empty when it would start, or splits unevenly itself.
+    """
+    card, p = deployment.accelerator, deployment.parallel
+    if card.form_factor == FORM and (count := p.tp * p.pp * p.cp) > 1:
+        return [problem("CB-K098", name=card.id, count=count, whole=card.id.partition(":")[0])]
     if deployment.engine not in EVEN_ENGINES:
         return []
-    model, card = deployment.model, deployment.accelerator
+    model = deployment.model
     found = judge_split(deployment.parallel, model, card, deployment.node)
     why = [one.sentence for one in found if one.severity == "blocking"]
     if not why:

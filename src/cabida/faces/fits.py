@@ -46,6 +46,10 @@ def one(answer: dict[str, Any]) -> RenderableType:
     if window and answer["verdict"] != "no":
         title = tr("faces.fit.window_changes", tokens=text.number(window["context_tokens"], 15))
         blocks += _changes("", window["changes"], title)
+    if answer.get("mig"):
+        heading = clean(tr("report.mig.title"), "bold")
+        advice = answer["mig"]["sentences"]
+        blocks += [Text(), heading, *(Padding(clean(one), (0, 0, 0, 2), expand=False) for one in advice)]
     if answer.get("observed"):
         from cabida.faces.observed import alike
 
@@ -55,7 +59,8 @@ def one(answer: dict[str, Any]) -> RenderableType:
 
 def verdict(answer: dict[str, Any]) -> str:
     """The verdict with its margin."""
-    where = tr("faces.fit.each_gpu" if answer["gpus"] > 1 else "faces.fit.the_gpu")
+    on = "the_processor" if answer["gpu"] == "cpu" else "each_gpu" if answer["gpus"] > 1 else "the_gpu"
+    where = tr(f"faces.fit.{on}")
     return tr(f"faces.verdict.{answer['verdict']}", size=_gib(abs(answer["headroom_gib"])), where=where)
 
 

@@ -101,11 +101,9 @@ def _card(row: dict[str, Any]) -> dict[str, str]:
 def _fit(answer: dict[str, Any]) -> list[RenderableType]:
     """The answer of ``fit`` for the best way, then the others."""
     best = answer["fit"]
-    where = (
-        tr("evidence.machine.on_cards", cards=_numbers(best["cards"]))
-        if best["cards"]
-        else tr("evidence.machine.on_processor")
-    )
+    cards = sorted(set(best["cards"]))
+    key = "on_cards" if len(cards) > 1 else "on_card" if cards else "on_processor"
+    where = tr(f"evidence.machine.{key}", cards=_numbers(cards))
     title = tr("evidence.machine.fits_here", model=best["model"])
     blocks: list[RenderableType] = [clean(f"{title} · {where}", "bold"), fits.one(best)]
     if best["start_with"]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cabida import facts
+from cabida.facts import mig
 from cabida.plan import Candidate, Deployment, Estimate, Load
 from cabida.report.metrics import scaled, sure
+from cabida.report.slices import slice_offers
 from cabida.units import HOURS_PER_YEAR, S_PER_MONTH, TOKENS_PER_MTOK
 
 MOST_OFFERS = 40
@@ -40,11 +42,15 @@ def bills(
     )
     count = d.parallel.accelerators_count
     book = facts.offers(as_of or None)
+    profile = mig.profile_of(d.accelerator)
+    if profile is not None:
+        book = slice_offers(d.accelerator, profile, book)
     rows = []
     for tenure in money.offers_for(d.accelerator, count, book, held, capacity=capacity)[:MOST_OFFERS]:
         candidate = Candidate(tenure.id, deployment=d, offer=tenure.offer)
         cost = money.serving_cost(candidate, usage, held, tenure)
-        rows.append(_row(tenure, cost, load, currency))
+        row = _row(tenure, cost, load, currency)
+        rows.append(row | {"flags": [*row["flags"], "slice"]} if profile else row)
     return sorted(rows, key=lambda row: float(row["cost_per_month_money"]))
 
 

@@ -13,6 +13,7 @@ from cabida.plan import Setup
 from cabida.report.fit_catalogue import over_cards, over_models
 from cabida.report.fit_serving import serving_answer
 from cabida.report.fit_training import over_training, training_answer
+from cabida.report.slices import slice_advice
 from cabida.text import problem
 
 
@@ -44,7 +45,7 @@ def fits(
     model = facts.model(setup.model) if setup.model is not None else None
     sequences = concurrency or 1
     if model is not None and cards:
-        answers = [_one(setup, model, card, sequences) for card in cards]
+        answers = [_one(setup, model, card, sequences, as_of) for card in cards]
         return answers[0] if len(cards) == 1 else {"rows": answers}
     rows = _rows(setup, model, cards, as_of, sequences)
     if concurrency or min_context:
@@ -59,10 +60,11 @@ def _reaches(row: dict[str, Any], min_context: int | None) -> bool:
     return min_context is None or own is None or own >= min_context
 
 
-def _one(setup: Setup, model: Model, card: Accelerator, sequences: int) -> dict[str, Any]:
+def _one(setup: Setup, model: Model, card: Accelerator, sequences: int, as_of: str | None) -> dict[str, Any]:
     if setup.method:
         return training_answer(setup, model, card)
-    return serving_answer(setup, model, card, sequences)
+    answer = serving_answer(setup, model, card, sequences)
+    return answer | {"mig": slice_advice(setup, model, card, answer, sequences, as_of)}
 
 
 def _rows(

@@ -61,7 +61,15 @@ def here(setup: Setup, roots: Roots | None = None) -> dict[str, Any]:
         tried += _tried_on_processor(setup, model, machine)
     if not tried:
         raise InvalidInput(refused_split(_lone(setup, model, machine, held[0])))
-    best = min(tried, key=lambda one: (ORDER[one.trial.verdict], one.count, -one.trial.headroom_bytes))
+    best = min(
+        tried,
+        key=lambda one: (
+            not one.pool.cards,  # the processor only where there is no card, or as another way
+            ORDER[one.trial.verdict],
+            one.count,
+            -one.trial.headroom_bytes,
+        ),
+    )
     return {
         **found,
         "rows": [one.row for one in tried],

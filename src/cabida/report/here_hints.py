@@ -18,6 +18,7 @@ SYSTEMS = {"Linux": "linux", "Darwin": "mac", "Windows": "windows"}
 _CUDA = re.compile(r"\+cu(\d\d)(\d+)")
 _ROCM = re.compile(r"\+rocm([\d.]+)")
 SHORT_LIST = 3
+WORTH_TELLING_BYTES = 2**28  # below this a driver's own
 
 
 def hints(machine: Machine, held: list[Pool], chosen: list[Deployment]) -> list[dict[str, str]]:
@@ -29,7 +30,7 @@ def hints(machine: Machine, held: list[Pool], chosen: list[Deployment]) -> list[
     ]
     for d in chosen:
         verdict = runnable(d)
-        if verdict.state != "runs":
+        if verdict.state != "runs" and verdict.rule != "engine_not_there":  # fit says that one itself
             severity = "blocking" if verdict.state == "no" else "warning"
             found.append({"code": "CB-K073", "severity": severity, "sentence": verdict.sentence})
     once = {one["sentence"]: one for one in found}
@@ -79,6 +80,9 @@ def _none(machine: Machine, held: list[Pool]) -> Iterator[str]:
 
 
 def _cards(machine: Machine, held: list[Pool]) -> Iterator[str]:
+    slices = sum(len(pool.cards) for pool in held if pool.accelerator.form_factor == FORM)
+    if slices:
+        yield tr("evidence.machine.note.slices", count=slices)
     whole = [pool for pool in held if pool.cards and pool.accelerator.form_factor != FORM]
     if len(whole) > 1:
         yield tr("evidence.machine.note.unequal")
@@ -86,9 +90,8 @@ def _cards(machine: Machine, held: list[Pool]) -> Iterator[str]:
         name = pool.accelerator.name
         if pool.cards and not pool.known:
             yield tr("evidence.machine.note.unknown", name=name)
-        if pool.cards and pool.accelerator.form_factor == FORM:
-            yield tr("evidence.machine.note.slice", name=name, count=len(pool.cards))
-        elif len(pool.cards) > 1 and not pool.linked and pool.accelerator.form_factor != "unified":
+        cut = pool.accelerator.form_factor == FORM
+        if len(pool.cards) > 1 and not cut and not pool.linked and pool.accelerator.form_factor != "unified":
             yield tr("evidence.machine.note.bus", name=name, cards=", ".join(map(str, sorted(pool.cards))))
 
 
@@ -101,8 +104,8 @@ def _each(machine: Machine) -> Iterator[str]:
             yield tr("evidence.machine.note.uncut", card=card.index)
         if card.users:
             yield tr("evidence.machine.note.users", card=card.index, users=_users(card))
-        elif card.display and card.used_bytes:
-            yield tr("evidence.machine.note.display", card=card.index, size=size(card.used_bytes))
+        elif card.users is None and (card.used_bytes or 0.0) > WORTH_TELLING_BYTES:
+            yield tr("evidence.machine.note.held", card=card.index, size=size(card.used_bytes or 0.0))
         if card.pcie_lanes and card.pcie_lanes_max and card.pcie_lanes < card.pcie_lanes_max:
             yield tr(
                 "evidence.machine.note.lanes",

@@ -38,6 +38,7 @@ def look(roots: Roots | None = None) -> Machine:
     if silent := _silent(roots, cards):
         known = any(one.probe in ("nvidia", "nvml", "nvidia-smi") for one in troubles)
         troubles += [] if known else [Trouble("nvidia", "no_driver", silent)]
+    cards = [_shared(card, around) for card in cards]
     numbered = (
         tuple(replace(card, index=at) for at, card in enumerate(cards)) if _mixed(cards) else tuple(cards)
     )

@@ -93,7 +93,7 @@ def _unknown(card: Card, total: float, form: str = "unknown") -> Accelerator:
         id=re.sub(r"[^a-z0-9.]+", "-", card.name.lower()).strip("-") or "gpu",
         name=card.name,
         vendor=card.vendor,
-        architecture=architecture_of(card) or "unknown",
+        architecture=architecture_of(card) or _chip(card),
         capability=card.capability,
         form_factor="unified" if card.unified else form,
         segment="consumer",
@@ -119,6 +119,13 @@ def _unknown(card: Card, total: float, form: str = "unknown") -> Accelerator:
         notes="",
         source=_seen(card.seen_by),
     )
+
+
+def _chip(card: Card) -> str:
+    """What to call the architecture of a chip nobody listed: ``sm_130``, ``gfx1300``."""
+    if card.vendor == "NVIDIA" and card.capability:
+        return "sm_" + card.capability.replace(".", "")
+    return card.capability or "unknown"
 
 
 def architecture_of(card: Card) -> str:

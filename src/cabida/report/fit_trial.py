@@ -14,6 +14,7 @@ from cabida.plan import Deployment
 
 USUAL_CONTEXT_TOKENS = 8192  # what is asked about when nobody asks and the model's whole window does not fit
 MARGIN_RATIO = 0.05  # of the budget: with less to spare a verdict is not sure
+ROUNDING_BYTES = 1.0
 ORDER = {"fits": 0, "tight": 1, "no": 2}
 
 
@@ -57,8 +58,8 @@ class Trial:
         free = 0.0 if m.cache_is_pool else spare
         missing = max(0.0, -self.headroom_bytes)
         reserve = m.usable_bytes - sum(held.values()) - free + missing
-        beyond = max(0.0, -reserve)  # graphs outside the budget may not find room in what it leaves alone
-        return held | {"free": free, "reserve": reserve + beyond, "missing": missing + beyond}
+        beyond = -reserve if reserve < -ROUNDING_BYTES else 0.0  # graphs outside the budget may not find room in what it leaves alone
+        return held | {"free": free, "reserve": max(0.0, reserve + beyond), "missing": missing + beyond}
 
 
 def tried(d: Deployment, sequences: int = 1) -> Trial:

@@ -34,6 +34,7 @@ _TRANSLATOR = Family(mixer="encoder_decoder", matrices=2, biases=True, tied=True
 _BERT = Family(matrices=2, biases=True, tied=True, positions=True, task="embedding", mixer="encoder")
 
 FAMILIES: dict[str, Family] = {
+    "afmoe": Family(window="every 4"),
     "apertus": Family(matrices=2),
     "arcee": Family(matrices=2),
     "baichuan": Family(),
@@ -41,6 +42,7 @@ FAMILIES: dict[str, Family] = {
     "bailing_moe_v2": Family(),
     "bart": _TRANSLATOR,
     "bert": _BERT,
+    "bitnet": _TIED,
     "bloom": Family(matrices=2, biases=True, width="four", tied=True),
     "chatglm": Family(biases=True),
     "codegen": _PLAIN,
@@ -60,6 +62,7 @@ FAMILIES: dict[str, Family] = {
     "ernie4_5_moe": _TIED,
     "exaone": Family(),
     "exaone4": Family(window="every 4"),
+    "exaone_moe": Family(window="every 4"),
     "falcon": Family(matrices=2, width="four", tied=True),
     "falcon_h1": Family(mixer="parallel"),
     "gemma": Family(tied=True),
@@ -116,6 +119,7 @@ FAMILIES: dict[str, Family] = {
     "ministral3": Family(),
     "mistral": Family(window="all"),
     "mistral3": Family(),
+    "mistral4": _MLA,
     "mixtral": Family(),
     "mllama": Family(mixer="crossed"),
     "modernbert": Family(tied=True, task="embedding", mixer="encoder"),

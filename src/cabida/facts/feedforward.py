@@ -43,6 +43,8 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
     if experts <= 1:
         return _widths(f, dense, layers)
     routed = _routed(f, family, experts)
+    if f.model_type == "longcat_flash":  # each of its layers: two attentions, two dense blocks, experts beside them
+        return [*[dense] * layers, *[routed] * (layers // 2)]
     routes = _routing(f, layers)
     return [routed if routes(layer) else dense for layer in range(layers)]
 

@@ -254,7 +254,7 @@ def _biases(f: Fields, family: Family) -> bool:
 
 def _gated(one: AttentionLayers, f: Fields, hidden: int) -> AttentionLayers:
     """With the output gate of Qwen3-Next and its kin: as many weights again as the queries have."""
-    default = f.model_type in ("qwen3_next", "qwen3_5", "qwen3_5_moe")
+    default = f.model_type in ("qwen3_next", "qwen3_5", "qwen3_5_moe", "afmoe")
     if not f.truth("attn_output_gate", default=default):
         return one
     gate = hidden * one.heads_count * one.head_dim_count

@@ -296,14 +296,14 @@ OOM_1 = (
     "setting max_split_size_mb to avoid fragmentation.\n"
 )
 OOM_2 = (
-    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacty of 79.15 GiB "
-    "of which 1.25 GiB is free. Including non-PyTorch memory, this process has 77.89 GiB memory in use. Of the allocated "
-    "memory 75.50 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated.\n"
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacty of "
+    "79.15 GiB of which 1.25 GiB is free. Including non-PyTorch memory, this process has 77.89 GiB memory in use. Of "
+    "the allocated memory 75.50 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated.\n"
 )
 OOM_3 = (
-    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of 191.98 GiB of "
-    "which 0 bytes is free. Of the allocated memory 190.00 GiB is allocated by PyTorch, with 1.50 GiB allocated in "
-    "private pools (e.g., CUDA Graphs), and 24.00 MiB is reserved by PyTorch but unallocated.\n"
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of 191.98 "
+    "GiB of which 0 bytes is free. Of the allocated memory 190.00 GiB is allocated by PyTorch, with 1.50 GiB "
+    "allocated in private pools (e.g., CUDA Graphs), and 24.00 MiB is reserved by PyTorch but unallocated.\n"
 )
 OOM_0 = (
     "RuntimeError: CUDA out of memory. Tried to allocate 98.00 MiB (GPU 0; 11.17 GiB total capacity; 10.40 GiB already "

@@ -80,10 +80,9 @@ def test_lines_far_into_a_long_log_are_found_and_numbered(tmp_path):
     with path.open("wb") as stream:
         stream.write(noise * count)
         stream.write(logs.VLLM_011.encode())
-    found = [number for number, text in lines(path, ("GPU KV cache size",)) if "GPU KV cache size" in text]
-    assert found == [
-        count + 1 + [at for at, text in enumerate(logs.VLLM_011.splitlines()) if "KV cache size" in text][0]
-    ]
+    sign = "GPU KV cache size"
+    place = next(at for at, text in enumerate(logs.VLLM_011.splitlines(), 1) if sign in text)
+    assert [number for number, text in lines(path, (sign,)) if sign in text] == [count + place]
     assert read_file(path).observations[0].measured["kv_cache_tokens"] == 1_017_408
 
 
@@ -210,12 +209,14 @@ def test_a_log_cut_anywhere_says_less_but_nothing_else(tmp_path_factory, name, s
     path.write_bytes(whole[: int(len(whole) * share)] + b"\n" + noise)
     try:
         found = read_file(path).observations
-    except InvalidInput as told:
-        assert told.problems[0].code in ("CB-E002", "CB-E003", "CB-E004")
+    except InvalidInput as refused:
+        told = refused.problems[0].code
     else:
+        told = ""
         assert len(found) == 1
         extra = set(found[0].measured) - every[0]
         assert extra <= {"kv_cache_tokens", "activation_peak_gib"}  # what a later line would have corrected
+    assert told in ("", "CB-E003", "CB-E004")
 
 
 @settings(max_examples=100, deadline=None)

@@ -22,7 +22,7 @@ from cabida.text import problem
 BLOCK_BYTES = 1 << 20
 LINE_BYTES = 1 << 16
 MOST_BYTES = 8 << 30  # of a file as read; a compressed one can hold more than any disk
-ALL_LINES_BYTES = 16 << 20  # the beginning of which every line is looked at
+ALL_LINES_BYTES = 4 << 20  # the beginning, of which every line is looked at
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\[(?:\d{1,2};)*\d{1,2}m"
 )
@@ -65,8 +65,13 @@ def opened(path: Path) -> IO[bytes]:
         raise InvalidInput([problem("CB-E001", file=str(path), why=why)]) from None
 
 
-def lines(path: Path, wanted: Sequence[str] = ()) -> Iterator[Numbered]:
-    """The lines of a file with their numbers, cleaned; far into it only those of blocks that hold a ``wanted`` word.
+def lines(path: Path, wanted: Sequence[str] = (), every_bytes: int = ALL_LINES_BYTES) -> Iterator[Numbered]:
+    """The lines of a file with their numbers, cleaned.
+
+    Args:
+        path: The file.
+        wanted: Words worth looking for; none = every line.
+        every_bytes: Beyond these, only the lines of blocks that hold one of the words.
 
     Raises:
         InvalidInput: CB-E001, CB-E002 (a broken compressed file).
@@ -74,7 +79,7 @@ def lines(path: Path, wanted: Sequence[str] = ()) -> Iterator[Numbered]:
     words = [word.encode() for word in wanted]
     with opened(path) as stream:
         try:
-            yield from _numbered(_text_blocks(_unpacked(stream)), words)
+            yield from _numbered(_text_blocks(_unpacked(stream)), words, every_bytes)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput([problem("CB-E002", file=str(path), why=str(error))]) from None
         except OSError as error:
@@ -104,7 +109,7 @@ def _text_blocks(stream: IO[bytes]) -> Iterator[bytes]:
         yield decoder.decode(block).encode() if decoder else block
 
 
-def _numbered(blocks: Iterable[bytes], wanted: Sequence[bytes]) -> Iterator[Numbered]:
+def _numbered(blocks: Iterable[bytes], wanted: Sequence[bytes], every_bytes: int) -> Iterator[Numbered]:
     number, rest, seen = 1, b"", 0
     for block in blocks:
         seen += len(block)
@@ -113,11 +118,12 @@ def _numbered(blocks: Iterable[bytes], wanted: Sequence[bytes]) -> Iterator[Numb
             rest = after[:LINE_BYTES]
             continue
         rest = after[:LINE_BYTES]
-        if seen > ALL_LINES_BYTES and wanted and not any(word in whole for word in wanted):
+        if seen > every_bytes and wanted and not any(word in whole for word in wanted):
             number += whole.count(b"\n") + 1
             continue
         for line in whole.split(b"\n"):
-            yield from ((number, text) for text in _pieces(line))
+            if line:
+                yield from ((number, text) for text in _pieces(line))
             number += 1
     if rest:
         yield from ((number, text) for text in _pieces(rest))

@@ -72,7 +72,7 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     from cabida.evidence.importers import SIGNS, sniff
 
     sha256, size = digest(path)
-    found = sniff(lines(path, SIGNS))
+    found = sniff(lines(path, SIGNS, every_bytes=0))
     if found is None:
         raise InvalidInput([problem("CB-E003", file=str(path), what=name)])
     counted = _Counted(lines(path, found.words))

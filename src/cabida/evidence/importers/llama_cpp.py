@@ -193,7 +193,7 @@ def _finish(run: Run) -> None:
         run.measured["cpu_buffer_gib"] = round(host, 4)
     _identify(run, len(names))
     _lengths(run)
-    if not names:
+    if not names or not _all_told(run, len(names)):
         return
     run.setup["gpus"] = len(names)
     totals = {name: sum(place.values()) for name, place in on_gpu.items()}
@@ -214,6 +214,14 @@ def _finish(run: Run) -> None:
         if tokens:
             run.measured["kv_cache_tokens"] = int(tokens)
     run.note("buffers as printed; the driver's context is in none of them")
+
+
+def _all_told(run: Run, count: int) -> bool:
+    """Whether the buffers of every device were printed: a log may end among them."""
+    expected = len(run.state.get("used", {})) or len(run.state.get("devices", []))
+    return count >= expected or bool(
+        run.state.get("contexts") or run.state.get("kv") or run.state.get("compute")
+    )
 
 
 def _lengths(run: Run) -> None:

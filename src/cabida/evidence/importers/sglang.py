@@ -146,7 +146,7 @@ STEPS = (
     step(r"Mamba Cache is allocated\.", _states, "Mamba Cache is allocated."),
     step(rf"Memory pool end\. avail mem={SIZE}", figure("avail_after_pool_gib"), "Memory pool end."),
     step(rf"(?:Capture (?:\w+ )*(?:cuda|CUDA) graph end).*?mem usage={SIZE}", _graphs, "graph end"),
-    step(r"max_total_num_tokens=(\d+)", _totals),
+    step(r"max_total_num_tokens=(\d+),", _totals),
     step(r"sglang\.__version__ ?= ?['\"]?([\w.+]+)", version, "sglang.__version__"),
     step(r"SGLang (?:version|v)[: ]*v?(\d+\.\d+[\w.+]*)", version, "SGLang "),
     CARD,

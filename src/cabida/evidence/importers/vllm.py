@@ -161,7 +161,7 @@ STEPS = (
     *saying(settings, "vllm serve ", "vllm.entrypoints."),
     step(rf"Loading model weights took {G}", figure("weights_gib_per_gpu")),
     step(rf"Model loading took {G}", figure("weights_gib_per_gpu")),
-    step(r"# (?:GPU|cuda|CUDA) blocks: ([\d,]+)", _blocks, " blocks: "),
+    step(r"# (?:GPU|cuda|CUDA) blocks: ([\d,]+), # CPU", _blocks, " blocks: "),
     step(r"GPU KV cache size: ([\d,]+) tokens", _tokens),
     step(rf"Available KV cache memory: {G}", figure("kv_cache_gib_per_gpu")),
     step(r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x", _concurrency),
@@ -203,7 +203,7 @@ STEPS = (
         _needed,
         "KV cache is needed",
     ),
-    step(r"estimated maximum model length is ([\d,]+)", _estimated),
+    step(r"estimated maximum model length is ([\d,]+)\.", _estimated),
     step(
         r"max seq len \(([\d,]+)\) is larger than the maximum number of tokens that can be stored in KV cache "
         r"\(([\d,]+)\)",

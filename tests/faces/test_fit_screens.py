@@ -251,6 +251,25 @@ def test_a_format_no_engine_runs_there_is_flagged():
     assert "CB-K096" in codes
 
 
+def test_what_others_hold_is_shown_and_a_smaller_share_offered():
+    answer = rows("Qwen/Qwen3-8B", "--gpu", "rtx4090", "--in-use", "4 GiB")
+    assert answer["memory_gib"]["used"] == 4
+    assert answer["verdict"] != "fits"
+    smaller = next(one for one in answer["changes"] if one["kind"] == "emptier")
+    assert smaller["verdict"] == "fits"
+    for wrong in ("4", "-4 GiB", "much"):
+        assert run("Qwen/Qwen3-8B", "--gpu", "rtx4090", "--in-use", wrong).exit_code == 2
+
+
+def test_adapters_and_drafts_take_their_part():
+    bare, adapters, draft = (
+        rows("Qwen/Qwen3-8B", "--gpu", "rtx4090", *more)["headroom_gib"]
+        for more in ((), ("--max-loras", "4", "--lora-rank", "32"), ("--draft", "eagle3"))
+    )
+    assert bare > adapters
+    assert bare > draft
+
+
 def test_more_at_once_needs_more_and_is_never_easier():
     counts = (1, 4, 16, 64)
     found = [cabida.fit(LLAMA, gpu="a100-sxm-40", concurrency=one, max_model_len=8192) for one in counts]

@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 COUNT = click.IntRange(min=1)
 SIZE = Figure(min=0, min_open=True)
 TOKENS = Figure(min=1, max=1e9)
+MOST_BYTES = 2.0**60
 SEED = click.IntRange(min=0)
 
 
@@ -24,6 +25,19 @@ def _version(_: click.Context, __: click.Parameter, text: str) -> str:
     if text and not any(letter.isdigit() for letter in text):
         raise click.BadParameter(tr("faces.no_version", text=text))
     return text
+
+
+def _size(_: click.Context, __: click.Parameter, text: str) -> float:
+    """Bytes of a size as people write it; refuses what is less than nothing."""
+    from cabida.units import parse
+
+    try:
+        found = parse(text, "bytes")
+    except ValueError:
+        found = -1.0
+    if not isinstance(found, float) or not 0 <= found < MOST_BYTES:
+        raise click.BadParameter(tr("faces.no_size", text=text))
+    return found
 
 
 def setup(function: F) -> F:
@@ -46,6 +60,11 @@ def setup(function: F) -> F:
             option("--max-num-batched-tokens", type=COUNT),
             option("--gpu-memory-utilization", type=Figure(0, 1, min_open=True)),
             option("--enforce-eager", is_flag=True),
+            option("--draft", metavar="NAME"),
+            option("--draft-tokens", type=COUNT),
+            option("--max-loras", "lora_slots", type=click.IntRange(min=0), default=0),
+            option("--lora-rank", type=COUNT, default=16, show_default=True),
+            option("--in-use", "used_bytes", metavar="SIZE", default="0 B", callback=_size),
         ]
     ):
         function = declare(function)

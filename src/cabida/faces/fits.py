@@ -71,7 +71,9 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
     worst = margin.low if answer["verdict"] != "no" else margin.high
     ends = {"low": _two(margin.low), "high": _two(margin.high)}
     told = [tr(f"faces.fit.sure.{state}", size=_gib(abs(worst)), **ends)] if margin.high > margin.low else []
-    if decides and answer["sureness"] != "sure":
+    if answer.get("crowded"):
+        told.append(tr("faces.fit.crowded", engine=answer["engine"]))
+    elif decides and answer["sureness"] != "sure":
         told.append(
             tr(
                 "faces.fit.decides",

@@ -19,6 +19,7 @@ GLYPHS = {
     "adapters": ("▄", "a"),
     "encoder": ("▄", "e"),
     "other": ("▌", "+"),
+    "used": ("▄", "u"),
     "free": ("·", "."),
     "reserve": ("░", ":"),
     "missing": ("╳", "x"),
@@ -26,7 +27,7 @@ GLYPHS = {
 _UNKNOWN = ("▐", "?")
 ORDER = (
     "weights", "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "activations",
-    "encoder", "logits", "graphs", "other", "free", "reserve",
+    "encoder", "logits", "graphs", "other", "used", "free", "reserve",
 )  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def ordered(parts: Mapping[str, float]) -> dict[str, float]:
     """The parts there are, in the order they are drawn; ``missing`` is not drawn as a part."""
     known = [name for name in ORDER if parts.get(name, 0.0) > 0]
     others = [name for name, size in parts.items() if size > 0 and name not in (*ORDER, "missing")]
-    at = known.index("free") if "free" in known else len(known) - ("reserve" in known)
+    at = next((at for at, name in enumerate(known) if name in ("used", "free", "reserve")), len(known))
     return {name: parts[name] for name in (*known[:at], *others, *known[at:])}
 
 

@@ -25,6 +25,7 @@ NARROW_CACHE = {"vllm": "fp8", "sglang": "fp8", "tensorrt-llm": "fp8", "llama.cp
 FEW_SEQUENCES = (64, 16, 4, 1)
 FEW_BATCHED_TOKENS = 2048
 FULLER_RATIO = 0.95
+EMPTIER_RATIOS = (0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
 CARDS_MOST = 64
 LAST = (
     "mild",
@@ -92,7 +93,7 @@ def changes(setup: Setup, trial: Trial, *, shorter: bool = True) -> list[Change]
         if made is None or ORDER[made.verdict] >= ORDER[trial.verdict]:
             continue
         gain = made.headroom_bytes - trial.headroom_bytes
-        if gain >= LEAST_GAIN_BYTES or kind == "sequences":
+        if gain >= LEAST_GAIN_BYTES or kind in ("sequences", "emptier"):
             found.append(Change(kind, fields, made, gain))
     return few(found)
 
@@ -124,6 +125,9 @@ def _try(
 
 def _candidates(setup: Setup, trial: Trial, *, shorter: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     d, m = trial.deployment, trial.memory
+    if trial.crowded:
+        share = m.budget_bytes / m.usable_bytes
+        yield from (("emptier", {"gpu_memory_utilization": one}) for one in EMPTIER_RATIOS if one < share)
     if m.max_num_batched_tokens > FEW_BATCHED_TOKENS and d.engine != "transformers":
         yield "batched", {"max_num_batched_tokens": FEW_BATCHED_TOKENS}
     if m.cache_is_pool or trial.sequences > 1:

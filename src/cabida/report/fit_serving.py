@@ -45,6 +45,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "intervals_gib": intervals(tree) | _spare(trial, sure["margin_gib"]),
         "budget_gib": trial.memory.budget_bytes / GIB,
         "budget_rule": rules(trial.deployment.engine, trial.deployment.engine_version).budget,
+        "crowded": trial.crowded,
         "cache_is_pool": trial.memory.cache_is_pool,
         "largest_sure_context_tokens": finite(largest_context(trial, sure=True)),
         "concurrency": counts,

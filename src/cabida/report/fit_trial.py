@@ -38,11 +38,16 @@ class Trial:
         return self.memory.max_model_len
 
     @property
+    def crowded(self) -> bool:
+        """Whether it is close for want of room outside the engine's share, not inside it."""
+        return self.verdict == "tight" and self.headroom_bytes >= MARGIN_RATIO * self.memory.budget_bytes
+
+    @property
     def parts(self) -> dict[str, float]:
         """What fills one accelerator, and what stays free: all but ``missing`` add up to its memory and ``missing``.
 
         ``cache`` is that of the sequences asked about, ``cache_spare`` what the engine takes for more of them,
-        ``reserve`` what it leaves alone, ``free`` what nobody takes.
+        ``reserve`` what it leaves alone, ``used`` what others hold, ``free`` what nobody takes.
         """
         m = self.memory
         spare = max(0.0, self.headroom_bytes)
@@ -57,9 +62,16 @@ class Trial:
         held |= {name: size for name, size in m.parts.items() if name not in (*held, "kv_cache")}
         free = 0.0 if m.cache_is_pool else spare
         missing = max(0.0, -self.headroom_bytes)
-        reserve = m.usable_bytes - sum(held.values()) - free + missing
-        beyond = -reserve if reserve < -ROUNDING_BYTES else 0.0  # graphs outside the budget may not find room in what it leaves alone
-        return held | {"free": free, "reserve": max(0.0, reserve + beyond), "missing": missing + beyond}
+        used = self.deployment.settings.used_bytes
+        reserve = m.usable_bytes - sum(held.values()) - free - used + missing
+        # what comes after the cache may not find room in what the engine leaves alone
+        beyond = -reserve if reserve < -ROUNDING_BYTES else 0.0
+        return held | {
+            "used": used,
+            "free": free,
+            "reserve": max(0.0, reserve + beyond),
+            "missing": missing + beyond,
+        }
 
 
 def tried(d: Deployment, sequences: int = 1) -> Trial:

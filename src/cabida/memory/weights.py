@@ -16,6 +16,7 @@ from cabida.facts.models import built_like
 from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
+from cabida.memory.recipes import as_quantised
 from cabida.memory.stored import Dealt, is_as_stored, stored_weights
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
@@ -200,7 +201,7 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
         split: How the weights are divided.
         lens: Floats by default; :class:`~cabida.memory.lens.Explaining` for a tree.
     """
-    held = as_published(model, held)
+    held = as_quantised(model, as_published(model, held))
     if is_as_stored(model, held):
         here = slice_of(model, split.tp, split.experts, lens, split.pad)
         whole = slice_of(model, 1, Experts(), lens, pad=1)

@@ -191,14 +191,15 @@ def test_adapters_are_rank_times_inputs_and_outputs():
 
 
 def test_versions_are_read_however_a_log_writes_them():
-    assert rules("vllm", "0.9.x (V0)").since == (0,)
+    assert rules("vllm", "0.9.x (V0)").since == (0, 7, 3)
     assert rules("vllm", "V1, 2025-06").since == (0, 8)
     assert rules("vllm", "2026-09").graphs_inside
     assert rules("vllm", "99.1") is rules("vllm", "")
     assert rules("llama.cpp", "b1691").flash_attention is False
     assert rules("an engine nobody knows").engine == "vllm"
-    assert version_at("vllm", "2024-12") == "0.6"
-    assert version_at("sglang", "2024-12") == ""
+    assert version_at("vllm", "2024-12") == "0.6.4"
+    assert version_at("sglang", "2024-12") == "0.4"
+    assert version_at("tensorrt-llm", "2024-12") == ""
 
 
 def test_context_parallel_ranks_share_the_tokens_of_a_sequence():

@@ -1,8 +1,15 @@
 """Does it fit, and what is left: memory of serving and of training, per accelerator."""
 
+from cabida.memory.budget import is_unified
 from cabida.memory.media import MediaMemory, media, media_tree
 from cabida.memory.params import Params, params
-from cabida.memory.serving import ServingMemory, sequences_that_fit, serving, serving_tree
+from cabida.memory.serving import (
+    ServingMemory,
+    requests_that_fit,
+    sequences_that_fit,
+    serving,
+    serving_tree,
+)
 from cabida.memory.state import OPTIMIZERS
 from cabida.memory.training import TrainingMemory, training, training_tree
 
@@ -12,9 +19,11 @@ __all__ = [
     "Params",
     "ServingMemory",
     "TrainingMemory",
+    "is_unified",
     "media",
     "media_tree",
     "params",
+    "requests_that_fit",
     "sequences_that_fit",
     "serving",
     "serving_tree",

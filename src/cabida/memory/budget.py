@@ -9,10 +9,17 @@ from cabida.memory import constants as known
 from cabida.memory.constants import GIB
 from cabida.memory.engines import EngineRules
 from cabida.memory.lens import Lens, Number
-from cabida.plan import Settings
+from cabida.plan import Deployment, Settings
 from cabida.quantity import formula, least, most
 
 LARGE_CARD_BYTES = 70 * GIB  # vLLM's limit between its two sets of defaults (A100 counts as small)
+STATIC_BY_RANKS = (
+    (16, 0.79),
+    (8, 0.81),
+    (4, 0.85),
+    (2, 0.87),
+    (1, 0.88),
+)  # SGLang up to 0.5.2, server_args.py
 _MIB = 2.0**20
 
 
@@ -42,6 +49,28 @@ def static_ratio(
         meta_bytes + chunk_bytes + graph_reserve_bytes + peers_reserve_bytes, least_reserve_bytes
     )
     return (usable_bytes - reserve_bytes) / usable_bytes
+
+
+@formula
+def seeing_ratio(static_ratio: float, layers_count: float, hidden_dim_count: float) -> Any:
+    """SGLang leaves models with a vision tower 5 % and more, by its size against ViT-L/14's 24 layers of 1024.
+
+    server_args.py, adjust_mem_fraction_for_vlm.
+    """
+    size_ratio = layers_count * hidden_dim_count * hidden_dim_count / (24 * 1024 * 1024)
+    return static_ratio * 0.95 * least(most(1 - 0.1 * (size_ratio - 1), 0.8), 1.05)
+
+
+@formula
+def shared_budget_bytes(visible_bytes: float, others_bytes: float, utilisation_ratio: float) -> float:
+    """The same where all that is used on the card counts within the share. vLLM 0.8 and 0.9.0, gpu_worker.py."""
+    return visible_bytes * utilisation_ratio - others_bytes
+
+
+@formula
+def kept_weights_bytes(weights_bytes: float, offload_bytes: float) -> Any:
+    """Weights on the accelerator when a part of them stays in host memory. vLLM cpu_offload_gb."""
+    return most(weights_bytes - offload_bytes, 0)
 
 
 @formula
@@ -76,14 +105,16 @@ def static_budget_bytes(
     return (visible_bytes - desktop_bytes - non_torch_bytes) * utilisation_ratio
 
 
+def is_unified(accelerator: Accelerator) -> bool:
+    """Whether processor and GPU share one memory, other processes and the system with them."""
+    return "unified" in f"{accelerator.memory_kind} {accelerator.form_factor}".lower()
+
+
 def visible(accelerator: Accelerator, lens: Lens) -> Number:
     """Total memory as a process on this card sees it."""
     usable = lens.field(accelerator, "usable_bytes")
-    form = accelerator.form_factor.lower()
-    if accelerator.vendor.lower() != "nvidia" or form in (
-        "unified",
-        "mig slice",
-    ):  # a slice's size is what is left
+    slice_of_card = accelerator.form_factor.lower() == "mig slice"  # its size is what is left
+    if accelerator.vendor.lower() != "nvidia" or is_unified(accelerator) or slice_of_card:
         return usable
     return lens.of(visible_bytes)(usable, lens.constant(known.DRIVER_RESERVE_BYTES))
 
@@ -100,23 +131,32 @@ def is_large(accelerator: Accelerator) -> bool:
     return accelerator.usable_bytes >= LARGE_CARD_BYTES and "a100" not in accelerator.name.lower()
 
 
-def utilisation(
-    accelerator: Accelerator, settings: Settings, row: EngineRules, ranks: int, lens: Lens
-) -> Number:
+def utilisation(d: Deployment, row: EngineRules, lens: Lens) -> Number:
     """The share of memory the engine goes by: as set, or its default."""
+    settings, accelerator, ranks = d.settings, d.accelerator, d.parallel.tp * d.parallel.pp
     if settings.gpu_memory_utilization is not None:
         return lens.setting("utilisation_ratio", settings.gpu_memory_utilization)
     if row.budget != "static":
         return lens.field(row, "utilisation_ratio")
+    if row.ratio_by_ranks:
+        by_ranks = next(ratio for least_ranks, ratio in STATIC_BY_RANKS if ranks >= least_ranks)
+        return lens.field(row, "utilisation_ratio", by_ranks)
     chunk, graphs = static_chunk(accelerator.usable_bytes, ranks)
     chunk = settings.max_num_batched_tokens or chunk
-    return lens.of(static_ratio)(
+    ratio = lens.of(static_ratio)(
         lens.field(accelerator, "usable_bytes"),
         lens.setting("chunk_bytes", max(chunk, 2048) * 1.5 * _MIB),
         lens.setting("graph_reserve_bytes", 2 * graphs * _MIB),
         lens.setting("peers_reserve_bytes", ranks / 8 * 1024 * _MIB),
         lens.setting("meta_bytes", 512 * _MIB),
         lens.setting("least_reserve_bytes", 10 * GIB if accelerator.usable_bytes > 60 * GIB else 0.0),
+    )
+    tower = d.model.tower
+    if tower is None:
+        return ratio
+    layers = lens.field(d.model, "layers_count", tower.layers_count)
+    return lens.of(seeing_ratio)(
+        ratio, layers, lens.field(d.model, "hidden_dim_count", tower.hidden_dim_count)
     )
 
 

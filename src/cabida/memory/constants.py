@@ -72,11 +72,42 @@ PEER_BYTES = _fitted(
     "non-torch memory of vLLM start-ups at TP 2, 4 and 8, per further rank (NCCL and custom all-reduce buffers)",
 )  # fmt: skip
 
+HOST_PEER_BYTES = _fitted(
+    "peer_bytes", 0.05 * GIB, 0.02 * GIB, 0.15 * GIB,
+    "the same on cards without peer-to-peer access, whose buffers lie in host memory (GeForce, TP 2, 4 and 8)",
+)  # fmt: skip
+STAGE_PEER_BYTES = _fitted(
+    "stage_peer_bytes", 0.2 * GIB, 0.0, 0.5 * GIB,
+    "non-torch memory of a start-up at TP 8 and PP 2 over that of TP 8, per further stage",
+)  # fmt: skip
+PROCESS_BYTES = _fitted(
+    "context_bytes", 0.55 * GIB, 0.4 * GIB, 0.8 * GIB,
+    "total less what SGLang and TensorRT-LLM print as free before loading: context and first allocations",
+)  # fmt: skip
+LATE_BYTES = Constant(
+    "late_bytes", 0.25 * GIB, 0.1 * GIB, 0.5 * GIB,
+    Source("what an engine takes after its cache: kernels loaded late, library workspaces", _LOGS, "2026-11-30",
+           "assumed"),
+)  # fmt: skip
+LATE_PEER_BYTES = Constant(
+    "late_peer_bytes", 0.2 * GIB, 0.1 * GIB, 0.3 * GIB,
+    Source("collectives captured in graphs, per further rank: 1.4 GiB over the budget at TP 8", _LOGS, "2026-11-30",
+           "measured"),
+)  # fmt: skip
+
 # --- activations of the profile run ---------------------------------------------------------------
 _SAMPLER = "activation peak or budget left over in vLLM {} start-ups, over max_num_seqs x vocabulary"
 SAMPLER_V0 = _fitted("sampler_bytes_per_element", 38.0, 29.0, 45.0, _SAMPLER.format("V0"))
 SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 30.0, _SAMPLER.format("0.8 to 0.19"))
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
+SAMPLER_ENGINE = read(
+    "sampler_bytes_per_element", 6.0, "logits in 16 bit and once more in fp32", "https://nvidia.github.io/TensorRT-LLM/",
+    "derived",
+)  # fmt: skip
+SAMPLER_PYTORCH = _fitted(
+    "sampler_bytes_per_element", 18.0, 12.0, 24.0,
+    "what one start-up of TensorRT-LLM's PyTorch flow took beside weights, over its batch of 2048 x vocabulary",
+)  # fmt: skip
 WHOLE_LOGITS = read(
     "sampler_bytes_per_element", 2.0, "16-bit logits of every token of a prompt",
     "https://github.com/huggingface/transformers/pull/31292", "derived",
@@ -88,6 +119,11 @@ HIDDEN_COPIES_COUNT = _fitted(
     8.0,
     "copies of the hidden state alive at the peak of one layer's forward pass",
 )
+HYPER_COPIES_COUNT = Constant(
+    "hidden_copies_count", 48.0, 36.0, 72.0,
+    Source("six fp32 copies of the four residual streams of DeepSeek-V4's hyper-connections; activation peaks of a "
+           "start-up at 2048 and 8224 tokens agree", _LOGS, "2026-11-30", "measured"),
+)  # fmt: skip
 WIDTH_COPIES_COUNT = _fitted(
     "width_copies_count", 3.0, 2.0, 3.5, "gate, up and product of the feed-forward layer at its peak"
 )
@@ -95,6 +131,9 @@ RESIDENT_ACTIVATION_BYTES = _fitted(
     "resident_bytes", 0.1 * GIB, 0.0, 0.3 * GIB, "activation peak left when tokens and vocabulary are small"
 )
 
+WHOLE_SCORE_BYTES = read(
+    "score_bytes_per_element", 10.0, "scores in fp32, their softmax in fp32 and its 16-bit copy", "", "derived"
+)
 ACTIVATION_BITS = read("activation_bits", 16.0, "activations are computed in 16 bit", "", "derived")
 FLOAT_BITS = read("float_bits", 32.0, "llama.cpp's graph works in float32", "", "derived")
 BUFFER_COPIES_COUNT = _fitted(
@@ -108,20 +147,37 @@ BUFFER_COPIES_COUNT = _fitted(
 # --- CUDA graphs ----------------------------------------------------------------------------------
 _GRAPHS = "graph memory of vLLM {} start-ups over layers x hidden size x captured batch sizes"
 GRAPHS_V0 = _fitted("graph_bytes_per_element", 400.0, 170.0, 590.0, _GRAPHS.format("V0"))
-GRAPHS_V1 = _fitted("graph_bytes_per_element", 70.0, 5.0, 290.0, _GRAPHS.format("V1"))
+GRAPHS_V1 = _fitted("graph_bytes_per_element", 70.0, 20.0, 180.0, _GRAPHS.format("V1"))
+TOWER_HIDDEN_COPIES_COUNT = _fitted(
+    "tower_hidden_copies_count", 4.5, 3.0, 7.0,
+    "copies of a patch's hidden state alive in a vision tower's layer (queries, keys, values, input, residual)",
+)  # fmt: skip
+TOWER_WIDTH_COPIES_COUNT = read(
+    "tower_width_copies_count", 1.5, "feed-forward of a tower's layer around its activation, in part in place",
+    "", "assumed",
+)  # fmt: skip
 TOWER_ACTIVATION_BYTES = _fitted(
-    "tower_bytes",
-    1.5 * GIB,
-    0.8 * GIB,
-    5.0 * GIB,
-    "profile run of the vision tower in vLLM start-ups of models that have one",
-)
+    "tower_bytes", 1.5 * GIB, 0.8 * GIB, 5.0 * GIB,
+    "profile run of the vision tower in vLLM start-ups, where a tower's shape isn't known",
+)  # fmt: skip
 
 # --- recurrent state ------------------------------------------------------------------------------
 INDEX_BITS = read(
     "index_bits", 8.25, "index keys in 8 bit with one fp32 scale per 128 (vLLM and SGLang, 132 bytes a token)",
     "https://docs.vllm.ai/projects/recipes/en/latest/DeepSeek/DeepSeek-V3_2.html",
 )  # fmt: skip
+PADDED_HEAD_DIM_COUNT = read(
+    "head_dim_count", 256.0, "before MLA, vLLM padded DeepSeek's heads of 192 to 256 for its attention kernels",
+    "https://github.com/vllm-project/vllm/blob/v0.6.3/vllm/model_executor/models/deepseek_v2.py",
+)  # fmt: skip
+_V4 = "https://github.com/vllm-project/vllm/blob/main/vllm/v1/kv_cache_interface.py"
+COMPRESSED_ENTRY_BYTES = read(
+    "entry_bytes", 584.0, "DeepSeek-V4 entry: 448 values in FP8, 64 rotary ones in 16 bit, 8 of scale", _V4
+)
+COMPRESSED_ALIGN_BYTES = read("align_bytes", 576.0, "pages of compressed caches are aligned to 576 bytes", _V4)
+COMPRESSED_WINDOW_TOKENS = read(
+    "window_tokens", 128.0, "DeepSeek-V4 keeps the last 128 tokens whole in every layer (config: sliding_window)", _V4
+)
 CONV_BITS = read(
     "conv_bits", 16.0, "convolution state is kept in the model's 16-bit type",
     "https://docs.vllm.ai/en/latest/configuration/engine_args.html",

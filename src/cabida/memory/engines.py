@@ -14,6 +14,8 @@ from cabida.facts.model import Sourced
 from cabida.memory.constants import (
     GRAPHS_V0,
     GRAPHS_V1,
+    SAMPLER_ENGINE,
+    SAMPLER_PYTORCH,
     SAMPLER_UNSORTED,
     SAMPLER_V0,
     SAMPLER_V1,
@@ -51,6 +53,20 @@ class EngineRules(Sourced):
     whole_logits: bool  # logits of every token of the prompt, not just its last
     cache_copies_count: int  # the cache and, while a step appends to it, the one of the step before
     expert_pad_count: int  # MXFP4 experts are padded to a multiple of this on each accelerator
+    expert_rows_count: int  # tokens of each FP8 expert are padded to a multiple of this (grouped GEMM)
+    close_ratio: float  # layer groups closer in size than this are padded to the larger
+    batches_in_flight_count: (
+        int  # batches whose windows a sequence may hold at once (asynchronous scheduling)
+    )
+    latent: str  # how MLA is cached: "heads" = as whole heads of 256, "padded" = latent to a multiple of 128, "latent"
+    prints_blocks: bool  # tokens of mixed layers printed as blocks over groups, not as concurrency x context
+    others_inside: bool  # what other processes hold counts within the budget
+    chunk_tokens: (
+        int  # V0: batch once chunked prefill switches itself on (above 32,768 tokens); 0 = it never does
+    )
+    micro_batch_tokens: int  # llama.cpp: tokens computed at once; 0 = the whole batch
+    from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
+    ratio_by_ranks: bool  # SGLang before its memory heuristics: mem-fraction-static by tensor-parallel size
     source: Source
     field_sources: dict[str, Source]
 
@@ -63,7 +79,9 @@ def _rules(
         "block_tokens": 16, "layer_pages": False, "state_blocks_count": 1, "graphs_inside": False,
         "graph_sizes_count": 0, "splits_layers": False, "pad_count": 64, "flash_attention": True,
         "sampler": SAMPLER_V1, "graphs": GRAPHS_V1, "expert_pad_count": 1,
-        "whole_logits": False, "cache_copies_count": 1,
+        "whole_logits": False, "cache_copies_count": 1, "expert_rows_count": 1, "close_ratio": 1.25,
+        "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
+        "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -75,26 +93,35 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-# when each vLLM minor version came out: to read "V1, 2025-06" or the date of a log as a version
-_VLLM_RELEASED = (
-    ("2023-11", "0.2"), ("2024-02", "0.3"), ("2024-04", "0.4"), ("2024-06", "0.5"), ("2024-09", "0.6"),
-    ("2025-02", "0.7"), ("2025-03", "0.8"), ("2025-05", "0.9"), ("2025-08", "0.10"), ("2025-10", "0.11"),
-    ("2025-12", "0.12"), ("2026-01", "0.14"), ("2026-02", "0.15"), ("2026-03", "0.17"), ("2026-04", "0.19"),
-    ("2026-05", "0.21"), ("2026-07", "0.24"), ("2026-09", "0.28"),
-)  # fmt: skip
+# when each minor version came out: to read "V1, 2025-06" or the date of a log as a version
+_RELEASED = {
+    "vllm": (
+        ("2023-11", "0.2"), ("2024-02", "0.3"), ("2024-04", "0.4"), ("2024-06", "0.5"), ("2024-09", "0.6"),
+        ("2024-12", "0.6.4"), ("2025-02", "0.7.2"), ("2025-03", "0.8"), ("2025-05", "0.9"), ("2025-07", "0.9.2"),
+        ("2025-08", "0.10"), ("2025-10", "0.11"), ("2025-12", "0.12"), ("2026-01", "0.14"), ("2026-02", "0.15"),
+        ("2026-03", "0.17"), ("2026-04", "0.19"), ("2026-05", "0.21"), ("2026-07", "0.24"), ("2026-08", "0.26"),
+        ("2026-09", "0.28"),
+    ),
+    "sglang": (
+        ("2024-07", "0.2"), ("2024-09", "0.3"), ("2024-12", "0.4"), ("2025-08", "0.5"), ("2025-10", "0.5.3"),
+        ("2026-01", "0.5.7"), ("2026-04", "0.5.10"),
+    ),
+}  # fmt: skip
 
 
 def version_at(engine: str, month: str) -> str:
     """The version of ``engine`` that was current in ``month`` (``2025-06``); "" when we keep no calendar of it."""
-    if engine.lower().split("(")[0].strip() != "vllm":
-        return ""
-    return next((version for since, version in reversed(_VLLM_RELEASED) if month >= since), "0.2")
+    released = _RELEASED.get(engine.lower().split("(")[0].strip(), ())
+    return next(
+        (version for since, version in reversed(released) if month >= since),
+        released[0][1] if released else "",
+    )
 
 
 def _version(engine: str, written: str) -> tuple[int, ...]:
     """A version however a log writes it: ``0.11.2``, ``b1691``, ``V0, 2025-08``, ``2026-09``."""
     if engine == "vllm" and re.search(r"\bV0\b", written):
-        return (0, 7)
+        return (0, 7, 3)
     dated = re.search(r"20\d\d-\d\d", written)
     if dated and not re.search(r"\d+\.\d+", written):
         written = version_at(engine, dated.group())
@@ -103,41 +130,83 @@ def _version(engine: str, written: str) -> tuple[int, ...]:
     return _numbers(written) or ((0, 9) if re.search(r"\bV1\b", written) else ())
 
 
+_V0 = {"graph_sizes_count": 35, "sampler": SAMPLER_V0, "graphs": GRAPHS_V0}
 _V1 = {"large_sequences_count": 1024, "large_batched_tokens": 8192, "graph_sizes_count": 67}
+_V1_10 = {
+    **_V1,
+    "layer_pages": True,
+    "expert_pad_count": 256,
+    "expert_rows_count": 128,
+    "prints_blocks": True,
+}
+_V1_20 = {
+    **_V1_10,
+    "graph_sizes_count": 51,
+    "sampler": SAMPLER_UNSORTED,
+    "state_blocks_count": 2,
+    "close_ratio": 1.5,
+}
+_V1_21 = {**_V1_20, "graphs_inside": True, "prints_blocks": False}
 _VLLM = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
+_PAGES = "https://github.com/vllm-project/vllm/blob/main/vllm/v1/core/kv_cache_utils.py"
+_FLIGHT = "https://github.com/vllm-project/vllm/pull/47728"
+_SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py"
+_STATIC = {
+    "block_tokens": 1, "graph_sizes_count": 35, "batched_tokens": 2048, "large_batched_tokens": 8192,
+    "layer_pages": True, "expert_pad_count": 256, "from_free": True,
+}  # fmt: skip
+_TENSORRT = {
+    "block_tokens": 32, "sequences_count": 2048, "batched_tokens": 8192, "large_sequences_count": 2048,
+    "large_batched_tokens": 8192, "from_free": True,
+}  # fmt: skip
 _LLAMA = "https://github.com/ggml-org/llama.cpp/tree/master/tools/server"
 _LLAMA_DEFAULTS = {
     "block_tokens": 256, "sequences_count": 1, "large_sequences_count": 1, "batched_tokens": 512,
     "large_batched_tokens": 512, "layer_pages": True, "splits_layers": True, "pad_count": 1,
+    "micro_batch_tokens": 512,
 }  # fmt: skip
 _TRANSFORMERS = {
     "block_tokens": 1, "sequences_count": 1, "large_sequences_count": 1, "layer_pages": True, "pad_count": 1,
     "batched_tokens": 0, "large_batched_tokens": 0,
 }  # fmt: skip
 ROWS = (
-    _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, graph_sizes_count=35,
-           sampler=SAMPLER_V0, graphs=GRAPHS_V0),
-    _rules("vllm", "0.8", "share", 0.9, "vLLM V1 defaults (engine/arg_utils.py)", _VLLM, **_V1),
-    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _VLLM, **_V1, layer_pages=True,
-           expert_pad_count=256),
-    _rules("vllm", "0.20", "share", 0.9, "vLLM V1 with a sampler that does not sort", _VLLM, **_V1, layer_pages=True,
-           sampler=SAMPLER_UNSORTED, expert_pad_count=256),
+    _rules("vllm", "0", "share", 0.9, "vLLM V0 defaults (engine/arg_utils.py)", _VLLM, **_V0, latent="heads"),
+    _rules("vllm", "0.5", "share", 0.9, "vLLM V0: prompts in chunks of 512 from 32,768 tokens of context on", _VLLM,
+           **_V0, latent="heads", chunk_tokens=512),
+    _rules("vllm", "0.6.4", "share", 0.9, "vLLM V0: the same in chunks of 2048", _VLLM, **_V0, latent="heads",
+           chunk_tokens=2048),
+    _rules("vllm", "0.7.1", "share", 0.9, "vLLM V0 with MLA, latents padded to 640", _VLLM, **_V0, latent="padded",
+           chunk_tokens=2048),
+    _rules("vllm", "0.7.3", "share", 0.9, "vLLM V0 with MLA", _VLLM, **_V0, chunk_tokens=2048),
+    _rules("vllm", "0.8", "share", 0.9, "vLLM V1 defaults (engine/arg_utils.py); all that is used on the card counts",
+           _VLLM, **_V1, others_inside=True),
+    _rules("vllm", "0.9.1", "share", 0.9, "vLLM V1: only what the process adds counts (MemorySnapshot)", _VLLM, **_V1),
+    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _PAGES, **_V1_10),
+    _rules("vllm", "0.19", "share", 0.9, "vLLM V1: prefix caching keeps a second recurrent state (align)", _PAGES,
+           **{**_V1_10, "state_blocks_count": 2}),
+    _rules("vllm", "0.20", "share", 0.9, "vLLM V1 with a sampler that does not sort", _VLLM, **_V1_20),
     _rules("vllm", "0.21", "share", 0.92, "vLLM: graph memory profiled within the budget (default since v0.21.0)",
-           _VLLM, **{**_V1, "graph_sizes_count": 51}, layer_pages=True, graphs_inside=True, state_blocks_count=2,
-           sampler=SAMPLER_UNSORTED, expert_pad_count=256),
-    _rules("sglang", "0", "static", 0.0, "SGLang server_args.py, general heuristics for mem-fraction-static (PR 10975)",
-           "https://github.com/sgl-project/sglang/pull/10975", block_tokens=1, graph_sizes_count=35,
-           batched_tokens=2048, large_batched_tokens=8192, layer_pages=True, state_blocks_count=1,
-           expert_pad_count=256),
+           _VLLM, **_V1_21),
+    _rules("vllm", "0.25", "share", 0.92, "vLLM: windows kept for every batch in flight (max_in_flight_tokens)",
+           _FLIGHT, **_V1_21, batches_in_flight_count=2),
+    _rules("sglang", "0", "static", 0.0, "SGLang server_args.py: mem-fraction-static by tensor-parallel size", _SGLANG,
+           **_STATIC, ratio_by_ranks=True),
+    _rules("sglang", "0.5.3", "static", 0.0, "SGLang server_args.py, heuristics for mem-fraction-static (PR 10975)",
+           "https://github.com/sgl-project/sglang/pull/10975", **_STATIC, expert_rows_count=128),
     _rules("tensorrt-llm", "0", "free", 0.9, "TensorRT-LLM free_gpu_memory_fraction 0.9 of what is free after loading",
-           "https://nvidia.github.io/TensorRT-LLM/", block_tokens=32, sequences_count=2048, batched_tokens=8192,
-           large_sequences_count=2048, large_batched_tokens=8192),
+           "https://nvidia.github.io/TensorRT-LLM/", **_TENSORRT, sampler=SAMPLER_ENGINE),
+    _rules("tensorrt-llm", "1.0", "free", 0.9, "TensorRT-LLM's PyTorch flow: the same fraction after a profile run",
+           "https://nvidia.github.io/TensorRT-LLM/", **_TENSORRT, sampler=SAMPLER_PYTORCH),
     _rules("lmdeploy", "0", "free", 0.8, "LMDeploy cache_max_entry_count 0.8 of what is free after loading",
-           "https://lmdeploy.readthedocs.io/", block_tokens=64, batched_tokens=8192, large_batched_tokens=8192),
+           "https://lmdeploy.readthedocs.io/", block_tokens=64, batched_tokens=8192, large_batched_tokens=8192,
+           from_free=True, sampler=SAMPLER_ENGINE),
     _rules("llama.cpp", "0", "asked", 1.0, "llama.cpp: cache allocated in full for the context; micro-batch 512",
            _LLAMA, **_LLAMA_DEFAULTS, flash_attention=False),
     _rules("llama.cpp", "6325", "asked", 1.0, "llama.cpp with flash attention by default (-fa auto)", _LLAMA,
            **_LLAMA_DEFAULTS),
+    _rules("ollama", "0", "asked", 1.0, "Ollama runs llama.cpp with micro-batches as large as its batch",
+           "https://github.com/ollama/ollama/blob/main/llama/llama.go",
+           **{**_LLAMA_DEFAULTS, "micro_batch_tokens": 0}),
     _rules("transformers", "0", "asked", 1.0, "Transformers before its cache class: tuples, copied whole to append",
            "https://github.com/huggingface/transformers/pull/26681", **_TRANSFORMERS, whole_logits=True,
            cache_copies_count=2),
@@ -145,17 +214,27 @@ ROWS = (
            "https://github.com/huggingface/transformers/pull/31292", **_TRANSFORMERS, whole_logits=True),
     _rules("transformers", "4.45", "asked", 1.0, "Transformers: cache grows with the sequence, no pool",
            "https://huggingface.co/docs/transformers/kv_cache", **_TRANSFORMERS),
+    _rules("autoawq", "0", "asked", 1.0, "AutoAWQ's fused attention stores a prompt's scores (modules/fused/attn.py)",
+           "https://github.com/casper-hansen/AutoAWQ", **_TRANSFORMERS, flash_attention=False),
+    _rules("vllm-gfx906", "0", "share", 0.9, "vLLM V0 for gfx906: attention scores of the profiled prompt stored whole",
+           "https://github.com/nlzy/vllm-gfx906", **_V0, flash_attention=False),
 )  # fmt: skip
-ALIASES = {"ik_llama.cpp": "llama.cpp", "ollama": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
+ALIASES = {"ik_llama.cpp": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
            "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers",
-           "autoawq": "transformers",
            "litgpt": "transformers", "tgi": "vllm", "mlx": "llama.cpp"}  # fmt: skip
+
+
+_WITHIN = {
+    "ollama": "ollama",
+    "gfx906": "vllm-gfx906",
+}  # engines that a name mentions beside the one they run
 
 
 @lru_cache(maxsize=256)
 def rules(engine: str, version: str = "") -> EngineRules:
     """The behaviour of ``engine`` at ``version`` ("" = the latest known). Unknown engines behave as vLLM."""
-    word = engine.lower().split("(")[0].strip()
+    lowered = engine.lower()
+    word = next((_WITHIN[name] for name in _WITHIN if name in lowered), lowered.split("(")[0].strip())
     word = ALIASES.get(word, word)
     known = [row for row in ROWS if row.engine == word] or [row for row in ROWS if row.engine == "vllm"]
     numbers = _version(known[0].engine, version)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.facts.model import AttentionLayers, Model
-from cabida.memory.constants import CONV_BITS, INDEX_BITS
+from cabida.memory.constants import CONV_BITS, INDEX_BITS, PADDED_HEAD_DIM_COUNT
 from cabida.memory.lens import Lens, Number
-from cabida.quantity import ceil_to, formula, least
+from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
+
+LATENT_STEP_COUNT = 128  # vLLM 0.7.1 and 0.7.2 pad latents to a multiple of this
 
 
 @formula
@@ -103,19 +105,41 @@ def sequence_bytes(
 def admitted_sequence_bytes(
     context_tokens: float,
     block_tokens: float,
-    batched_tokens: float,
+    window_block_tokens: float,
+    in_flight_tokens: float,
     kv_bytes_per_token: float,
     window_bytes_per_token: float,
     window_tokens: float,
     state_bytes: float,
 ) -> Any:
-    """What vLLM sets aside for one sequence when it counts concurrency: a window grows by a whole prefill batch.
+    """What vLLM sets aside for one sequence when it counts concurrency: a window grows by the batches in flight.
 
-    vLLM v1/kv_cache_interface.py, SlidingWindowSpec.max_memory_usage_bytes.
+    vLLM v1/kv_cache_interface.py, SlidingWindowSpec.max_admission_blocks_per_request.
     """
-    window_part_tokens = ceil_to(least(window_tokens - 1 + batched_tokens, context_tokens), block_tokens)
-    windowed_bytes = (window_part_tokens + block_tokens) * window_bytes_per_token
+    window_part_tokens = ceil_to(
+        least(window_tokens - 1 + in_flight_tokens, context_tokens), window_block_tokens
+    )
+    windowed_bytes = (window_part_tokens + window_block_tokens) * window_bytes_per_token
     return ceil_to(context_tokens, block_tokens) * kv_bytes_per_token + windowed_bytes + state_bytes
+
+
+@formula
+def request_bytes(
+    prompt_tokens: float,
+    output_tokens: float,
+    samples_count: float,
+    shared_tokens: float,
+    block_tokens: float,
+    kv_bytes_per_token: float,
+    fixed_bytes: float,
+) -> Any:
+    """One request of several samples or beams: the prompt once, an end of its own for each, states each.
+
+    Whole blocks of a prefix that others have cached already take nothing. Kwon et al. 2023 (arXiv 2309.06180), 4.4.
+    """
+    own_tokens = ceil_to(prompt_tokens, block_tokens) - (0 - ceil_to(0 - shared_tokens, block_tokens))
+    ends_tokens = ceil_to(output_tokens, block_tokens) * samples_count
+    return (most(own_tokens, 0) + ends_tokens) * kv_bytes_per_token + fixed_bytes * samples_count
 
 
 @formula
@@ -146,6 +170,16 @@ def pool_tokens(pool_bytes: float, kv_bytes_per_token: float, block_tokens: floa
 def shared_pool_tokens(pool_bytes: float, sequence_bytes: float, context_tokens: float) -> float:
     """Tokens a pool holds when layers share pages: sequences of the longest context, times that context."""
     return pool_bytes / sequence_bytes * context_tokens
+
+
+@formula
+def block_pool_tokens(pool_bytes: float, group_bytes: float, groups_count: float, block_tokens: float) -> Any:
+    """Tokens as vLLM 0.10 to 0.20 prints them: whole blocks of a group of layers, over groups, times a block.
+
+    vLLM v1/core/kv_cache_utils.py, _report_kv_cache_config.
+    """
+    blocks_count = 0 - ceil_to(0 - pool_bytes / group_bytes, 1)
+    return (0 - ceil_to(0 - blocks_count / groups_count, 1)) * block_tokens
 
 
 @formula
@@ -199,13 +233,35 @@ class Shape:
     window_tokens: float  # the widest window; 0 when there is none
     block_tokens: float
     slot_bytes: float = 0.0  # one block of a group of recurrent layers; 0 when states are not kept in blocks
+    window_block_tokens: float = 0.0  # tokens of a windowed layer's block; 0 = as the others'
+    group_bytes: float = 0.0  # one block in every layer of a group; 0 when layers don't share pages
+    groups_count: int = 1  # groups of layers that take blocks apart
 
 
 def of_group(
-    model: Model, group: AttentionLayers, layers: Number, kv_bits: Number, tp: int, lens: Lens
+    model: Model,
+    group: AttentionLayers,
+    layers: Number,
+    kv_bits: Number,
+    tp: int,
+    lens: Lens,
+    latent: str = "latent",
 ) -> Number:
-    """Bytes one token keeps in ``layers`` layers like ``group``."""
-    if group.kind == "mla":
+    """Bytes one token keeps in ``layers`` layers like ``group``; ``latent``: how the engine keeps MLA."""
+    if group.kind == "mla" and latent == "heads":
+        made = lens.of(kv_cache_bytes_per_token)(
+            layers,
+            lens.field(model, "heads_count", group.heads_count),
+            *[lens.constant(PADDED_HEAD_DIM_COUNT)] * 2,
+            kv_bits,
+            lens.setting("split_count", tp),
+        )
+    elif group.kind == "mla" and latent == "padded":
+        whole = -(-(group.latent_dim_count + group.rope_dim_count) // LATENT_STEP_COUNT) * LATENT_STEP_COUNT
+        made = lens.of(latent_cache_bytes_per_token)(
+            layers, lens.field(model, "latent_dim_count", whole), lens.setting("rope_dim_count", 0), kv_bits
+        )
+    elif group.kind == "mla":
         made = lens.of(latent_cache_bytes_per_token)(
             layers,
             lens.field(model, "latent_dim_count", group.latent_dim_count),

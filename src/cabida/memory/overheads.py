@@ -1,12 +1,12 @@
-"""What an accelerator holds besides weights and cache: activations, graphs, context, communication buffers."""
+"""What an accelerator holds besides weights, cache and activations: graphs, context, buffers; llama.cpp's buffers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cabida.facts.model import Accelerator, Model
+from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import constants as known
-from cabida.memory.cache import remembered
+from cabida.memory.engines import EngineRules
 from cabida.memory.lens import Lens, Number
 from cabida.quantity import formula, most
 from cabida.units import BITS_PER_BYTE
@@ -15,42 +15,38 @@ PIPELINE_MASKS_COUNT = 5  # copies of the attention mask that llama.cpp keeps to
 
 
 @formula
-def non_torch_bytes(context_bytes: float, peer_bytes: float, ranks_count: float) -> float:
+def non_torch_bytes(
+    context_bytes: float, peer_bytes: float, ranks_count: float, stage_peer_bytes: float, stages_count: float
+) -> float:
     """Driver context and communication buffers of one process; the latter grow with the ranks it talks to."""
-    return context_bytes + peer_bytes * (ranks_count - 1)
+    return context_bytes + peer_bytes * (ranks_count - 1) + stage_peer_bytes * (stages_count - 1)
 
 
 @formula
-def layer_activation_bytes(
-    batched_tokens: float,
-    hidden_dim_count: float,
-    hidden_copies_count: float,
-    routed_copies_count: float,
-    intermediate_dim_count: float,
-    width_copies_count: float,
-    split_count: float,
-    activation_bits: float,
+def late_bytes(late_bytes: float, late_peer_bytes: float, ranks_count: float) -> float:
+    """What an engine still takes once its cache is allocated, outside its budget."""
+    return late_bytes + late_peer_bytes * (ranks_count - 1)
+
+
+@formula
+def unpacked_cache_bytes(
+    context_tokens: float,
+    kv_heads_count: float,
+    head_dim_count: float,
+    v_head_dim_count: float,
+    half_bits: float,
 ) -> float:
-    """Peak of one layer's forward pass over the largest batch of tokens the engine profiles."""
-    wide_count = width_copies_count * intermediate_dim_count / split_count
-    deep_count = (hidden_copies_count + routed_copies_count) * hidden_dim_count
-    return batched_tokens * (deep_count + wide_count) * activation_bits / BITS_PER_BYTE
+    """One layer's quantised keys and values in 16 bit, as llama.cpp unpacks them for a prompt's attention.
+
+    ggml-cuda/fattn-common.cuh.
+    """
+    return context_tokens * kv_heads_count * (head_dim_count + v_head_dim_count) * half_bits / BITS_PER_BYTE
 
 
 @formula
-def sampler_activation_bytes(
-    batched_sequences: float, vocab_count: float, sampler_bytes_per_element: float
-) -> float:
-    """Peak of sampling one token for every sequence: logits of the whole vocabulary, sorted and summed."""
-    return batched_sequences * vocab_count * sampler_bytes_per_element
-
-
-@formula
-def activation_bytes(
-    layer_bytes: float, sampler_bytes: float, tower_bytes: float, resident_bytes: float
-) -> Any:
-    """Activation peak of the profile run: layer, sampler or vision tower, whichever is largest, never two at once."""
-    return most(layer_bytes, sampler_bytes, tower_bytes) + resident_bytes
+def sum_buffer_bytes(first_bytes: float, second_bytes: float) -> float:
+    """Two buffers together."""
+    return first_bytes + second_bytes
 
 
 @formula
@@ -78,62 +74,31 @@ def graph_bytes(
     return layers_count * hidden_dim_count * graph_sizes_count * graph_bytes_per_element
 
 
-def _widest(model: Model) -> tuple[float, float]:
-    """Feed-forward width one token passes through in the widest layer, and copies of its hidden state for experts."""
-    best = (0.0, 0.0)
-    for group in model.mlp:
-        if group.experts_count:
-            routed = float(group.experts_per_token_count)
-            width = routed * group.intermediate_dim_count + group.shared_intermediate_dim_count
-        else:
-            routed, width = 0.0, float(group.intermediate_dim_count)
-        if width + routed * model.hidden_dim_count > best[0] + best[1] * model.hidden_dim_count:
-            best = (width, routed)
-    return best
-
-
-def profile_activation(
+def compute_buffer(
     model: Model,
-    tp: int,
+    held: WeightFormat,
     batched_tokens: float,
-    sequences: float,
-    sampler_constant: known.Constant,
+    context: tuple[float, float],
+    flash: bool,
+    stages: int,
     lens: Lens,
 ) -> Number:
-    """Activation peak of an engine that profiles its largest batch (vLLM; SGLang and TensorRT-LLM behave alike)."""
-    width, routed = remembered(model, ("widest",), lambda: _widest(model))
-    layer = lens.of(layer_activation_bytes)(
-        lens.setting("batched_tokens", batched_tokens),
-        lens.field(model, "hidden_dim_count"),
-        lens.constant(known.HIDDEN_COPIES_COUNT),
-        lens.setting("routed_copies_count", routed),
-        lens.field(model, "intermediate_dim_count", width),
-        lens.constant(known.WIDTH_COPIES_COUNT),
-        lens.setting("split_count", tp),
-        lens.constant(known.ACTIVATION_BITS),
-    )
-    sampler = lens.of(sampler_activation_bytes)(
-        lens.setting("batched_sequences", min(sequences, max(batched_tokens, 1.0))),
-        lens.field(model, "vocab_count"),
-        lens.constant(sampler_constant),
-    )
-    sees = model.extra_params_count > 0 and model.task in ("vlm", "llm")
-    tower = lens.constant(known.TOWER_ACTIVATION_BYTES) if sees else lens.setting("tower_bytes", 0.0)
-    return lens.of(activation_bytes)(layer, sampler, tower, lens.constant(known.RESIDENT_ACTIVATION_BYTES))
+    """llama.cpp's compute buffer on one accelerator, and what it unpacks of a quantised cache.
 
-
-def compute_buffer(
-    model: Model, batched_tokens: float, context: float, flash: bool, stages: int, lens: Lens
-) -> Number:
-    """llama.cpp's compute buffer on one accelerator."""
-    heads = (
-        0
-        if flash
-        else max((group.heads_count for group in model.attention if group.kind != "linear"), default=0)
-    )
-    return lens.of(compute_buffer_bytes)(
-        lens.setting("batched_tokens", min(batched_tokens, context)),
-        lens.setting("context_tokens", context),
+    Args:
+        model: The architecture.
+        held: The format of the cache.
+        batched_tokens: Tokens computed at once.
+        context: (tokens of a sequence, sequences).
+        flash: Whether attention scores are never stored whole.
+        stages: Accelerators that share the layers out.
+        lens: Floats or quantities.
+    """
+    attending = [group for group in model.attention if group.kind != "linear"]
+    heads = 0 if flash else max((group.heads_count for group in attending), default=0)
+    buffer = lens.of(compute_buffer_bytes)(
+        lens.setting("batched_tokens", min(batched_tokens, context[0])),
+        lens.setting("context_tokens", context[0]),
         lens.field(model, "vocab_count"),
         lens.field(model, "hidden_dim_count"),
         lens.setting("scores_heads_count", heads),
@@ -141,6 +106,17 @@ def compute_buffer(
         lens.constant(known.BUFFER_COPIES_COUNT),
         lens.constant(known.FLOAT_BITS),
     )
+    if held.body_bits >= known.ACTIVATION_BITS.value or not flash or not attending:
+        return buffer
+    widest = max(attending, key=lambda one: one.kv_heads_count * (one.head_dim_count + one.v_head_dim_count))
+    unpacked = lens.of(unpacked_cache_bytes)(
+        lens.setting("context_tokens", context[0] * context[1]),
+        lens.field(model, "kv_heads_count", widest.kv_heads_count),
+        lens.field(model, "head_dim_count", widest.head_dim_count),
+        lens.field(model, "v_head_dim_count", widest.v_head_dim_count),
+        lens.constant(known.ACTIVATION_BITS),
+    )
+    return lens.of(sum_buffer_bytes)(buffer, unpacked)
 
 
 def graphs(model: Model, sizes: int, stages: int, graph_constant: known.Constant, lens: Lens) -> Number:
@@ -153,11 +129,20 @@ def graphs(model: Model, sizes: int, stages: int, graph_constant: known.Constant
     )
 
 
-def non_torch(accelerator: Accelerator, ranks: int, lens: Lens) -> Number:
-    """Context and communication buffers of one process."""
+def relays(accelerator: Accelerator) -> bool:
+    """Whether its peers are reached through host memory: GeForce drivers allow no peer-to-peer access over PCIe."""
+    return accelerator.vendor.lower() == "nvidia" and accelerator.segment == "consumer"
+
+
+def non_torch(accelerator: Accelerator, row: EngineRules, tp: int, pp: int, lens: Lens) -> Number:
+    """Context and communication buffers of one process; engines of one process have no peers to talk to."""
     rocm = accelerator.vendor.lower() == "amd"
+    own = known.PROCESS_BYTES if row.from_free else known.ROCM_CONTEXT_BYTES if rocm else known.CONTEXT_BYTES
+    alone = row.budget == "asked"
     return lens.of(non_torch_bytes)(
-        lens.constant(known.ROCM_CONTEXT_BYTES if rocm else known.CONTEXT_BYTES),
-        lens.constant(known.PEER_BYTES),
-        lens.setting("ranks_count", ranks),
+        lens.constant(own),
+        lens.constant(known.HOST_PEER_BYTES if relays(accelerator) else known.PEER_BYTES),
+        lens.setting("ranks_count", 1 if alone else tp),
+        lens.constant(known.STAGE_PEER_BYTES),
+        lens.setting("stages_count", 1 if alone else pp),
     )

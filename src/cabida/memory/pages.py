@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from cabida.facts.model import AttentionLayers, Model, WeightFormat
+from cabida.memory.compressed import compressed_shape, is_compressed
 from cabida.memory.engines import EngineRules
 from cabida.memory.kv import Shape, of_group, state_of, sum_bytes, sum_bytes_per_token
-from cabida.memory.lens import Lens, Number
+from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.quantity import ceil_to, formula, most
-
-CLOSE_ENOUGH_RATIO = 1.25  # group sizes closer than this are padded to the larger (vLLM kv_cache_utils.py)
 
 
 @formula
@@ -54,21 +53,32 @@ def _grows(group: AttentionLayers, row: EngineRules) -> bool:
     return group.kind in ("full", "mla") or (group.kind == "sliding" and not row.layer_pages)
 
 
+def _kinds(model: Model, row: EngineRules, stages: int) -> dict[tuple[object, ...], int]:
+    """Layers on one stage of every kind of cache that an engine manages apart; empty without such management."""
+    if row.engine != "vllm" or not row.layer_pages:
+        return {}
+    found: dict[tuple[object, ...], int] = {}
+    for group in model.attention:
+        if group.kind == "linear" or caches(group):
+            kind = "full" if _grows(group, row) else group.kind
+            key = (
+                kind,
+                group.kv_heads_count,
+                group.head_dim_count,
+                group.v_head_dim_count,
+                group.window_tokens,
+            )
+            found[key] = found.get(key, 0) + -(-group.layers_count // stages)
+    return found if len({key[0] for key in found}) > 1 else {}
+
+
 def _page_group(model: Model, row: EngineRules, stages: int) -> int:
     """Layers in one page group: the rarest kind's number, or the commonest's when they are close."""
-    if row.engine != "vllm" or not row.layer_pages:
-        return 1
-    by_kind: dict[str, int] = {}
-    for group in model.attention:
-        if group.kind != "linear" and not caches(group):
-            continue
-        kind = "full" if _grows(group, row) else group.kind
-        by_kind[kind] = by_kind.get(kind, 0) + -(-group.layers_count // stages)
-    counts = [count for count in by_kind.values() if count]
-    if len(counts) < 2:
+    counts = list(_kinds(model, row, stages).values())
+    if not counts:
         return 1
     fewest, many = min(counts), max(counts)
-    return many if many < CLOSE_ENOUGH_RATIO * fewest else fewest
+    return many if many < row.close_ratio * fewest else fewest
 
 
 def shape_of(
@@ -80,6 +90,7 @@ def shape_of(
     window_extra_tokens: float,
     lens: Lens,
     context_ranks: int = 1,
+    extra_states: int = 0,
 ) -> Shape:
     """What one sequence keeps on one accelerator under this engine.
 
@@ -92,7 +103,10 @@ def shape_of(
         window_extra_tokens: Cells a windowed layer keeps beyond its window.
         lens: Floats or quantities.
         context_ranks: Accelerators that share each sequence out (context parallelism).
+        extra_states: Recurrent states a sequence keeps beyond the engine's own number (one per speculated token).
     """
+    if row.engine == "vllm" and row.layer_pages and is_compressed(model):
+        return compressed_shape(model, stages, lens)
     bits = lens.field(held, "body_bits")
     page = _page_group(model, row, stages)
     none = lens.setting("absent_bytes_per_token", 0.0)
@@ -103,14 +117,16 @@ def shape_of(
         if not caches(group):
             continue
         layers = _layers(model, group, stages, page, lens)
-        each = of_group(model, group, layers, bits, tp, lens)
+        each = of_group(model, group, layers, bits, tp, lens, row.latent)
         (growing if _grows(group, row) else windowed).append(each)
         if not _grows(group, row):
             window = max(window, group.window_tokens + window_extra_tokens)
-    block, state = _state(model, row, bits, tp, stages, page, lens)
+    states = max(1, row.state_blocks_count + extra_states)
+    block, state = _state(model, row, bits, tp, stages, page, lens, states)
     recurrent = sum(-(-group.layers_count // stages) for group in model.attention if group.kind == "linear")
     paged = recurrent and row.engine == "vllm" and row.layer_pages
-    slots_taken = -(-recurrent // page) * row.state_blocks_count if paged else 0
+    slots_taken = -(-recurrent // page) * states if paged else 0
+    group_bytes, groups = _blocks(model, row, tp, stages, page, (float(bits), float(block)))
     whole = _sum(growing, lens) if growing else none
     if context_ranks > 1:
         whole = lens.of(spread_bytes_per_token)(whole, lens.setting("context_ranks", context_ranks))
@@ -121,7 +137,21 @@ def shape_of(
         window,
         block,
         float(state) / slots_taken if slots_taken else 0.0,
+        group_bytes=group_bytes,
+        groups_count=groups,
     )
+
+
+def _blocks(
+    model: Model, row: EngineRules, tp: int, stages: int, page: int, bits_and_tokens: tuple[float, float]
+) -> tuple[float, int]:
+    """Bytes of one block in every layer of a page group, and how many groups there are; (0, 1) without pages."""
+    kinds = _kinds(model, row, stages)
+    if not kinds:
+        return 0.0, 1
+    bits, tokens = bits_and_tokens
+    each = [of_group(model, one, 1, bits, tp, PLAIN, row.latent) for one in model.attention if caches(one)]
+    return page * max(each) * tokens, sum(-(-count // page) for count in kinds.values())
 
 
 def _layers(model: Model, group: AttentionLayers, stages: int, page: int, lens: Lens) -> Number:
@@ -141,7 +171,7 @@ def _sum(parts: list[Number], lens: Lens) -> Number:
 
 
 def _state(
-    model: Model, row: EngineRules, bits: Number, tp: int, stages: int, page: int, lens: Lens
+    model: Model, row: EngineRules, bits: Number, tp: int, stages: int, page: int, lens: Lens, states: int
 ) -> tuple[Number, Number]:
     """Tokens of one block, and bytes of recurrent state of one sequence."""
     block: Number = lens.field(row, "block_tokens")
@@ -158,7 +188,9 @@ def _state(
             token = of_group(model, softmax[0], one, bits, tp, lens)
             own = state_of(model, group, one, tp, lens)
             block = lens.of(state_block_tokens)(own, token, block)
-            part = lens.of(paged_state_bytes)(layers, block, token, lens.field(row, "state_blocks_count"))
+            part = lens.of(paged_state_bytes)(
+                layers, block, token, lens.field(row, "state_blocks_count", states)
+            )
         else:
             part = state_of(model, group, layers, tp, lens)
         state = part if state is None else lens.of(sum_bytes)(state, part)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cabida.memory import budget as budgets
+from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES
 from cabida.memory.cure import serving_cure
 from cabida.memory.figures import Asked, Figures, asked, figures, printed_tokens
-from cabida.memory.kv import headroom_bytes, sequence_bytes
+from cabida.memory.kv import headroom_bytes, request_bytes, sequence_bytes
 from cabida.memory.lens import PLAIN, Explaining
+from cabida.memory.overheads import late_bytes
 from cabida.memory.weights import Split, plain_weights_bytes
 from cabida.plan import Deployment
 from cabida.quantity import Quantity
@@ -132,11 +134,13 @@ def serving(d: Deployment) -> ServingMemory:
 
 
 def _outside(f: Figures, a: Asked, visible: float) -> float:
-    """What stays free of the memory the budget leaves alone, once graphs (and SGLang's activations) took theirs."""
-    left = visible - float(f.budget) - float(f.graphs)
+    """What stays free of the memory the budget leaves alone, once all that comes after the cache took its part."""
+    if a.row.budget not in ("static", "share"):
+        return 0.0
+    left = visible - float(f.budget) - (0.0 if a.row.graphs_inside else float(f.graphs))
     if a.row.budget == "static":
         return left - float(f.non_torch) - float(f.activation)
-    return left if a.row.budget == "share" and not a.row.graphs_inside else 0.0
+    return left - float(late_bytes.raw(LATE_BYTES.value, LATE_PEER_BYTES.value, a.split.tp))
 
 
 def sequences_that_fit(m: ServingMemory, context_tokens: float) -> float:
@@ -146,6 +150,31 @@ def sequences_that_fit(m: ServingMemory, context_tokens: float) -> float:
         m.recurrent_state_bytes,
     )  # fmt: skip
     return max(0.0, m.kv_pool_bytes) / one if one > 0 else float("inf")
+
+
+def requests_that_fit(
+    m: ServingMemory,
+    prompt_tokens: float,
+    output_tokens: float,
+    samples_count: int = 1,
+    shared_prefix_tokens: float = 0.0,
+) -> float:
+    """Requests the pool holds at once, each a prompt with several samples or beams (``n``, ``best_of``).
+
+    Args:
+        m: What :func:`serving` said.
+        prompt_tokens: Of one request, what it shares with others included.
+        output_tokens: Of one sample.
+        samples_count: Samples or beams of a request.
+        shared_prefix_tokens: Tokens at the start of every prompt that are the same; they are cached once.
+    """
+    fixed = m.recurrent_state_bytes + m.window_tokens * m.window_bytes_per_token
+    one = request_bytes.raw(
+        prompt_tokens, output_tokens, samples_count, min(shared_prefix_tokens, prompt_tokens), m.block_tokens,
+        m.kv_bytes_per_token, fixed,
+    )  # fmt: skip
+    prefix = shared_prefix_tokens // m.block_tokens * m.block_tokens * m.kv_bytes_per_token
+    return max(0.0, m.kv_pool_bytes - prefix) / one if one > 0 else float("inf")
 
 
 def serving_tree(d: Deployment) -> dict[str, Quantity]:

@@ -41,6 +41,8 @@ class Settings:
     lora_rank: int = 16  # max_lora_rank
     layer_partition: tuple[int, ...] = ()  # layers of each pipeline stage, when stated
     redundant_experts: int = 0  # copies of busy experts dealt out beside the routed ones
+    decode_context_parallel_size: int = 1  # tensor-parallel ranks that share each sequence's cache out
+    cpu_offload_bytes: float = 0.0  # weights of each accelerator that stay in host memory (cpu_offload_gb)
 
 
 @dataclass(frozen=True, slots=True)

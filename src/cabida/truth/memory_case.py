@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,11 @@ FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
 LOADED_BESIDE_GIB = (
     0.14  # SGLang prints what became less free: kernels and allocator blocks come with the weights
 )
+DEALS_LAYERS = ("transformers", "AutoAWQ")  # several cards hold whole layers each (device_map)
+V1_SINCE = "2025-03"
+EXACT_RATIO = 1.015  # how far the cache of layers all alike may be off: rounding to blocks
+LAYOUT_RATIO = 1.1  # how far the layout of mixed attention may be off, either way
+LEAST_SHARE = 0.01  # a pool that may be nothing at all has this for its low end
 OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
 POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
@@ -57,7 +63,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     d = deployment_of(row)
     m = memory.serving(d)
     count = d.parallel.accelerators_count
-    figures = _common(row, m, count)
+    figures: dict[str, Any] = dict(_common(row, m, count))
     beside = unsaid(row, d.model)
     if "llama.cpp" in row["engine"] and not row.get("kv_cache"):
         why = "cache format not stated"
@@ -65,7 +71,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     pooled = any(word in row["engine"].lower() for word in POOLED)
     if pooled and not beside:
         figures |= _pool(row, d, m)
-    if pooled and not card_is_certain(row):
+    if pooled and not (card_is_certain(row) and split_is_stated(row, d)):
         figures = {name: value for name, value in figures.items() if name in FREE_OF_CARD}
     if beside:
         figures = {name: value for name, value in figures.items() if name in FREE_OF_OTHERS}
@@ -75,16 +81,36 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     kept = {
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
     }
-    length = row.get("args", {}).get("max_model_len") or benched(row.get("note", ""))
+    note = row.get("note", "")
+    length = row.get("args", {}).get("max_model_len") or benched(note) or "model default" in note
     asked = length or m.kv_pool_bytes <= 0 or m.verdict == "fits"
     known = weights_told(row) and not beside
-    asked = asked and card_is_certain(row) and known and not failed_otherwise(row)
-    positive = {name: value for name, value in kept.items() if value > 0}
+    asked = asked and card_is_certain(row) and known and not failed_otherwise(row) and split_is_stated(row, d)
+    positive = {name: value for name, value in kept.items() if _middle(value) > 0}
     if card_is_certain(row) and refused_at_start(row, m):
         return positive, "no"
     if not asked and not any(name in row["measured"] for name in positive):
         raise Unanswerable(beside or _why_silent(row))
-    return positive, m.verdict if asked else None
+    return positive, started(row, m) if asked else None
+
+
+def started(row: dict[str, Any], m: ServingMemory) -> str:
+    """The verdict. Where nobody says how many sequences were asked for, fewer blocks of state than vLLM's default
+    leave it open: such a start-up is refused, unless the number was set.
+    """
+    lowered = m.recurrent_state_bytes > 0 and m.max_num_seqs == m.state_slots_count
+    unsaid_number = not row.get("args", {}).get("max_num_seqs")
+    return "tight" if lowered and unsaid_number and m.verdict == "fits" else m.verdict
+
+
+def split_is_stated(row: dict[str, Any], d: Deployment) -> bool:
+    """Whether we know how much of a unified memory the GPU has: AMD's is set in firmware or by the kernel."""
+    unified = memory.is_unified(d.accelerator) and d.accelerator.vendor.lower() == "amd"
+    return not unified or bool(row.get("gpu_memory_gib"))
+
+
+def _middle(value: float | tuple[float, float, float]) -> float:
+    return value[0] if isinstance(value, tuple) else value
 
 
 def _why_silent(row: dict[str, Any]) -> str:
@@ -134,16 +160,47 @@ def _loaded_beside(row: dict[str, Any]) -> float:
     return LOADED_BESIDE_GIB if row["engine"].startswith("sglang") else 0.0
 
 
-def _pool(row: dict[str, Any], d: Deployment, m: ServingMemory) -> dict[str, float]:
-    figures = {
-        "kv_cache_tokens": m.kv_pool_tokens * d.parallel.dp,
-        "kv_needed_gib": m.required_kv_bytes / GIB,
-    }
+def _pool(row: dict[str, Any], d: Deployment, m: ServingMemory) -> dict[str, Any]:
+    mixed = m.window_bytes_per_token > 0 or m.recurrent_state_bytes > 0
+    wide = LAYOUT_RATIO if mixed else EXACT_RATIO
+    needed = m.required_kv_bytes / GIB
+    stated = 1.0 if row.get("kv_cache") else 2.0  # 8 bit, when the excerpt doesn't show the flag
+    figures: dict[str, Any] = {}
+    if not failed_otherwise(row):
+        figures["kv_needed_gib"] = (needed, needed / wide / stated, needed * wide)
     length = row.get("args", {}).get("max_model_len")
+    if m.kv_pool_bytes <= 0 or m.required_kv_bytes <= 0:
+        return figures
+    low, high = pool_range(row, d, m)
+    figures["kv_cache_gib_per_gpu"] = (m.kv_pool_bytes / GIB, low / GIB, high / GIB)
+    shares = (1.0, low / m.kv_pool_bytes / wide, high / m.kv_pool_bytes * wide)
+    if not mixed or d.engine_version:  # vLLM counted blocks until 0.20, concurrency times context since
+        figures["kv_cache_tokens"] = tuple(m.kv_pool_tokens * d.parallel.dp * share for share in shares)
     if length:
-        figures["max_concurrency"] = m.kv_pool_tokens / length
-        figures["estimated_max_model_len"] = m.largest_context_tokens
+        figures["max_concurrency"] = tuple(m.kv_pool_bytes / m.required_kv_bytes * share for share in shares)
+        figures["estimated_max_model_len"] = tuple(m.largest_context_tokens * share for share in shares)
     return figures
+
+
+def pool_range(row: dict[str, Any], d: Deployment, m: ServingMemory) -> tuple[float, float]:
+    """90 % interval of the pool, bytes: of what the engine takes besides, and of what the row doesn't say.
+
+    Weights are sure to 1.5 % in 16 bit and to 4 % quantised; a share of memory nobody states is the default or a few
+    per cent off; of unified memory others take their part; who prints no total has one within 1 %; flags that an
+    excerpt leaves out are worth 1.5 % of the card. Checked with whole sources left out: calibration/memory.py.
+    """
+    below, above = (abs(end - m.kv_pool_bytes) for end in memory.serving_tree(d)["kv_pool_bytes"].interval)
+    args, visible = row.get("args", {}), m.usable_bytes
+    shared = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
+    doubts = [
+        0.015 * visible,
+        m.weights_bytes * (0.015 if d.weights.family == "bf16" else 0.04),
+        0.0 if shared else 0.035 * visible,
+        0.0 if row.get("gpu_memory_gib") else 0.012 * visible,
+    ]
+    unified = 0.1 * visible if memory.is_unified(d.accelerator) else 0.0
+    low = m.kv_pool_bytes - math.hypot(below, *doubts, unified)
+    return max(low, m.kv_pool_bytes * LEAST_SHARE), m.kv_pool_bytes + math.hypot(above, *doubts)
 
 
 @reading
@@ -157,6 +214,8 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     length = (
         _whole(args, "max_model_len") or benched(note) or (SHORT_TOKENS if "short context" in note else None)
     )
+    prompt = _prefill(note) if engine == "AutoAWQ" else None
+    length = prompt or length  # its fused cache is as long as the prompt
     short = (
         SHORT_TOKENS * (_whole(args, "max_num_seqs") or 1)
         if "generate" in note and not _prompt(args)
@@ -167,6 +226,8 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     dp = args.get("dp") or 1
     if not tp:
         tp = max(1, count // (pp * dp))
+        if engine in DEALS_LAYERS:
+            tp, pp = 1, tp * pp
         if tp > MACHINE_COUNT and not row.get("pp"):
             tp, pp = MACHINE_COUNT, tp // MACHINE_COUNT
     model = model_of(row)
@@ -183,7 +244,9 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
         settings=Settings(
             max_model_len=length,
             max_num_seqs=_whole(args, "max_num_seqs", "max_running_requests"),
-            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch") or short,
+            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch", "chunked_prefill_size")
+            or short
+            or (prompt and prompt * (_whole(args, "max_num_seqs") or 1)),
             gpu_memory_utilization=float(share) if share else None,
             enforce_eager=bool(args.get("enforce_eager")),
             desktop="desktop" in note,
@@ -191,6 +254,8 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
             lora_slots=slots,
             lora_rank=rank,
             layer_partition=partition_of(row),
+            cpu_offload_bytes=float(args.get("cpu_offload_gb") or 0) * GIB,
+            decode_context_parallel_size=_whole(args, "decode_context_parallel_size", "dcp") or 1,
         ),
         node=facts.node_for(accelerator),
         draft=draft,
@@ -205,6 +270,12 @@ def benched(note: str) -> int | None:
     return max((int(one) for part in listed for one in part.split(",") if one), default=None)
 
 
+def _prefill(note: str) -> int | None:
+    """The length of the prompt that a benchmark's note states."""
+    found = re.search(r"\bprefill (\d+)", note)
+    return int(found.group(1)) if found else None
+
+
 def _prompt(args: dict[str, Any]) -> bool:
     """Whether a row says how long its prompts are."""
     return "input_length" in args
@@ -216,18 +287,22 @@ def _whole(args: dict[str, Any], *names: str) -> int | None:
 
 
 def _dated(row: dict[str, Any]) -> str:
-    """The month a log is from, where it prints no version; only vLLM up to 0.8 prints its blocks.
+    """The month a log is from, where it prints no version; only vLLM's V0 prints its blocks, or the four parts of
+    its budget without the graphs.
 
     Of Transformers, what its notes say of cache and logits tells the version.
     """
-    if "num_gpu_blocks" in row["measured"]:
-        return "0.7"
+    found = re.search(r"20\d\d-\d\d", row["source"])
+    dated = found.group(0) if found else ""
+    measured = row["measured"]
+    parts = {"non_torch_gib", "activation_peak_gib"} <= measured.keys() and "cuda_graph_gib" not in measured
+    if "num_gpu_blocks" in measured or (parts and row["engine"].startswith("vllm")):
+        return dated if dated and dated < V1_SINCE else "0.7.3"
     if row["engine"] == "transformers":
         note = row.get("note", "")
         own = row["source"].startswith("QwenLM/Qwen ")  # its own code keeps tuples
         return "4.30" if own else "4.40" if "full logits at prefill" in note else ""
-    found = re.search(r"20\d\d-\d\d", row["source"])
-    return found.group(0) if found and row["engine"].startswith("vllm") else ""
+    return dated if row["engine"].startswith(("vllm", "sglang")) else ""
 
 
 def card_is_certain(row: dict[str, Any]) -> bool:

@@ -101,7 +101,10 @@ def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | N
         from cabida.truth.memory_case import memory_figures
 
         plain, verdict = memory_figures(case.row)
-        return {metric: _spread(metric, value, case) for metric, value in plain.items()}, verdict
+        return {
+            metric: value if isinstance(value, tuple) else _spread(metric, value, case)
+            for metric, value in plain.items()
+        }, verdict
     if case.kind == "serving":
         from cabida.truth.disaggregated_case import disaggregated_figures
         from cabida.truth.serving_case import serving_figures

@@ -155,7 +155,7 @@ class Fields:
     def per_layer(self, name: str, layers: int) -> list[Any]:
         """A list with an entry for each layer; longer ones are cut, shorter ones refused, absent ones empty."""
         value = self.items(name)
-        if value and len(value) < layers:
+        if value and (len(value) < layers or any(isinstance(one, dict | list) for one in value)):
             raise self.wrong(value, name, f"[{layers}]")
         return value[:layers]
 

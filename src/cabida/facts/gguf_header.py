@@ -23,6 +23,7 @@ PAIRS_MOST = 20_000
 STRING_BYTES_MOST = 4 * 2**20
 NAME_BYTES_MOST = 1024
 ITEMS_MOST = 3_000_000  # of all arrays together
+LIST_ITEMS = 30  # what a list in a list counts for: it takes as long to read as so many texts
 KEPT_MOST = 4096  # longer arrays (vocabularies) are told by their length only
 DEPTH_MOST = 3
 DIMENSIONS_MOST = 8
@@ -200,7 +201,7 @@ class _Reader:
         inner, count = self.number("I"), self.number("Q")
         if inner in _SCALARS:
             return self.scalars(_SCALARS[inner], count)
-        self.items_left -= count
+        self.items_left -= count * (LIST_ITEMS if inner == _ARRAY else 1)
         if self.items_left < 0:
             self.broken(tr("facts.gguf.array", count=count))
         if count <= KEPT_MOST:

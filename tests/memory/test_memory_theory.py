@@ -139,7 +139,7 @@ def test_adamw_in_mixed_precision_is_sixteen_bytes_a_weight(made, billion, state
     assert state == pytest.approx(16 * memory.params(made).total_count)
     assert state / 1e9 == pytest.approx(state_gb, rel=1e-3)
     assert m.verdict == "no"
-    assert "LoRA" in m.cure
+    assert "--optimizer adamw-8bit" in m.cure or "--offload optimizer" in m.cure
 
 
 def test_thirty_billion_in_16_bit_is_65_gb_and_fits_24_gb_only_in_4_bit():

@@ -21,8 +21,10 @@ from memory_world import (
 
 from cabida import memory
 from cabida.facts.model import MlpLayers
-from cabida.memory.activations import kept
-from cabida.memory.constants import SLACK_RATIO
+from cabida.memory.kept import kept
+from cabida.memory.lens import PLAIN
+from cabida.memory.sharding import gathered
+from cabida.memory.training_constants import SLACK_RATIO
 
 BLOOM = model("bloom-176b", 14336, 250880, [full(70, 112, 112, 128)], [MlpLayers(70, 57344, 2)], tied=True)
 GPT = model("gpt", 4096, 50257, [full(32, 32, 32, 128)], [MlpLayers(32, 16384, 2)])
@@ -65,10 +67,14 @@ def test_fsdp_without_reduction_between_micro_batches_adds_up_whole_gradients():
     assert whole.allocated_bytes / 1e9 == pytest.approx(22.18, rel=0.1)
 
 
-def test_zero_3_leaves_up_to_a_billion_gathered_weights_in_place():
+def test_zero_3_leaves_up_to_a_billion_gathered_weights_in_place_besides_the_head():
     tried = run(LLAMA_8B, accelerators_count=4, sharding="zero-3", framework="deepspeed")
-    other = memory.training(tried).other_bytes - memory.training(replace(tried, framework="")).other_bytes
-    assert 0 < other < 2 * 1e9 * 1.1
+    whole = memory.params(LLAMA_8B)
+    left = gathered(tried, whole, 2.0, 4, PLAIN)
+    assert left == pytest.approx(2 * 3 / 4 * (1e9 + whole.embedding_count))
+    assert gathered(replace(tried, framework=""), whole, 2.0, 4, PLAIN) < left
+    hosted = gathered(replace(tried, offload="parameters"), whole, 2.0, 4, PLAIN)
+    assert hosted == pytest.approx(4 / 3 * left, rel=1e-6)  # nothing of it lies here already
 
 
 @pytest.mark.parametrize(("made", "copies"), [(LLAMA_8B, 28), (QWEN_7B, 28)])

@@ -2,6 +2,8 @@
 
 from cabida.memory.budget import is_unified
 from cabida.memory.media import MediaMemory, media, media_tree
+from cabida.memory.adapters import ADAPTERS
+from cabida.memory.optimizers import OPTIMIZERS
 from cabida.memory.params import Params, params
 from cabida.memory.serving import (
     ServingMemory,
@@ -10,10 +12,10 @@ from cabida.memory.serving import (
     serving,
     serving_tree,
 )
-from cabida.memory.state import OPTIMIZERS
 from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [
+    "ADAPTERS",
     "OPTIMIZERS",
     "MediaMemory",
     "Params",

@@ -9,7 +9,6 @@ from cabida.text import number, size, tr
 
 if TYPE_CHECKING:
     from cabida.memory.serving import ServingMemory
-    from cabida.memory.training import TrainingMemory
 
 _ROOM_FOR_CACHE_RATIO = (
     0.85  # share of a budget that weights may take when we say how many accelerators would do
@@ -51,17 +50,3 @@ def serving_cure(m: ServingMemory) -> str:
     most = m.kv_pool_bytes / max(m.required_kv_bytes, 1.0)
     return tr("memory.cure.cache", needed=size(m.required_kv_bytes), left=size(m.kv_pool_bytes),
               context=number(math.floor(m.max_model_len * most), 4))  # fmt: skip
-
-
-def training_cure(m: TrainingMemory) -> str:
-    """What would make the run fit, in the language in use; empty when it fits."""
-    if m.verdict == "fits":
-        return ""
-    if m.verdict == "tight":
-        return tr("memory.cure.training_tight", headroom=size(m.headroom_bytes))
-    if m.largest_micro_batch_count >= 1:
-        return tr("memory.cure.micro_batch", count=number(m.largest_micro_batch_count, 4))
-    if m.largest_seq_tokens >= 128:
-        return tr("memory.cure.sequence", tokens=number(m.largest_seq_tokens, 6))
-    state = m.peak_bytes - m.parts["activations"] - m.parts["logits"]
-    return tr("memory.cure.state", needed=size(state), usable=size(m.usable_bytes))

@@ -5,33 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cabida.facts.model import Model
 from cabida.memory import constants as known
-from cabida.memory.cache import remembered
-from cabida.memory.constants import Constant
+from cabida.memory import optimizers as kinds
+from cabida.memory.adapters import ADAPTER_METHODS, kind_of, trained_params
 from cabida.memory.lens import Lens, Number
 from cabida.memory.params import Params, params
+from cabida.memory.sharding import FULL_SHARDING, Shards, gathered, offloads, shards
 from cabida.plan import TrainingRun
-from cabida.quantity import ceil_to, formula, least, most
+from cabida.quantity import ceil_to, formula
 from cabida.units import BITS_PER_BYTE
 
-ADAPTER_METHODS = ("lora", "qlora")
+QUANTISED_HEADS = (
+    "litgpt",
+    "lightning",
+)  # Lightning's bitsandbytes plugin replaces every Linear, the head too
 
 
 @formula
 def stage_params_count(
     body_params_count: float,
     expert_params_count: float,
+    whole_params_count: float,
     edge_params_count: float,
     split_count: float,
     experts_split_count: float,
     layers_count: float,
     stages_count: float,
 ) -> Any:
-    """Weights on the fullest accelerator of a tensor, expert and pipeline split; the edge is embedding or head."""
+    """Weights on the fullest accelerator of a tensor, expert and pipeline split; the edge is embedding or head.
+
+    Norms and routers (whole) are on every tensor-parallel rank, once for each layer.
+    """
     stage_ratio = ceil_to(layers_count / stages_count, 1) / layers_count
-    inside_count = body_params_count / split_count + expert_params_count / experts_split_count
-    return inside_count * stage_ratio + edge_params_count / split_count
+    split_body_count = body_params_count / split_count + expert_params_count / experts_split_count
+    return (split_body_count + whole_params_count) * stage_ratio + edge_params_count / split_count
 
 
 @formula
@@ -54,310 +61,9 @@ def frozen_bytes(
 
 
 @formula
-def adapter_params_count(rank_count: float, layers_count: float, ends_dim_count: float) -> float:
-    """Low-rank adapters: rank x (inputs + outputs) of every adapted matrix. Hu et al. 2021 (arXiv 2106.09685)."""
-    return rank_count * layers_count * ends_dim_count
-
-
-@formula
-def gathered_bytes(
-    layer_params_count: float,
-    edge_params_count: float,
-    gathered_layers_count: float,
-    element_bytes_per_param: float,
-    shards_count: float,
-) -> Any:
-    """Whole layers that full sharding gathers while it works on them; nothing when it shards over one."""
-    whole_count = most(layer_params_count * gathered_layers_count, layer_params_count + edge_params_count)
-    return whole_count * element_bytes_per_param * (1 - 1 / shards_count)
-
-
-@formula
-def live_bytes(
-    whole_params_count: float, live_params_count: float, element_bytes_per_param: float, shards_count: float
-) -> Any:
-    """Gathered weights that DeepSpeed ZeRO-3 leaves in place for the next use; nothing when it shards over one."""
-    return least(whole_params_count, live_params_count) * element_bytes_per_param * (1 - 1 / shards_count)
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizerRow:
-    """Bytes an optimizer keeps per trained weight besides the master copy; halved moments without one."""
-
-    name: str
-    moments: Constant
-    moments_pure: Constant  # when there are no fp32 master weights: moments in the weights' type
-
-
-def _bytes(name: str, value: float, what: str, url: str = "") -> Constant:
-    return known.read(name, value, what, url, "quoted")
-
-
-_ADAM = "https://arxiv.org/abs/1910.02054"
-_EIGHT = "https://arxiv.org/abs/2110.02861"
-OPTIMIZERS = {
-    row.name: row
-    for row in (
-        OptimizerRow("adamw", _bytes("moments_bytes_per_param", 8, "two fp32 moments", _ADAM),
-                     _bytes("moments_bytes_per_param", 4, "two bf16 moments", _ADAM)),
-        OptimizerRow("adamw-8bit", _bytes("moments_bytes_per_param", 2.03, "two 8-bit moments, block scales", _EIGHT),
-                     _bytes("moments_bytes_per_param", 2.03, "two 8-bit moments, block scales", _EIGHT)),
-        OptimizerRow("adamw-paged-8bit", _bytes("moments_bytes_per_param", 2.03, "two 8-bit moments, paged", _EIGHT),
-                     _bytes("moments_bytes_per_param", 2.03, "two 8-bit moments, paged", _EIGHT)),
-        OptimizerRow("adafactor", _bytes("moments_bytes_per_param", 0.02, "row and column means of the second moment",
-                                         "https://arxiv.org/abs/1804.04235"),
-                     _bytes("moments_bytes_per_param", 0.02, "row and column means of the second moment",
-                            "https://arxiv.org/abs/1804.04235")),
-        OptimizerRow("sgd", _bytes("moments_bytes_per_param", 0, "no state without momentum"),
-                     _bytes("moments_bytes_per_param", 0, "no state without momentum")),
-        OptimizerRow("muon", _bytes("moments_bytes_per_param", 4, "one fp32 momentum", "https://kellerjordan.github.io/posts/muon/"),
-                     _bytes("moments_bytes_per_param", 2, "one bf16 momentum", "https://kellerjordan.github.io/posts/muon/")),
-    )
-}  # fmt: skip
-MASTER = _bytes("master_bytes_per_param", 4, "fp32 master copy", _ADAM)
-HALF = _bytes("weights_bytes_per_param", 2, "16-bit weights", _ADAM)
-FULL = _bytes("weights_bytes_per_param", 4, "fp32 weights", _ADAM)
-HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM)
-FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
-                       "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
-DEEPSPEED_GRADIENT = known.read(
-    "gradients_bytes_per_param", 4, "fp32 copy of this shard's gradients at ZeRO-3's step: taken, not read in its code",
-    grade="assumed",
-)  # fmt: skip
-DEEPSPEED_SHARD_GRADIENT = known.read(
-    "gradients_bytes_per_param", 6,
-    "this shard's gradients end to end in 16 bit and their fp32 copy, ZeRO-1 and 2: taken, not read in its code",
-    grade="assumed",
-)  # fmt: skip
-UNSHARDED_GRADIENT = _bytes(
-    "gradients_bytes_per_param",
-    6,
-    "16-bit gradients and their fp32 sum, which DeepSpeed's bf16 optimizer for ZeRO-1 doesn't shard",
-    "https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles-prequel.md",
-)
-LIVE_PARAMS = known.read(
-    "live_params_count", 1e9, "DeepSpeed ZeRO-3 keeps gathered weights up to stage3_max_live_parameters",
-    "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/config.py", "vendor",
-)  # fmt: skip
-FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
-WHOLE_GRADIENT_FRAMEWORKS = ("litgpt", "lightning")  # add up whole gradients between FSDP's reductions
-
-
-@dataclass(frozen=True, slots=True)
-class Shards:
-    """Over how many accelerators each kind of state is spread."""
-
-    weights: float
-    gradients: float
-    optimizer: float
-
-
-def _spread(r: TrainingRun, whole: Params, over: int) -> float:
-    """Ranks that share what one accelerator holds: an expert's copies are fewer than a dense matrix's. Megatron-LM."""
-    if over == 1 or r.ep == 1 or not whole.experts_count:
-        return float(over)
-    experts = whole.experts_count / r.ep
-    dense = (whole.total_count - whole.experts_count) / r.tp
-    return (dense + experts) / (dense / over + experts / max(1.0, over * r.tp / r.ep))
-
-
-def shards(r: TrainingRun) -> Shards:
-    """What the sharding word means for this run."""
-    ranks = r.data_parallel_count * r.cp
-    if r.sharding == "hsdp":
-        inside = r.node.accelerators_count if r.node else 8
-        ranks = min(ranks, max(1, inside // (r.tp * r.pp)))
-    full = r.sharding in ("zero-3", "fsdp", "hsdp")
-    spread = _spread(r, params(r.model), ranks)
-    return Shards(
-        spread if full else 1,
-        spread if full or r.sharding == "zero-2" else 1,
-        spread if full or r.sharding in ("zero-1", "zero-2") else 1,
-    )
-
-
-def adapter_ends(model: Model, targets: str) -> tuple[float, float]:
-    """(layers, inputs + outputs summed over the adapted matrices of one layer), averaged over layers."""
-    hidden, layers, ends = model.hidden_dim_count, max(1, model.layers_count), 0.0
-    for group in model.attention:
-        heads = group.heads_count * group.head_dim_count
-        keys = group.kv_heads_count * group.head_dim_count
-        values = group.kv_heads_count * (group.v_head_dim_count or group.head_dim_count)
-        out = group.heads_count * (group.v_head_dim_count or group.head_dim_count)
-        if group.kind == "mla":
-            low, rope = group.latent_dim_count, group.rope_dim_count
-            each = 2 * hidden + low + rope + group.query_latent_dim_count + heads + low + out
-        else:
-            each = (hidden + heads) + (hidden + keys) + (hidden + values) + (out + hidden)
-        ends += group.layers_count * each
-    if targets == "all":
-        for mlp in model.mlp:
-            width = mlp.intermediate_dim_count if not mlp.experts_count else mlp.shared_intermediate_dim_count
-            ends += mlp.layers_count * mlp.matrices_count * (hidden + width) * (1 if width else 0)
-    return float(layers), ends / layers
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Bytes on one accelerator, as numbers of a lens."""
-
-    weights: Number
-    gradients: Number
-    optimizer: Number
-    gathered: Number
-    trained_params: float
-
-
-def _edges(whole: Params, pp: int) -> float:
-    """Embedding and head weights of the fullest stage."""
-    if pp == 1:
-        return whole.embedding_count + whole.head_count
-    return max(whole.embedding_count, whole.head_count or whole.embedding_count)
-
-
-def _on_stage(r: TrainingRun, whole: Params, lens: Lens) -> Number:
-    body = whole.attention_count + whole.mlp_count + whole.norm_count + whole.router_count + whole.extra_count
-    return lens.of(stage_params_count)(
-        lens.setting("body_params_count", body),
-        lens.setting("expert_params_count", whole.experts_count),
-        lens.setting("edge_params_count", _edges(whole, r.pp)),
-        lens.setting("split_count", r.tp),
-        lens.setting("experts_split_count", r.ep if r.ep > 1 else r.tp),
-        lens.field(r.model, "layers_count", max(1, r.model.layers_count)),
-        lens.setting("stages_count", r.pp),
-    )
-
-
-def _kept(lens: Lens, held: Number, each: Number, over: float, *, off: bool = False) -> Number:
-    if off:
-        return lens.setting("offloaded_bytes", 0.0)
-    return lens.of(held_bytes)(held, each, lens.setting("shards_count", over))
-
-
-def _deepspeed(r: TrainingRun) -> bool:
-    return "deepspeed" in r.framework.lower()
-
-
-def sums_whole_gradients(r: TrainingRun) -> bool:
-    """Whether FSDP adds up unsharded gradients, of frozen weights too, because several micro-batches make a step."""
-    rounds = r.global_batch_count // max(1, r.data_parallel_count * r.micro_batch_count)
-    named = r.framework.lower()
-    return (
-        r.sharding in ("fsdp", "hsdp")
-        and rounds > 1
-        and any(word in named for word in WHOLE_GRADIENT_FRAMEWORKS)
-    )
-
-
-def _gradient(r: TrainingRun) -> Constant:
-    named = r.framework.lower()
-    if r.precision == "fp32" and not r.master_weights:
-        return FULL_GRADIENT
-    if _deepspeed(r):
-        summed = r.precision != "fp16" and r.master_weights and r.sharding in ("none", "ddp", "zero-1")
-        return UNSHARDED_GRADIENT if summed else HALF_GRADIENT
-    return FULL_GRADIENT if any(word in named for word in FP32_GRADIENT_FRAMEWORKS) else HALF_GRADIENT
-
-
-def _gathered(r: TrainingRun, whole: Params, each: Number, over: float, lens: Lens) -> Number:
-    layers = max(1, r.model.layers_count)
-    if _deepspeed(r) and over > 1:
-        return lens.of(live_bytes)(
-            lens.setting("whole_params_count", whole.total_count / (r.tp * r.pp)),
-            lens.constant(LIVE_PARAMS),
-            each,
-            lens.setting("shards_count", over),
-        )
-    inside = (whole.total_count - whole.embedding_count - whole.head_count) / layers
-    return lens.of(gathered_bytes)(
-        lens.setting("layer_params_count", inside / r.tp),
-        lens.setting("edge_params_count", max(whole.embedding_count, whole.head_count) / r.tp),
-        lens.constant(known.GATHERED_LAYERS_COUNT),
-        each,
-        lens.setting("shards_count", over),
-    )
-
-
-def full_state(r: TrainingRun, lens: Lens) -> State:
-    """All weights trained (pretraining and full fine-tuning)."""
-    whole = params(r.model)
-    held = _on_stage(r, whole, lens)
-    over = shards(r)
-    row = OPTIMIZERS.get(r.optimizer, OPTIMIZERS["adamw"])
-    half = lens.constant(FULL if r.precision == "fp32" else HALF)
-    moments: Any = lens.constant(
-        row.moments if r.master_weights or r.precision == "fp32" else row.moments_pure
-    )
-    if r.master_weights and r.precision != "fp32":
-        moments = lens.of(sum_bytes_per_param)(moments, lens.constant(MASTER))
-        if _deepspeed(r) and _gradient(r) is HALF_GRADIENT:
-            shard = (
-                DEEPSPEED_GRADIENT if over.weights > 1 or r.sharding == "zero-3" else DEEPSPEED_SHARD_GRADIENT
-            )
-            moments = lens.of(sum_bytes_per_param)(moments, lens.constant(shard))
-    kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
-    summed_whole = kept_whole or sums_whole_gradients(r)
-    offloads, everything = r.offload in ("optimizer", "all"), r.offload == "all"
-    return State(
-        _kept(lens, held, half, 1 if kept_whole else over.weights, off=everything),
-        _kept(
-            lens,
-            held,
-            lens.constant(FULL_GRADIENT if kept_whole else _gradient(r)),
-            1 if summed_whole else over.gradients,
-            off=everything,
-        ),
-        _kept(lens, held, moments, over.optimizer, off=offloads),
-        _gathered(r, whole, half, over.weights, lens),
-        float(held),
-    )
-
-
-def adapter_state(r: TrainingRun, lens: Lens) -> State:
-    """Frozen weights, and adapters trained in fp32."""
-    whole = params(r.model)
-    over = shards(r)
-    native = r.weights.id == r.model.native_format
-    left = r.model.unquantised_params_count if native else 0.0
-    dense = whole.attention_count + whole.mlp_count - min(left, whole.attention_count + whole.mlp_count)
-    rest = whole.total_count - whole.experts_count - dense
-    split, experts_split = r.tp * r.pp, r.pp * (r.ep if r.ep > 1 else r.tp)
-    weights = lens.of(frozen_bytes)(
-        lens.setting("body_params_count", dense / split + whole.experts_count / experts_split),
-        lens.setting("rest_params_count", rest / split),
-        lens.field(r.weights, "body_bits"),
-        lens.constant(known.ACTIVATION_BITS if r.precision != "fp32" else known.FLOAT_BITS),
-        lens.setting("shards_count", over.weights),
-    )
-    layers, ends = remembered(
-        r.model, ("ends", r.lora_targets), lambda: adapter_ends(r.model, r.lora_targets)
-    )
-    trained = lens.of(adapter_params_count)(
-        lens.setting("rank_count", r.lora_rank),
-        lens.setting("layers_count", layers / r.pp),
-        lens.setting("ends_dim_count", ends / r.tp),
-    )
-    row = OPTIMIZERS.get(r.optimizer, OPTIMIZERS["adamw"])
-    gathered = _gathered(
-        r, whole, lens.of(frozen_bytes_per_param)(lens.field(r.weights, "body_bits")), over.weights, lens
-    )
-    if r.weights.body_bits >= known.FLOAT_BITS.value and r.precision != "fp32" and r.recompute == "none":
-        cast = _kept(lens, _on_stage(r, whole, lens), lens.constant(HALF), 1)  # autocast's copies, read again
-        gathered = lens.of(sum_held_bytes)(gathered, cast)
-    adapters = lens.of(held_bytes)(trained, lens.constant(FULL), lens.setting("shards_count", over.weights))
-    return State(
-        lens.setting("offloaded_bytes", 0.0)
-        if r.offload == "all"
-        else lens.of(sum_held_bytes)(weights, adapters),
-        _kept(lens, _on_stage(r, whole, lens), lens.constant(HALF_GRADIENT), 1)
-        if sums_whole_gradients(r)
-        else _kept(lens, trained, lens.constant(FULL_GRADIENT), over.gradients),
-        _kept(
-            lens, trained, lens.constant(row.moments), over.optimizer, off=r.offload in ("optimizer", "all")
-        ),
-        gathered,
-        float(trained),
-    )
+def shard_params_count(held_params_count: float, shards_count: float) -> float:
+    """Trained weights whose optimizer state is here."""
+    return held_params_count / shards_count
 
 
 @formula
@@ -373,9 +79,184 @@ def sum_bytes_per_param(first_bytes_per_param: float, second_bytes_per_param: fl
 
 
 @formula
+def step_copy_bytes_per_param(copies_count: float, weights_bytes_per_param: float) -> float:
+    """A step's temporary copies of the weights."""
+    return copies_count * weights_bytes_per_param
+
+
+@formula
 def sum_held_bytes(first_bytes: float, second_bytes: float) -> float:
     """Two amounts together."""
     return first_bytes + second_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Bytes on one accelerator, as numbers of a lens."""
+
+    weights: Number
+    gradients: Number
+    optimizer: Number
+    gathered: Number  # while a layer is worked on
+    step: Number  # while the optimizer steps
+    trained_params: float
+
+
+def _edges(whole: Params, pp: int) -> float:
+    """Embedding and head weights of the fullest stage."""
+    if pp == 1:
+        return whole.embedding_count + whole.head_count
+    return max(whole.embedding_count, whole.head_count or whole.embedding_count)
+
+
+def _on_stage(r: TrainingRun, whole: Params, lens: Lens) -> Number:
+    body = whole.attention_count + whole.mlp_count + whole.extra_count
+    return lens.of(stage_params_count)(
+        lens.setting("body_params_count", body),
+        lens.setting("expert_params_count", whole.experts_count),
+        lens.setting("whole_params_count", whole.norm_count + whole.router_count),
+        lens.setting("edge_params_count", _edges(whole, r.pp)),
+        lens.setting("split_count", r.tp),
+        lens.setting("experts_split_count", r.ep if r.ep > 1 else r.tp),
+        lens.field(r.model, "layers_count", max(1, r.model.layers_count)),
+        lens.setting("stages_count", r.pp),
+    )
+
+
+def _kept(lens: Lens, held: Number, each: Number, over: float, *, off: bool = False) -> Number:
+    if off:
+        return lens.setting("offloaded_bytes", 0.0)
+    return lens.of(held_bytes)(held, each, lens.setting("shards_count", over))
+
+
+def _step(r: TrainingRun, held: Number, each: Number, over: Shards, lens: Lens) -> Number:
+    """What the optimizer's step takes for a moment: DeepSpeed's fp32 gradients, or PyTorch's foreach copies."""
+    if offloads(r, "optimizer"):
+        return lens.setting("step_bytes", 0.0)
+    if kinds.deepspeed(r) and r.master_weights and r.precision != "fp32":
+        stepped = lens.of(shard_params_count)(held, lens.setting("shards_count", over.optimizer))
+        if r.sharding in FULL_SHARDING:
+            stepped = lens.of(kinds.sub_group_params_count)(stepped, lens.constant(kinds.SUB_GROUP_PARAMS))
+        elif r.sharding in ("none", "ddp") or kinds.gradient(r) is kinds.UNSHARDED_GRADIENT:
+            return lens.setting(
+                "step_bytes", 0.0
+            )  # the bf16 optimizer's fp32 gradients are there all the time
+        return lens.of(kinds.step_bytes)(stepped, lens.constant(kinds.DEEPSPEED_STEP))
+    if kinds.named(r, kinds.FOREACH_FRAMEWORKS) and r.optimizer in ("adamw", "sgd"):
+        copies = lens.of(step_copy_bytes_per_param)(lens.constant(kinds.FOREACH_STEP), each)
+        stepped = lens.of(shard_params_count)(held, lens.setting("shards_count", over.optimizer))
+        return lens.of(kinds.step_bytes)(stepped, copies)
+    return lens.setting("step_bytes", 0.0)
+
+
+def full_state(r: TrainingRun, lens: Lens) -> State:
+    """All weights trained (pretraining and full fine-tuning)."""
+    whole = params(r.model)
+    held = _on_stage(r, whole, lens)
+    over = shards(r)
+    row = kinds.row_of(r)
+    mixed = r.master_weights and r.precision != "fp32"
+    half = lens.constant(kinds.FULL if r.precision == "fp32" else kinds.HALF)
+    moments: Any = lens.constant(row.moments if mixed or r.precision == "fp32" else row.moments_pure)
+    if mixed:
+        moments = lens.of(sum_bytes_per_param)(moments, lens.constant(kinds.MASTER))
+    kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
+    summed_whole = kept_whole or kinds.sums_whole_gradients(r)
+    parameters_off = offloads(r, "parameters")
+    each = lens.constant(kinds.FULL if mixed else kinds.HALF) if r.precision != "fp32" else half
+    return State(
+        _kept(lens, held, half, 1 if kept_whole else over.weights, off=parameters_off),
+        _kept(
+            lens,
+            held,
+            lens.constant(kinds.FULL_GRADIENT if kept_whole else kinds.gradient(r)),
+            1 if summed_whole else over.gradients,
+            off=offloads(r, "optimizer") and over.gradients > 1,
+        ),
+        _kept(lens, held, moments, over.optimizer, off=offloads(r, "optimizer")),
+        gathered(r, whole, half, over.weights, lens),
+        _step(r, held, each, over, lens),
+        float(held),
+    )
+
+
+def _frozen(r: TrainingRun, whole: Params, over: Shards, lens: Lens) -> Number:
+    """Frozen weights on one accelerator, matrices in their format."""
+    native = r.weights.id == r.model.native_format
+    left = r.model.unquantised_params_count if native else 0.0
+    dense = whole.attention_count + whole.mlp_count - min(left, whole.attention_count + whole.mlp_count)
+    rest = whole.total_count - whole.experts_count - dense
+    if quantises_head(r):
+        dense += whole.head_count or whole.embedding_count
+        rest -= whole.head_count
+    split, experts_split = r.tp * r.pp, r.pp * (r.ep if r.ep > 1 else r.tp)
+    return lens.of(frozen_bytes)(
+        lens.setting("body_params_count", dense / split + whole.experts_count / experts_split),
+        lens.setting("rest_params_count", rest / split),
+        lens.field(r.weights, "body_bits"),
+        lens.constant(known.ACTIVATION_BITS if r.precision != "fp32" else known.FLOAT_BITS),
+        lens.setting("shards_count", over.weights),
+    )
+
+
+def quantises_head(r: TrainingRun) -> bool:
+    """Whether the output head is quantised like the body, and so has a matrix of its own even when tied."""
+    return r.weights.family == "bnb" and kinds.named(r, QUANTISED_HEADS)
+
+
+def _edges_trained(r: TrainingRun, whole: Params, lens: Lens) -> tuple[Number, Number, Number, Number]:
+    """Embedding and head trained whole beside adapters: a 16-bit copy, gradient, moments, and a step's copies."""
+    edges = lens.setting("held_params_count", (whole.embedding_count + whole.head_count) / (r.tp * r.pp))
+    half = lens.constant(kinds.HALF)
+    copy = lens.of(step_copy_bytes_per_param)(lens.constant(kinds.FOREACH_STEP), half)
+    return (
+        _kept(lens, edges, half, 1),
+        _kept(lens, edges, lens.constant(kinds.HALF_GRADIENT), 1),
+        _kept(lens, edges, lens.constant(kinds.row_of(r).moments_pure), 1),
+        lens.of(kinds.step_bytes)(edges, copy),
+    )
+
+
+def adapter_state(r: TrainingRun, lens: Lens) -> State:
+    """Frozen weights, and adapters trained in fp32."""
+    whole = params(r.model)
+    over = shards(r)
+    trained = trained_params(r, lens)
+    around = gathered(
+        r, whole, lens.of(frozen_bytes_per_param)(lens.field(r.weights, "body_bits")), over.weights, lens
+    )
+    if r.weights.body_bits >= known.FLOAT_BITS.value and r.precision != "fp32" and r.recompute == "none":
+        cast = _kept(
+            lens, _on_stage(r, whole, lens), lens.constant(kinds.HALF), 1
+        )  # autocast's copies, read again
+        around = lens.of(sum_held_bytes)(around, cast)
+    half = kind_of(r).half
+    full = lens.constant(kinds.HALF if half else kinds.FULL)
+    weights = lens.of(sum_held_bytes)(_frozen(r, whole, over, lens), _kept(lens, trained, full, over.weights))
+    gradients = (
+        _kept(lens, _on_stage(r, whole, lens), lens.constant(kinds.HALF_GRADIENT), 1)
+        if kinds.sums_whole_gradients(r)
+        else _kept(
+            lens, trained, lens.constant(kinds.HALF_GRADIENT if half else kinds.FULL_GRADIENT), over.gradients
+        )
+    )
+    row = kinds.row_of(r)
+    moments = _kept(
+        lens,
+        trained,
+        lens.constant(row.moments_pure if half else row.moments),
+        over.optimizer,
+        off=offloads(r, "optimizer"),
+    )
+    step = _step(r, trained, full, over, lens)
+    if r.edges_trained:
+        together = lens.of(sum_held_bytes)
+        edges = _edges_trained(r, whole, lens)
+        weights, gradients = together(weights, edges[0]), together(gradients, edges[1])
+        moments, step = together(moments, edges[2]), together(step, edges[3])
+    if offloads(r, "parameters"):
+        weights = lens.setting("offloaded_bytes", 0.0)
+    return State(weights, gradients, moments, around, step, float(trained))
 
 
 def state_of_run(r: TrainingRun, lens: Lens) -> State:

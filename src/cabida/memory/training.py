@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cabida.memory import constants as known
-from cabida.memory.activations import activations_of_run, dequantised_of_run, logits_of_run
+from cabida.memory import training_constants as known
+from cabida.memory.activations import (
+    activations_of_run,
+    dequantised_of_run,
+    last_stage_activations,
+    tower_of_run,
+)
+from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.memory.budget import visible
-from cabida.memory.cure import training_cure
+from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
-from cabida.memory.state import ADAPTER_METHODS, state_of_run, sum_held_bytes
+from cabida.memory.loss import evaluation_of_run, logits_of_run
+from cabida.memory.optimizers import deepspeed, gradients_stay, resident_optimizer_bytes, row_of
+from cabida.memory.state import State, state_of_run, sum_held_bytes
+from cabida.memory.training_cure import training_cure
 from cabida.plan import TrainingRun
 from cabida.quantity import Quantity, formula, least, most
 
@@ -29,13 +38,20 @@ def tensor_bytes(
 
 
 @formula
-def slack_bytes(tensor_bytes: float, outside_bytes: float, visible_bytes: float, slack_ratio: float) -> Any:
+def slack_bytes(
+    tensor_bytes: float,
+    outside_bytes: float,
+    visible_bytes: float,
+    slack_ratio: float,
+    stranded_bytes: float,
+) -> Any:
     """Memory PyTorch's allocator holds beyond what tensors take; it gives that back before it fails.
 
-    So slack grows with the tensors, and shrinks to nothing where they fill what the process can see.
+    So slack grows with the tensors, and shrinks to nothing where they fill what the process can see. Stranded is
+    what one phase of a step left in blocks too small for another phase's flat tensors.
     """
     free_bytes = most(visible_bytes - outside_bytes - tensor_bytes, 0)
-    return least(tensor_bytes * slack_ratio, free_bytes)
+    return least(tensor_bytes * slack_ratio + stranded_bytes, free_bytes)
 
 
 @formula
@@ -51,11 +67,21 @@ def sum_passing_bytes(gathered_bytes: float, unpacked_bytes: float) -> float:
 
 
 @formula
-def other_training_bytes(
-    context_bytes: float, peer_bytes: float, passing_bytes: float, slack_bytes: float
-) -> float:
-    """Context, communication buffers, gathered and unpacked weights, and the allocator's slack."""
-    return context_bytes + peer_bytes + passing_bytes + slack_bytes
+def other_training_bytes(outside_bytes: float, passing_bytes: float, slack_bytes: float) -> float:
+    """Context and communication buffers, gathered and unpacked weights, and the allocator's slack."""
+    return outside_bytes + passing_bytes + slack_bytes
+
+
+@formula
+def smaller_bytes(first_bytes: float, second_bytes: float) -> Any:
+    """The lesser of two amounts."""
+    return least(first_bytes, second_bytes)
+
+
+@formula
+def tensors_beside_bytes(tensor_bytes: float, optimizer_bytes: float) -> float:
+    """Tensors that can't be paged out."""
+    return tensor_bytes - optimizer_bytes
 
 
 @formula
@@ -95,6 +121,9 @@ class TrainingMemory:
     allocated_bytes: float  # what its tensors take: the same without slack
     verdict: str  # fits | tight | no
     headroom_bytes: float
+    low_bytes: float  # 90 % interval of the peak
+    high_bytes: float
+    phase: str  # when the peak is: backward | step | evaluation
     trained_params_count: float  # on this accelerator
     run: TrainingRun
 
@@ -121,10 +150,7 @@ class TrainingMemory:
         return _largest(lambda tokens: self._holds(1, tokens), SEQ_TOKENS_MOST)
 
     def _holds(self, micro_batch: int, seq_tokens: int) -> bool:
-        grown = activations_of_run(self.run, micro_batch, seq_tokens, PLAIN)
-        grown += logits_of_run(self.run, micro_batch, seq_tokens, PLAIN)
-        spare = self.headroom_bytes + self.reserved_bytes - self.allocated_bytes
-        return bool(grown - self.activation_bytes - self.logits_bytes <= spare)
+        return fits_at(self.run, micro_batch, seq_tokens)
 
     @property
     def cure(self) -> str:
@@ -133,61 +159,125 @@ class TrainingMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Figures:
-    weights: Number
+class _Demand:
+    """What tensors take in the phase of a step that asks for most."""
+
+    state: State
     gradients: Number
-    optimizer: Number
     activations: Number
     logits: Number
+    passing: Number
+    tensors: Number
+    stranded: Number
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    demand: _Demand
+    optimizer: Number
     other: Number
     peak: Number
     outside: Number
     slack: Number
     limit: Number
-    trained: float
 
 
-def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures:
-    state = state_of_run(r, lens)
-    activations = activations_of_run(r, micro_batch, seq, lens)
-    logits = logits_of_run(r, micro_batch, seq, lens)
+def _total(state: State, working: tuple[Number, Number, Number, Number], lens: Lens) -> Number:
+    gradients, *rest = working
+    return lens.of(tensor_bytes)(lens.of(sum_state_bytes)(state.weights, gradients, state.optimizer), *rest)
+
+
+def _backward(r: TrainingRun, micro: int, seq: int, state: State, lens: Lens) -> tuple[Number, ...]:
+    """Gradients, activations, logits and passing weights as the backward pass begins, on the fullest stage."""
+    nothing = lens.setting("absent_bytes", 0.0)
+    activations = activations_of_run(r, micro, seq, lens)
+    logits = logits_of_run(r, micro, seq, lens)
+    if r.pp > 1:
+        last = last_stage_activations(r, micro, seq, lens)
+        if float(last) + float(logits) > float(activations):
+            activations = last
+        else:
+            logits = nothing
+    if r.tower_trained:
+        activations = lens.of(sum_held_bytes)(activations, tower_of_run(r, micro, lens))
     unpacks = r.method in ADAPTER_METHODS and r.weights.body_bits < 16
     passing = lens.of(sum_passing_bytes)(
         state.gathered,
         dequantised_of_run(r, lens) if unpacks else lens.setting("unpacked_bytes", 0.0),
     )
-    tensors = lens.of(tensor_bytes)(
-        lens.of(sum_state_bytes)(state.weights, state.gradients, state.optimizer),
-        activations,
-        logits,
-        passing,
-    )
-    context = lens.constant(known.TRAINING_CONTEXT_BYTES)
-    peers = (
-        lens.constant(known.TRAINING_PEER_BYTES)
-        if r.accelerators_count > 1
-        else lens.setting("peer_bytes", 0.0)
-    )
-    outside = lens.of(sum_held_bytes)(context, peers)
+    if deepspeed(r) and r.sharding in ("zero-1", "zero-2"):
+        passing = lens.of(sum_held_bytes)(passing, lens.constant(known.BUCKET_BYTES))
+    return state.gradients if gradients_stay(r) else nothing, activations, logits, passing
+
+
+def _demand(r: TrainingRun, micro: int, seq: int, lens: Lens) -> _Demand:
+    """The phase that asks for most: all activations, or all gradients and what the step needs, or an evaluation."""
+    state = state_of_run(r, lens)
+    nothing = lens.setting("absent_bytes", 0.0)
+    passing = state.step if float(state.step) > float(state.gathered) else state.gathered
+    phases = {
+        "backward": _backward(r, micro, seq, state, lens),
+        "step": (state.gradients, nothing, nothing, passing),
+    }
+    if r.eval_batch_count:
+        phases["evaluation"] = (nothing, nothing, evaluation_of_run(r, seq, lens), state.gathered)
+    phase = max(phases, key=lambda name: sum(float(one) for one in phases[name]))
+    gradients, activations, logits, passing = phases[phase]
+    tensors = _total(state, (gradients, activations, logits, passing), lens)
+    stranded = _stranded(r, state, phases["backward"][1:], lens)
+    return _Demand(state, gradients, activations, logits, passing, tensors, stranded, phase)
+
+
+def _stranded(r: TrainingRun, state: State, working: tuple[Number, ...], lens: Lens) -> Number:
+    """DeepSpeed's step flattens gradients into tensors larger than any block that activations left: both are held."""
+    if not deepspeed(r) or not float(state.step):
+        return lens.setting("stranded_bytes", 0.0)
+    together = lens.of(sum_held_bytes)
+    held = together(together(working[0], working[1]), working[2])
+    return lens.of(smaller_bytes)(held, state.step)
+
+
+def _outside(r: TrainingRun, lens: Lens) -> Number:
+    """What is no tensor: the context, and what communication holds."""
+    alone = lens.setting("peer_bytes", 0.0)
+    peers = lens.constant(known.TRAINING_PEER_BYTES) if r.accelerators_count > 1 else alone
+    return lens.of(sum_held_bytes)(lens.constant(known.TRAINING_CONTEXT_BYTES), peers)
+
+
+def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures:
+    d = _demand(r, micro_batch, seq, lens)
+    outside = _outside(r, lens)
     limit = visible(r.accelerator, lens)
-    slack = lens.of(slack_bytes)(tensors, outside, limit, lens.constant(known.SLACK_RATIO))
-    other = lens.of(other_training_bytes)(context, peers, passing, slack)
+    tensors, optimizer = d.tensors, d.state.optimizer
+    if row_of(r).paged:
+        rest = lens.of(tensors_beside_bytes)(tensors, optimizer)
+        optimizer = lens.of(resident_optimizer_bytes)(
+            optimizer, lens.of(sum_held_bytes)(rest, outside), limit
+        )
+        tensors = lens.of(sum_held_bytes)(rest, optimizer)
+    slack = lens.of(slack_bytes)(tensors, outside, limit, lens.constant(known.SLACK_RATIO), d.stranded)
+    other = lens.of(other_training_bytes)(outside, d.passing, slack)
     peak = lens.of(peak_training_bytes)(
-        state.weights, state.gradients, state.optimizer, activations, logits, other
+        d.state.weights, d.gradients, optimizer, d.activations, d.logits, other
     )
-    return _Figures(
-        state.weights,
-        state.gradients,
-        state.optimizer,
-        activations,
-        logits,
-        other,
-        peak,
-        outside,
-        slack,
-        limit,
-        state.trained_params,
-    )
+    return _Figures(d, optimizer, other, peak, outside, slack, limit)
+
+
+def fits_at(r: TrainingRun, micro_batch: int, seq_tokens: int) -> bool:
+    """Whether the tensors of a micro-batch fit, the allocator's slack given back."""
+    d = _demand(r, micro_batch, seq_tokens, PLAIN)
+    needed = d.tensors - (d.state.optimizer if row_of(r).paged else 0.0)
+    return bool(needed + _outside(r, PLAIN) <= visible(r.accelerator, PLAIN))
+
+
+def spread_of(r: TrainingRun) -> Constant:
+    """Factors of the peak's 90 % interval, by kind of run: ``calibration/training_memory.py``."""
+    if r.model.task == "vlm" or "parameters" in r.offload or r.offload == "all":
+        return known.UNSEEN_SPREAD_RATIO
+    if r.method in ADAPTER_METHODS:
+        return known.QUANTISED_SPREAD_RATIO if r.weights.body_bits < 16 else known.ADAPTER_SPREAD_RATIO
+    return known.FULL_SPREAD_RATIO
 
 
 def _largest(fits: Callable[[int], bool], most: int) -> int:
@@ -213,20 +303,24 @@ def training(r: TrainingRun) -> TrainingMemory:
     f = _figures(r, r.micro_batch_count, r.seq_tokens, PLAIN)
     headroom = f.limit - f.peak
     verdict = "no" if headroom < 0 else "fits" if headroom >= (1 - TIGHT_RATIO) * f.limit else "tight"
+    spread = spread_of(r)
     return TrainingMemory(
         usable_bytes=r.accelerator.usable_bytes,
-        weights_bytes=f.weights,
-        gradients_bytes=f.gradients,
+        weights_bytes=f.demand.state.weights,
+        gradients_bytes=f.demand.gradients,
         optimizer_bytes=f.optimizer,
-        activation_bytes=f.activations,
-        logits_bytes=f.logits,
+        activation_bytes=f.demand.activations,
+        logits_bytes=f.demand.logits,
         other_bytes=f.other,
         peak_bytes=f.peak,
         reserved_bytes=f.peak - f.outside,
         allocated_bytes=f.peak - f.outside - f.slack,
         verdict=verdict,
         headroom_bytes=headroom,
-        trained_params_count=f.trained,
+        low_bytes=f.peak * spread.low,
+        high_bytes=f.peak * spread.high,
+        phase=f.demand.phase,
+        trained_params_count=f.demand.state.trained_params,
         run=r,
     )
 
@@ -236,11 +330,11 @@ def training_tree(r: TrainingRun) -> dict[str, Quantity]:
     lens = Explaining()
     f = _figures(r, r.micro_batch_count, r.seq_tokens, lens)
     made = {
-        "weights_bytes": f.weights,
-        "gradients_bytes": f.gradients,
+        "weights_bytes": f.demand.state.weights,
+        "gradients_bytes": f.demand.gradients,
         "optimizer_bytes": f.optimizer,
-        "activation_bytes": f.activations,
-        "logits_bytes": f.logits,
+        "activation_bytes": f.demand.activations,
+        "logits_bytes": f.demand.logits,
         "other_bytes": f.other,
         "peak_bytes": f.peak,
         "headroom_bytes": training_headroom_bytes(f.limit, f.peak),

@@ -29,20 +29,40 @@ class TrainingRun:
     recompute: str = "none"  # none | selective | full
     master_weights: bool = True  # keep fp32 master weights (mixed precision)
     flash_attention: bool = True
-    fused_loss: bool = False  # chunked or fused cross-entropy: logits are never whole
+    loss: str = "whole"  # whole | half | chunked | compiled | fused : how the cross-entropy treats logits
     lora_rank: int = 16
-    lora_targets: str = "all"  # all | attention
-    offload: str = "none"  # none | optimizer | all
+    lora_targets: str = "all"  # all | attention | some of q,k,v,o,gate,up,down,head
+    offload: str = "none"  # none | optimizer | parameters | activations | all, or several with commas
     framework: str = ""
     framework_version: str = ""
     target_tokens: float | None = None  # tokens to train on
     node: Node | None = None
     virtual_stages_count: int = 1  # interleaved chunks of layers each pipeline stage holds
+    schedule: str = "1f1b"  # 1f1b | interleaved | gpipe | zero-bubble
+    sequence_parallel: bool = True  # with TP: norms and layer inputs are split too
+    recompute_every_count: int = 1  # full recomputation of every n-th layer only
+    shard_group_count: int | None = None  # HSDP: accelerators that share the weights; None = one machine
+    adapter: str = "lora"  # lora | dora | adalora | ia3 | prefix | ... : see memory.ADAPTERS
+    edges_trained: bool = False  # adapters: embedding and head trained whole beside them
+    trained_params_count: float | None = None  # adapters: as printed; None = work it out
+    image_patches_count: int = 0  # patches that the vision tower sees for one sequence
+    tower_trained: bool = False
+    eval_batch_count: int = 0  # sequences of an evaluation pass on one accelerator; 0 = none
 
     @property
     def data_parallel_count(self) -> int:
         """Replicas that see different data."""
         return max(1, self.accelerators_count // (self.tp * self.pp * self.cp))
+
+    @property
+    def fused_loss(self) -> bool:
+        """Whether logits are never whole: a fused or chunked cross-entropy."""
+        return self.loss in ("fused", "chunked")
+
+    @property
+    def accumulation_count(self) -> int:
+        """Micro-batches of one optimizer step on one accelerator."""
+        return max(1, self.global_batch_count // max(1, self.data_parallel_count * self.micro_batch_count))
 
     @property
     def name(self) -> str:

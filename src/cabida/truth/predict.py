@@ -97,6 +97,10 @@ def _fitted(case: Case) -> bool | None:
 
 
 def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | None]:
+    if case.kind == "memory" and case.row.get("task", "inference") != "inference":
+        from cabida.truth.tuning_case import tuning_figures
+
+        return tuning_figures(case.row)
     if case.kind == "memory":
         from cabida.truth.memory_case import memory_figures
 
@@ -114,10 +118,7 @@ def _figures(case: Case) -> tuple[dict[str, tuple[float, float, float]], str | N
     if case.kind == "training":
         from cabida.truth.training_case import training_figures
 
-        figures, verdict = training_figures(case.row)
-        if "peak_mem_gib" in figures:
-            figures["peak_mem_gib"] = _spread("peak_mem_gib", figures["peak_mem_gib"][0], case)
-        return figures, verdict
+        return training_figures(case.row)
     from cabida.truth.media_case import media_figures
 
     return media_figures(case.row), None

@@ -31,6 +31,7 @@ METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "
 LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
 EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
 FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
+ADAPTER_V1_MOST = 2e6  # weights of LitGPT's first adapter on models up to 13B
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
 
@@ -46,8 +47,10 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         why = f"task {row['task']} is not text training"
         raise Unanswerable(why)
     method = METHODS[row["task"]]
+    if method == "lora" and "bnb" in row["precision"]:
+        method = "qlora"
     model = known_model(row["model"]) or shaped_model(row)
-    seq = row.get("seq_len") or MLPERF_SEQ_TOKENS.get(row["model"]) or _card_length(row)
+    seq = row.get("seq_len") or MLPERF_SEQ_TOKENS.get(row["model"]) or _card_length(row) or _longest(row)
     if not seq:
         why = "sequence length not stated"
         raise Unanswerable(why)
@@ -78,6 +81,9 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         lora_rank=int(row.get("lora_rank") or 8),
         framework=row.get("framework") or "",
         framework_version=_version(row.get("framework") or ""),
+        adapter=_adapter(row),
+        edges_trained="(emb)" in row.get("note", ""),
+        trained_params_count=_trained(row) if method in ("lora", "qlora") else None,
         node=_node(row, accelerator),
         virtual_stages_count=_virtual(row.get("note", "")),
     )
@@ -179,6 +185,24 @@ def _with_enough_batch(run: TrainingRun, batch: int | None) -> TrainingRun:
     return replace(run, cp=min(16, max(1, replicas // batch)))
 
 
+def _trained(row: dict[str, Any]) -> float | None:
+    found = re.search(r"trainable ([\d,]+)", row.get("note", ""))
+    return float(found.group(1).replace(",", "")) if found else None
+
+
+def _adapter(row: dict[str, Any]) -> str:
+    """LitGPT's adapters: the second version trains more than a million weights."""
+    if row["task"] != "adapter":
+        return "lora"
+    return "llama-adapter-v2" if (_trained(row) or 0) > ADAPTER_V1_MOST else "llama-adapter"
+
+
+def _longest(row: dict[str, Any]) -> int | None:
+    """The longest example of a data set that isn't packed: memory is that of its batch."""
+    found = re.search(r"longest (\d+) tokens", row.get("note", ""))
+    return int(found.group(1)) if found else None
+
+
 def _card_length(row: dict[str, Any]) -> int | None:
     """Model cards print tokens and GPU-hours; their pretraining ran at 4k or 8k."""
     if "tokens_trained_t" not in row["measured"]:
@@ -243,15 +267,17 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
-    if "(emb)" in row.get("note", ""):
-        return found, None  # embeddings trained beside the adapters: memory doesn't model it
     if contradicted(row, mem):
         return found, None
     decimal = "litgpt" in (row.get("framework") or "").lower()  # prints max_memory_allocated() / 1e9
     size = counted_bytes(row, mem) / (1e9 if decimal else float(BYTES_PER_GIB))
     if "total over the GPUs" in row.get("note", ""):
         size *= run.accelerators_count
-    found["peak_mem_gib"] = (size, size, size)
+    found["peak_mem_gib"] = (
+        size,
+        size * mem.low_bytes / mem.peak_bytes,
+        size * mem.high_bytes / mem.peak_bytes,
+    )
     return found, mem.verdict
 
 
@@ -266,6 +292,9 @@ def counted_bytes(row: dict[str, Any], m: TrainingMemory) -> float:
     """What the source's instrument counts: PyTorch's tensors, what its allocator reserves, or all that is taken."""
     said = (row.get("unit_as_printed"), row.get("engine") or row.get("framework"), row.get("note"))
     words = " ".join(str(word) for word in (*said, *row["measured"])).lower()
-    if "max_memory_allocated" in words or "litgpt" in words:
+    allocated = "litgpt" in words or str(row["source"]).startswith(
+        "huggingface/peft README"
+    )  # its scripts' tracker
+    if "max_memory_allocated" in words or allocated:
         return m.allocated_bytes
     return m.reserved_bytes if "reserved" in words else m.peak_bytes

@@ -1,0 +1,87 @@
+"""Constants of training memory, each with its source and the spread seen.
+
+Fitted ones are worked out again by ``calibration/training_memory.py``, whole sources left out.
+"""
+
+from __future__ import annotations
+
+from cabida.memory.constants import GIB, Constant, read
+from cabida.quantity import Source
+
+_LOGS = "cases/memory.jsonl"
+
+
+def _fitted(name: str, value: float, low: float, high: float, what: str) -> Constant:
+    return Constant(name, value, low, high, Source(what, _LOGS, "2026-11-30", "measured"))
+
+
+GATHERED_LAYERS_COUNT = read(
+    "gathered_layers_count", 2.0, "full sharding works on one layer while it gathers the next",
+    "https://docs.pytorch.org/docs/stable/fsdp.html", "derived",
+)  # fmt: skip
+_KORTHIKANTI = "https://arxiv.org/abs/2205.05198"
+_LLAMA_NORM = (
+    "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/modeling_llama.py"
+)
+TRAINED_NORMS = read("norm_copies_count", 4.0, "inputs and outputs of two norms", _KORTHIKANTI, "derived")
+FROZEN_NORMS = read(
+    "norm_copies_count", 2.0, "inputs of two norms: frozen matrices don't read their outputs again",
+    _KORTHIKANTI, "derived",
+)  # fmt: skip
+TRAINED_NORMS_WRITTEN_OUT = read(
+    "norm_copies_count", 8.0, "twice: input in fp32, unscaled output, output", _LLAMA_NORM, "derived"
+)
+FROZEN_NORMS_WRITTEN_OUT = read("norm_copies_count", 4.0, "twice: input in fp32", _LLAMA_NORM, "derived")
+LOGIT_BYTES_PER_ELEMENT = _fitted(
+    "logit_bytes_per_element",
+    13.0,
+    7.0,
+    20.0,
+    "logits in 16 bit and fp32, a shifted copy, their softmax and gradient",
+)
+SLACK_RATIO = _fitted(
+    "slack_ratio",
+    0.08,
+    0.0,
+    0.2,
+    "reserved or driver-shown memory over the parts of a training process: medians of five sources 0.05 to 0.09",
+)
+TRAINING_CONTEXT_BYTES = Constant(
+    "context_bytes", 1.0 * GIB, 0.4 * GIB, 1.8 * GIB,
+    Source("CUDA context and kernels of a training process", _LOGS, "2026-11-30", "assumed"),
+)  # fmt: skip
+TRAINING_PEER_BYTES = Constant(
+    "peer_bytes", 1.0 * GIB, 0.3 * GIB, 2.0 * GIB,
+    Source("NCCL buffers and reduction buckets of a process that has peers", _LOGS, "2026-11-30", "assumed"),
+)  # fmt: skip
+BUCKET_BYTES = Constant(
+    "bucket_bytes", 0.9e9, 0.8e9, 2.0e9,
+    Source("ZeRO-1 and 2: a reduction bucket of 5e8 16-bit elements (default), or two of 2e8 with overlap_comm",
+           "https://github.com/deepspeedai/DeepSpeed/blob/v0.15.4/deepspeed/runtime/zero/config.py", "2026-11-30",
+           "vendor"),
+)  # fmt: skip
+SCORE_BYTES_PER_ELEMENT = read(
+    "score_bytes_per_element",
+    5.0,
+    "scores, their softmax and dropout mask",
+    "https://arxiv.org/abs/2205.05198",
+)
+TOWER_KEPT_BYTES_PER_ELEMENT = read(
+    "kept_bytes_per_element",
+    34.0,
+    "a layer of a plain transformer with dropout masks",
+    _KORTHIKANTI,
+    "quoted",
+)
+_SPREAD = (
+    "printed over predicted peaks of {}, each source answered with its rows left out: 5th and 95th percentile"
+)
+ADAPTER_SPREAD_RATIO = _fitted("spread_ratio", 1.0, 0.85, 1.2, _SPREAD.format("adapters over 16-bit weights"))
+QUANTISED_SPREAD_RATIO = _fitted(
+    "spread_ratio", 1.0, 0.8, 1.25, _SPREAD.format("adapters over quantised weights")
+)
+FULL_SPREAD_RATIO = _fitted("spread_ratio", 1.0, 0.8, 1.25, _SPREAD.format("runs that train all weights"))
+UNSEEN_SPREAD_RATIO = Constant(
+    "spread_ratio", 1.0, 0.6, 1.6,
+    Source("vision towers and parameters in host memory: few or no measured runs", "", "2026-11-30", "assumed"),
+)  # fmt: skip

@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev check docs bench clean
+.PHONY: demo test test-long dev compiler check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -20,7 +21,14 @@ $(VENV)/.dev: $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/cabida recommend $(BRIEF) --out out
 
-dev: $(VENV)/.dev
+dev: compiler $(VENV)/.dev
+
+# some tests build a small C library in the place of a driver's; they are never skipped
+compiler:
+	@command -v cc >/dev/null || { \
+	  echo "Some tests build a small C library and there is no C compiler here: installing gcc and libc6-dev with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install a C compiler, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq gcc libc6-dev; }
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,10 +37,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
-test: check
+test: compiler check
 	$(BIN)/pytest -n 2 -m 'not long' --hypothesis-profile=ci
 
-test-long: check
+test-long: compiler check
 	$(BIN)/pytest -n 2
 
 docs: $(VENV)/.dev

@@ -7,6 +7,17 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+USUAL_PATIENCE_S = 8.0  # a driver that wakes eight cards one by one takes seconds
+
+
+def _patience_s() -> float:
+    """How long to wait for drivers: CABIDA_PROBE_S, within reason, else the usual."""
+    try:
+        asked = float(os.environ.get("CABIDA_PROBE_S", ""))
+    except ValueError:
+        return USUAL_PATIENCE_S
+    return min(max(asked, 0.1), 600.0) if asked == asked else USUAL_PATIENCE_S
+
 
 @dataclass(frozen=True, slots=True)
 class Roots:
@@ -16,7 +27,7 @@ class Roots:
     path: str = field(default_factory=lambda: os.environ.get("PATH", os.defpath))
     platform: str = sys.platform
     nvml: bool = True
-    limit_s: float = 3.0  # for all probes together
+    limit_s: float = field(default_factory=_patience_s)  # for all probes together
 
     def file(self, *parts: str) -> Path:
         """A path below the root."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from cabida.evidence.machine.nouns import Roots, Trouble
 
-COMMAND_LIMIT_S = 2.0
+COMMAND_SHARE_RATIO = 0.5  # of the patience for all: a command may be asked twice
 LONGEST_TEXT = 4096
 
 
@@ -45,7 +45,7 @@ def asked(probes: Mapping[str, Callable[[], Any]], limit_s: float) -> dict[str, 
     return {name: found.get(name, Trouble(name, "timeout")) for name in probes}
 
 
-def command(words: Sequence[str], roots: Roots, limit_s: float = COMMAND_LIMIT_S) -> str | Trouble | None:
+def command(words: Sequence[str], roots: Roots) -> str | Trouble | None:
     """What a command prints; ``None`` when there is none of that name, a :class:`Trouble` when it fails."""
     program = shutil.which(words[0], path=roots.path)
     if program is None:
@@ -62,7 +62,7 @@ def command(words: Sequence[str], roots: Roots, limit_s: float = COMMAND_LIMIT_S
     except OSError as error:
         return Trouble(words[0], "failed", error.strerror or "")
     try:
-        out, err = process.communicate(timeout=limit_s)
+        out, err = process.communicate(timeout=COMMAND_SHARE_RATIO * roots.limit_s)
     except subprocess.TimeoutExpired:
         _end(process)
         return Trouble(words[0], "timeout")
@@ -84,9 +84,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def json_of(words: Sequence[str], roots: Roots, limit_s: float = COMMAND_LIMIT_S) -> Any:
+def json_of(words: Sequence[str], roots: Roots) -> Any:
     """The JSON a command prints; ``None`` or a :class:`Trouble` as :func:`command`."""
-    text = command(words, roots, limit_s)
+    text = command(words, roots)
     if not isinstance(text, str):
         return text
     try:

@@ -1,6 +1,7 @@
 """Does it fit, and what is left: memory of serving and of training, per accelerator."""
 
 from cabida.memory.budget import is_unified
+from cabida.memory.encoders import EncoderMemory, encoder_tree, encoding
 from cabida.memory.media import MediaMemory, media, media_tree
 from cabida.memory.adapters import ADAPTERS
 from cabida.memory.optimizers import OPTIMIZERS
@@ -17,11 +18,14 @@ from cabida.memory.training import TrainingMemory, training, training_tree
 __all__ = [
     "ADAPTERS",
     "OPTIMIZERS",
+    "EncoderMemory",
     "MediaMemory",
     "Params",
     "ServingMemory",
     "TrainingMemory",
     "is_unified",
+    "encoder_tree",
+    "encoding",
     "media",
     "media_tree",
     "params",

@@ -17,23 +17,18 @@ from cabida.memory.media_parts import (
     VAE,
     Part,
     component_gathered_bytes,
+    driver_bytes,
     part_of,
     together_bytes,
 )
 from cabida.memory.media_phases import decoding, denoising, encoding
 from cabida.plan import Settings
 from cabida.plan.media import MediaRun
-from cabida.quantity import Quantity, formula
+from cabida.quantity import Quantity
 
 TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
 LARGEST_BATCH, LARGEST_SIDE, LARGEST_FRAMES = 1024, 8192, 4097
 SIDE_STEP = 16
-
-
-@formula
-def media_needed_bytes(peak_bytes: float, slack_ratio: float, context_bytes: float) -> float:
-    """What the driver shows at the peak: allocated, what the allocator keeps beside it, the process itself."""
-    return peak_bytes * (1 + slack_ratio) + context_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +177,7 @@ def needed_of(run: MediaRun) -> float:
 
 
 def _shown(peak: float) -> float:
-    return float(media_needed_bytes.raw(peak, known.MEDIA_SLACK_RATIO.value, known.MEDIA_CONTEXT_BYTES.value))
+    return float(driver_bytes.raw(peak, known.MEDIA_SLACK_RATIO.value, known.MEDIA_CONTEXT_BYTES.value))
 
 
 def room_of(run: MediaRun) -> float:
@@ -280,7 +275,7 @@ def media_tree(run: MediaRun) -> dict[str, Quantity]:
     lens = Explaining()
     phases, at_peak = _figures(run, lens)
     peak = at_peak.bytes(lens)
-    needed = media_needed_bytes(
+    needed = driver_bytes(
         peak, lens.constant(known.MEDIA_SLACK_RATIO), lens.constant(known.MEDIA_CONTEXT_BYTES)
     )
     made = {f"{name}_bytes": size for name, size in phases.items()}

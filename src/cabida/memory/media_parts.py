@@ -61,6 +61,12 @@ def component_gathered_bytes(block_params_count: float, blocks_count: float, bod
     return block_params_count * blocks_count * body_bits / BITS_PER_BYTE
 
 
+@formula
+def driver_bytes(peak_bytes: float, slack_ratio: float, context_bytes: float) -> float:
+    """What the driver shows at the peak: allocated, what the allocator keeps beside it, the process itself."""
+    return peak_bytes * (1 + slack_ratio) + context_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A component with its weights: as they come, and on one accelerator when they are there."""

@@ -253,11 +253,12 @@ def reading(path: Path) -> Iterator[Connection]:
 def read_only(path: Path, busy_s: float = 5.0) -> sqlite3.Connection:
     """SQLite's own connection to the file, for reading; on a disk nobody can write, without its journal."""
     name = quote(str(path.absolute()))
+    opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
     try:
-        opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
         opened.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
+        opened.close()
         if "locked" in str(error):
             raise
-        opened = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
+        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
     return opened

@@ -27,7 +27,7 @@ from cabida.facts.models import models
                     "group_0": {"weights": {"num_bits": 8, "type": "int"}, "input_activations": {}}
                 },
             },
-            "int8-w8a16",
+            "int8",
         ),
         (
             {
@@ -37,6 +37,36 @@ from cabida.facts.models import models
                 },
             },
             "int8-w8a8",
+        ),
+        ({"quant_method": "awq", "bits": 4, "group_size": 32}, "awq-int4-g32"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 64}, "awq-int4-g64"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1}, "int4-channel"),
+        ({"quant_method": "auto-round", "bits": 4, "group_size": 128}, "gptq-int4"),
+        ({"quant_method": "hqq", "quant_config": {}}, "hqq-int4"),
+        ({"quant_method": "exl3", "bits": 3.5, "head_bits": 6}, "exl3-3.5"),
+        ({"quant_method": "exl2", "bits": 4.65}, "exl2-4.5"),
+        (
+            {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int4WeightOnlyConfig"}}},
+            "torchao-int4",
+        ),
+        ({"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4"}}}, "mxfp4-w4a4"),
+        ({"quant_method": "bitnet"}, "bitnet-ternary"),
+        ({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}, "w4a8"),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {
+                    "g": {"weights": {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": False}}
+                },
+            },
+            "awq-int4-g32",
+        ),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int", "strategy": "channel"}}},
+            },
+            "int4-channel",
         ),
     ],
 )
@@ -90,3 +120,24 @@ def test_an_unknown_method_counts_as_16_bit_and_says_that_this_is_assumed():
     assert model.source_of("native_format").grade == "assumed"
     assert "qzip" in model.source_of("native_format").what
     assert read(quantization_config={"quant_method": "awq"}).source_of("native_format").grade == "measured"
+
+
+def test_dynamic_rules_of_gptqmodel_leave_what_they_name():
+    whole = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+    kept = read(quantization_config={**whole, "dynamic": {"-:.*attn.*": {}, "lm_head": {}}})
+    assert kept.unquantised_params_count == pytest.approx(32 * (2 * 4096 * 4096 + 2 * 4096 * 1024))
+    assert read(quantization_config=whole).unquantised_params_count == 0
+
+
+def test_a_dynamic_bitsandbytes_build_keeps_the_modules_it_skips():
+    skipped = ["lm_head", "model.layers.3.mlp", "model.layers.30.mlp"]
+    settings = {"quant_method": "bitsandbytes", "load_in_4bit": True, "llm_int8_skip_modules": skipped}
+    assert read(quantization_config=settings).unquantised_params_count == pytest.approx(2 * 3 * 4096 * 14336)
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], {"a": 1}])
+def test_odd_settings_of_a_quantised_checkpoint_are_no_accident(value):
+    for key in ("dynamic", "extra_config", "config_groups", "quant_type", "global_quant_config", "bits"):
+        for method in ("gptq", "awq", "compressed-tensors", "torchao", "quark", "exl3", "auto-round"):
+            made = read(quantization_config={"quant_method": method, key: value})
+            assert made.unquantised_params_count >= 0

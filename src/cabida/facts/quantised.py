@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from cabida.facts.fields import Fields
+from cabida.facts.formats import find_format
 from cabida.facts.matrices import Matrix, matrices
 from cabida.facts.model import AttentionLayers, MlpLayers
 
 PATTERNS_MOST = 100_000
 WILDCARDS_MOST = 4
-_BODY_BITS = {"nvfp4": 4.5, "mxfp4": 4.25, "fp8-mxfp4": 4.25}
 _ALGORITHM_BITS = (
     ("NVFP4", 4.5),
     ("MXFP8", 8.25),
@@ -61,46 +61,102 @@ def _format(settings: dict[str, Any], f: Fields) -> str:
         return "nvfp4"
     if method == "mxfp4" or "mxfp4" in packing:
         return "mxfp4"
-    if method in ("awq", "gptq", "auto-round", "auto_round", "gptq_marlin", "awq_marlin"):
-        return _integer(method, settings)
-    if method == "bitsandbytes":
-        return _bitsandbytes(settings)
-    if method == "compressed-tensors":
-        return _compressed(settings)
-    if "fp8" in method or algorithm.startswith("FP8") or method == "fbgemm_fp8":
+    for word, read in _METHODS.items():
+        if method.replace("_", "-").startswith(word):
+            return read(method, settings)
+    if "fp8" in method or algorithm.startswith("FP8"):
         return "fp8-block" if settings.get("weight_block_size") else "fp8"
-    if method in ("aqlm", "hqq", "eetq", "quanto", "exl2", "exl3"):
-        return {"aqlm": "aqlm-2bit", "eetq": "int8"}.get(method, "int4")
-    return ""
+    return "w4a8" if algorithm.startswith("W4A8") else "int4-w4a16" if algorithm.startswith("W4A16") else ""
 
 
 def _integer(method: str, settings: dict[str, Any]) -> str:
+    """AWQ, GPTQ and AutoRound: packed integers, a scale and a zero point per group."""
     bits = settings.get("bits") or settings.get("w_bit") or 4
-    if bits == 4 and settings.get("group_size") == 32:
-        return "awq-int4-g32"
     family = "awq" if method.startswith("awq") else "gptq"
+    if bits == 4:
+        size = settings.get("group_size") or settings.get("q_group_size")
+        return {32: "awq-int4-g32", 64: "awq-int4-g64", -1: "int4-channel"}.get(size, f"{family}-int4")  # type: ignore[arg-type]
     return "gptq-int8" if bits == 8 else f"gptq-int{bits}" if bits in (2, 3) else f"{family}-int4"
 
 
-def _bitsandbytes(settings: dict[str, Any]) -> str:
+def _bitsandbytes(method: str, settings: dict[str, Any]) -> str:
+    del method
     if settings.get("load_in_8bit"):
         return "bnb-int8"
     return "bnb-nf4-dq" if settings.get("bnb_4bit_use_double_quant") else "bnb-nf4"
 
 
-def _compressed(settings: dict[str, Any]) -> str:
+def _compressed(method: str, settings: dict[str, Any]) -> str:
     """The weights of the first group of a compressed-tensors config."""
+    del method
     groups = settings.get("config_groups")
     first: object = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
     weights = first.get("weights") if isinstance(first, dict) else None
     weights = weights if isinstance(weights, dict) else {}
     inputs = first.get("input_activations") if isinstance(first, dict) else None
-    bits, kind = weights.get("num_bits"), weights.get("type")
+    bits, kind, size = weights.get("num_bits"), weights.get("type"), weights.get("group_size")
     if kind == "float":
         return "nvfp4" if bits == 4 else "fp8-block" if weights.get("strategy") == "block" else "fp8"
     if bits == 8:
-        return "int8-w8a8" if inputs else "int8-w8a16"
-    return "int4-g32" if weights.get("group_size") == 32 else "int4-w4a16"
+        return "int8-w8a8" if inputs else "int8"
+    if weights.get("strategy") == "channel" or size == -1:
+        return "int4-channel"
+    if weights.get("symmetric") is False:
+        return {32: "awq-int4-g32", 64: "awq-int4-g64"}.get(size, "awq-int4")  # type: ignore[arg-type]
+    return {32: "int4-g32", 64: "int4-g64"}.get(size, "int4-w4a16")  # type: ignore[arg-type]
+
+
+def _mean_bits(method: str, settings: dict[str, Any]) -> str:
+    """EXL2 and EXL3: the format nearest to the mean bits the config states."""
+    bits = settings.get("bits")
+    wanted = float(bits) if isinstance(bits, int | float) and not isinstance(bits, bool) else 4.0
+    known = [2.5, 3, 3.5, 4, 4.5, 5, 6, 8] + ([2] if method == "exl3" else [])
+    return f"{method}-{min(known, key=lambda one: abs(one - wanted)):g}"
+
+
+def _torchao(method: str, settings: dict[str, Any]) -> str:
+    del method
+    said = str(settings.get("quant_type")).lower()
+    return (
+        "torchao-int4" if "int4" in said else "int8" if "int8" in said else "fp8" if "float8" in said else ""
+    )
+
+
+def _quark(method: str, settings: dict[str, Any]) -> str:
+    """AMD Quark: the type of the weights of the whole model."""
+    del method
+    whole = settings.get("global_quant_config")
+    weight = whole.get("weight") if isinstance(whole, dict) else None
+    said = str(weight).lower()
+    if "fp4" in said:
+        return "mxfp4-w4a4"
+    return (
+        "fp8" if "fp8" in said else "int4-w4a16" if "int4" in said else "int8-w8a8" if "int8" in said else ""
+    )
+
+
+def _named(id: str) -> Callable[[str, dict[str, Any]], str]:
+    return lambda method, settings: id
+
+
+_METHODS: dict[str, Callable[[str, dict[str, Any]], str]] = {
+    "awq": _integer,
+    "gptq": _integer,
+    "auto-round": _integer,
+    "intel/auto-round": _integer,
+    "bitsandbytes": _bitsandbytes,
+    "compressed-tensors": _compressed,
+    "aqlm": _named("aqlm-2bit"),
+    "bitnet": _named("bitnet-ternary"),
+    "eetq": _named("int8"),
+    "experts-int8": _named("int8"),
+    "exl2": _mean_bits,
+    "exl3": _mean_bits,
+    "hqq": _named("hqq-int4"),
+    "quanto": _named("torchao-int4"),
+    "quark": _quark,
+    "torchao": _torchao,
+}
 
 
 def unquantised_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: list[MlpLayers | None]) -> float:
@@ -112,7 +168,10 @@ def unquantised_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: lis
     settings = settings_of(f)
     if not settings:
         return 0.0
-    body = _BODY_BITS.get(native_format(f), 0.0)
+    held = find_format(native_format(f))
+    if held is None or held.body_bits >= 16:
+        return 0.0
+    body = held.body_bits
     hidden = f.count("hidden_size", least=1)
     bits = _bits_of(settings, f, body)
     beside = f.model_type == "gemma4"
@@ -169,6 +228,7 @@ def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
         value = settings.get(key)
         if isinstance(value, list):
             listed += [entry for entry in value[:PATTERNS_MOST] if isinstance(entry, str)]
+    listed += _excluded(settings)
     exact = {_tail(entry) for entry in listed if "*" not in entry and not entry.startswith("re:")}
     shells = [_tail(entry) for entry in listed if "*" in entry and not entry.startswith("re:")]
     expressions = [_compiled(entry[3:], f) for entry in listed if entry.startswith("re:")]
@@ -183,6 +243,18 @@ def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
         return any(expression.match(f"model.layers.{name}") for expression in expressions)
 
     return left
+
+
+def _excluded(settings: dict[str, Any]) -> list[str]:
+    """What GPTQModel's dynamic rules and AutoRound's extra settings leave alone."""
+    dynamic, extra = settings.get("dynamic"), settings.get("extra_config")
+    rules = [f"re:{key[2:]}" for key in dynamic if key.startswith("-:")] if isinstance(dynamic, dict) else []
+    wide = [
+        name
+        for name, entry in (extra.items() if isinstance(extra, dict) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("bits"), int) and entry["bits"] >= 16
+    ]
+    return (rules + wide)[:PATTERNS_MOST]
 
 
 def _tail(entry: str) -> str:

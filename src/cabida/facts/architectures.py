@@ -109,6 +109,7 @@ def from_config(config: dict[str, Any], source: Source, id: str = "", file: str 
         source=source,
         field_sources=_field_sources(f, family, source, known=known),
         draft_params_count=draft_params(f, layers, blocks),
+        half_overflows=not family.half,
         tower=tower_of(f),
     )
 

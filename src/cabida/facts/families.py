@@ -18,6 +18,7 @@ class Family:
     width: str = "given"  # feed-forward width: given, four (times hidden), half (of what the file says)
     positions: bool = False  # learned positions
     task: str = "llm"
+    half: bool = True  # runs in fp16; engines refuse what overflows there (vLLM config/model.py)
     defaults: dict[str, Any] = field(default_factory=dict)  # of its config class
 
 
@@ -27,6 +28,7 @@ _MLA = Family()  # latent attention is told by the file: kv_lora_rank
 _QWEN2 = Family(biases=True, window="upper")
 _GEMMA3 = Family(
     tied=True,
+    half=False,
     window="every 6",
     defaults={"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 262208},
 )
@@ -66,13 +68,13 @@ FAMILIES: dict[str, Family] = {
     "falcon": Family(matrices=2, width="four", tied=True),
     "falcon_h1": Family(mixer="parallel"),
     "gemma": Family(tied=True),
-    "gemma2": Family(tied=True, window="even"),
+    "gemma2": Family(tied=True, window="even", half=False),
     "gemma3": _GEMMA3,
     "gemma3n": Family(tied=True, window="every 5"),
     "gemma4": Family(tied=True, window="every 6"),
     "glm": Family(biases=True),
     "glm1": Family(matrices=2, biases=True, tied=True),
-    "glm4": Family(biases=True),
+    "glm4": Family(biases=True, half=False),
     "glm4_moe": Family(biases=True),
     "glm4_moe_lite": _MLA,
     "glm_moe_dsa": _MLA,

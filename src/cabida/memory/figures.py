@@ -34,7 +34,7 @@ from cabida.memory.kv import (
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.pages import shape_of
 from cabida.memory.params import Experts
-from cabida.memory.weights import Split, as_loaded, as_published, plain_weights_bytes, weights_on_accelerator
+from cabida.memory.weights import Split, as_published, as_run, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 
 DEFAULT_CONTEXT_TOKENS = 4096
@@ -122,11 +122,12 @@ def _window_extra(a: Asked) -> float:
 
 def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     """Every number of a deployment, through a lens: the one procedure behind the fast path and the tree."""
+    d = as_run(d)
     row, split, model = a.row, a.split, d.model
     ranks, states = d.parallel.cp * d.settings.decode_context_parallel_size, _extra_states(d, row)
-    cached, held = caching(d), as_loaded(d.weights, d.engine)
+    cached = caching(d)
     if lens is PLAIN:
-        weights: Number = plain_weights_bytes(model, held, split)
+        weights: Number = plain_weights_bytes(model, d.weights, split)
         extra = _window_extra(a)
         key = ("shape", d.kv_cache.body_bits, row.engine, row.since, split.tp, split.pp, extra, ranks, states)
         shape = remembered(
@@ -135,7 +136,7 @@ def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
             lambda: shape_of(cached, d.kv_cache, row, split.tp, split.pp, extra, PLAIN, ranks, states),
         )
     else:
-        weights = weights_on_accelerator(model, held, split, lens)
+        weights = weights_on_accelerator(model, d.weights, split, lens)
         shape = shape_of(cached, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks, states)
     if stands_beside(d):
         weights = with_beside(d, split, weights, lens)

@@ -18,6 +18,7 @@ from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
 from cabida.memory.recipes import as_quantised
 from cabida.memory.stored import Dealt, is_as_stored, stored_weights
+from cabida.plan import Deployment
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
 
@@ -233,10 +234,30 @@ def _expanded(id: str) -> WeightFormat:
     return replace(held, body_bits=held.body_bits + (32 - 8 - 32 / 256) / 64)
 
 
-def as_loaded(held: WeightFormat, engine: str) -> WeightFormat:
-    """The format as the engine holds it once loaded."""
-    doubly = held.id in DOUBLY_QUANTISED and engine.startswith("vllm") and "unsloth" not in engine
-    return _expanded(held.id) if doubly else held
+@cache
+def _widened(id: str) -> WeightFormat:
+    """A format whose 16-bit parts are held in 32 bit."""
+    held = weight_format(id)
+    body, head, other = (
+        32.0 if bits == 16 else bits for bits in (held.body_bits, held.head_bits, held.other_bits)
+    )
+    return replace(held, body_bits=body, head_bits=head, other_bits=other)
+
+
+def as_run(d: Deployment) -> Deployment:
+    """The deployment with its formats as its engine holds them once loaded.
+
+    vLLM expands doubly quantised scales, and holds in 32 bit what overflows in fp16 on a card without bf16
+    (vllm/config/model.py, _resolve_auto_dtype), its cache included.
+    """
+    if not d.engine.startswith("vllm"):
+        return d
+    if d.weights.id in DOUBLY_QUANTISED and "unsloth" not in d.engine:
+        return replace(d, weights=_expanded(d.weights.id))
+    if d.model.half_overflows and "bf16" not in d.accelerator.flop_per_s and d.accelerator.flop_per_s:
+        cache = _widened(d.kv_cache.id) if d.kv_cache.family == "bf16" else d.kv_cache
+        return replace(d, weights=_widened(d.weights.id), kv_cache=cache)
+    return d
 
 
 def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:

@@ -144,7 +144,7 @@ def slice_offers(cut: Accelerator, profile: MigProfile, book: Iterable[Offer]) -
         replace(
             offer,
             accelerator=cut.id,
-            accelerators_count=offer.accelerators_count * count,
+            accelerators_count=offer.accelerators_count * (count if offer.accelerators_count > 1 else 1),
             amount=offer.amount / count,
             low_amount=None if offer.low_amount is None else offer.low_amount / count,
             high_amount=None if offer.high_amount is None else offer.high_amount / count,

@@ -59,7 +59,7 @@ def _ours(card: Card) -> Accelerator | None:
     named = facts.find_accelerator(card.name) or (
         facts.find_accelerator(f"pci {card.pci_id}") if card.pci_id else None
     )
-    if named is not None and (card.unified or _near(card.total_bytes, named.usable_bytes, NEAR_RATIO)):
+    if named is not None and (card.unified or _is_that(card.total_bytes, named)):
         return named
     if card.vendor != "AMD" or LAPTOP.search(card.name) or not card.capability or not card.total_bytes:
         return None
@@ -71,6 +71,12 @@ def _ours(card: Card) -> Accelerator | None:
         and _near(card.total_bytes, one.usable_bytes, CHIP_RATIO)
     ]
     return alike[0] if len(alike) == 1 else None
+
+
+def _is_that(measured: float | None, known: Accelerator) -> bool:
+    """Whether memory agrees; with ECC switched off a card shows as much as its label."""
+    with_all = measured is not None and known.usable_bytes < measured <= known.label_memory_bytes
+    return with_all or _near(measured, known.usable_bytes, NEAR_RATIO)
 
 
 def _near(measured: float | None, known: float, ratio: float) -> bool:

@@ -270,6 +270,31 @@ def test_adapters_and_drafts_take_their_part():
     assert bare > draft
 
 
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        (("--cross-entropy", "whole"), ("--cross-entropy", "fused")),
+        (("--offload", "none"), ("--offload", "optimizer")),
+        (("--recompute", "none"), ("--recompute", "full")),
+        (("--optimizer", "adamw"), ("--optimizer", "adamw-8bit")),
+        (("--precision", "bf16"), ("--precision", "bf16", "--no-master-weights")),
+        (("--method", "lora", "--lora-rank", "256"), ("--method", "lora", "--lora-rank", "8")),
+        (("--method", "lora", "--lora-targets", "all"), ("--method", "lora", "--lora-targets", "attention")),
+    ],
+)
+def test_every_flag_of_training_counts(more, less):
+    words = ("meta-llama/Llama-2-7b-hf", "--gpu", "h200-sxm-141", "--method", "full")
+    wide, narrow = (rows(*words, *flags)["metrics"]["peak_mem_gib"]["value"] for flags in (more, less))
+    assert narrow < wide
+
+
+def test_flags_of_training_that_nobody_knows_are_told_at_once():
+    told = run(LLAMA, "--gpu", "l4", "--method", "lora", "--adapter", "nope", "--offload", "disk,optimizer")
+    assert told.exit_code == 3
+    assert told.stderr.count("CB-U019") == 2
+    assert "Known: lora, dora" in told.stderr
+
+
 def test_more_at_once_needs_more_and_is_never_easier():
     counts = (1, 4, 16, 64)
     found = [cabida.fit(LLAMA, gpu="a100-sxm-40", concurrency=one, max_model_len=8192) for one in counts]

@@ -94,13 +94,22 @@ def load(function: F) -> F:
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
 @option("--seq-len", type=COUNT, default=2048, show_default=True)
 @option("--micro-batch", type=COUNT, default=1, show_default=True)
-@option("--recompute", type=click.Choice(["none", "selective", "full"]), default="none", show_default=True)
+@option("--recompute", type=click.Choice(["none", "selective", "full"]))
+@option("--cross-entropy", metavar="HOW", default="whole", show_default=True)
+@option("--precision", metavar="TYPE", default="bf16", show_default=True)
+@option("--no-master-weights", is_flag=True)
+@option("--adapter", metavar="NAME", default="lora", show_default=True)
+@option("--lora-targets", metavar="NAMES", default="all", show_default=True)
+@option("--offload", metavar="WHAT", default="none", show_default=True)
+@option("--framework", metavar="NAME", default="")
+@option("--global-batch", type=COUNT)
 @option("--all", "every", is_flag=True)
 @shared
 def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flags: Any) -> None:
     """Does it fit? Without --gpu over all accelerators, without MODEL over all models."""
     from cabida import app
 
+    flags["master_weights"] = not flags.pop("no_master_weights")
     answer = app.fit(model, as_of=as_of, **flags)
 
     def screen() -> Any:

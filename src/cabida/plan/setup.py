@@ -41,8 +41,15 @@ class Setup:
     seq_len: int = 2048
     micro_batch: int = 1
     global_batch: int | None = None
-    recompute: str = "none"
+    recompute: str | None = None
     target_tokens: float | None = None
+    precision: str = "bf16"
+    master_weights: bool = True
+    cross_entropy: str = "whole"
+    adapter: str = "lora"
+    lora_targets: str = "all"
+    offload: str = "none"
+    framework: str = ""
     used_bytes: float = 0.0  # what others hold on each card
     draft: str | None = None  # what speculates: mtp, eagle, eagle3, dflash, or a model
     draft_tokens: int | None = None
@@ -99,7 +106,7 @@ def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> Traini
         accelerator=accelerator,
         accelerators_count=count,
         method=method,
-        precision="bf16",
+        precision=setup.precision,
         weights=facts.weight_format(frozen),
         optimizer=setup.optimizer,
         sharding=setup.sharding or ("ddp" if count > 1 else "none"),
@@ -110,10 +117,22 @@ def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> Traini
         pp=parallel.pp,
         cp=parallel.cp,
         ep=parallel.ep,
-        recompute=setup.recompute,
+        recompute=setup.recompute or usual_recompute(method),
+        master_weights=setup.master_weights,
+        loss=setup.cross_entropy,
+        adapter=setup.adapter,
+        lora_rank=setup.lora_rank,
+        lora_targets=setup.lora_targets,
+        offload=setup.offload,
+        framework=setup.framework,
         target_tokens=setup.target_tokens,
         node=facts.node_for(accelerator),
     )
+
+
+def usual_recompute(method: str) -> str:
+    """Adapters over quantised weights recompute unless told: peft's ``prepare_model_for_kbit_training`` turns it on."""
+    return "full" if method == "qlora" else "none"
 
 
 def usual_weights(setup: Setup, model: Model) -> WeightFormat:

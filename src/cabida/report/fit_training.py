@@ -11,16 +11,20 @@ from cabida.checks.plan import WRITERS
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
-from cabida.plan import Setup, TrainingRun
+from cabida.plan import Estimate, Setup, TrainingRun
 from cabida.plan.setup import training_run
 from cabida.report.fit_changes import LEAST_GAIN_BYTES, few
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import ORDER
-from cabida.report.metrics import GIB, scaled, sure
+from cabida.report.metrics import GIB
 from cabida.text import problem, tr
 
 SHARDED = ("zero-3", "fsdp", "hsdp")
 LEAST_SEQ_TOKENS = 256
+LOSSES = ("whole", "half", "chunked", "compiled", "fused")
+PRECISIONS = ("bf16", "fp16", "fp8", "nvfp4", "fp32")
+OFFLOADS = ("none", "optimizer", "parameters", "activations", "all")
+TARGETS = ("all", "attention", "q", "k", "v", "o", "gate", "up", "down", "head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, 
     offered = _changes(setup, m) if m.verdict != "fits" else []
     return {
         **_row(run, m),
-        **margin(m.verdict, m.headroom_bytes, tree),
+        **margin(m.verdict, m.headroom_bytes, tree) | _margin(m),
+        "phase": m.phase,
         "parts_gib": {name: size / GIB for name, size in m.parts.items()},
         "memory_gib": {name: size / GIB for name, size in _picture(m).items()},
         "intervals_gib": intervals(tree),
@@ -89,11 +94,26 @@ def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -
 def _run(setup: Setup, model: Model, card: Accelerator) -> TrainingRun:
     if setup.optimizer not in memory.OPTIMIZERS:
         raise InvalidInput([problem("CB-U018", name=setup.optimizer, known=", ".join(memory.OPTIMIZERS))])
+    known = {
+        "--adapter": ([setup.adapter], tuple(memory.ADAPTERS)),
+        "--cross-entropy": ([setup.cross_entropy], LOSSES),
+        "--precision": ([setup.precision], PRECISIONS),
+        "--offload": (setup.offload.split(","), OFFLOADS),
+        "--lora-targets": (setup.lora_targets.split(","), TARGETS),
+    }
+    wrong = [
+        problem("CB-U019", flag=flag, name=name, known=", ".join(names))
+        for flag, (asked, names) in known.items()
+        for name in asked
+        if name.strip() not in names
+    ]
+    if wrong:
+        raise InvalidInput(wrong)
     return training_run(setup, model, card)
 
 
 def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:
-    peak = scaled(sure(m.peak_bytes), 1 / GIB)
+    peak = Estimate(m.peak_bytes / GIB, m.low_bytes / GIB, m.high_bytes / GIB, "formula")
     return {
         "model": run.model.id,
         "gpu": run.accelerator.id,
@@ -113,6 +133,16 @@ def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:
         "largest_seq_tokens": m.largest_seq_tokens,
         "metrics": {"peak_mem_gib": peak, "peak_gib_per_gpu": peak},
     }
+
+
+def _margin(m: TrainingMemory) -> dict[str, Any]:
+    """The margin by the interval that held-out measurements gave the peak; the slack gives way before it fails."""
+    value = m.headroom_bytes / GIB
+    limit = m.headroom_bytes + m.peak_bytes
+    found = Estimate(value, (limit - m.high_bytes) / GIB, (limit - m.low_bytes) / GIB, "formula")
+    sides = {"fits": found.low >= 0, "no": found.high < 0}
+    word = "open" if m.verdict == "tight" else "sure" if sides[m.verdict] else "likely"
+    return {"margin_gib": found, "sureness": word}
 
 
 def _picture(m: TrainingMemory) -> dict[str, float]:
@@ -141,6 +171,8 @@ def _changes(setup: Setup, m: TrainingMemory) -> list[TrainingChange]:
 
 def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str, Any]]]:
     again = {"recompute": "full"} if run.recompute != "full" else {}
+    if not run.fused_loss:
+        yield "loss", {"cross_entropy": "fused"}
     if run.recompute == "none":
         yield "recompute", {"recompute": "selective"}
     if again:
@@ -156,12 +188,16 @@ def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str,
     light = {"optimizer": "adamw-8bit"} if run.optimizer == "adamw" else {}
     if light and run.method in ("full", "pretrain"):
         yield "optimizer", light
+    if run.offload == "none":
+        yield "offload", {"offload": "optimizer"}
     tokens = run.seq_tokens // 2
     while tokens >= LEAST_SEQ_TOKENS:
         yield "seq_len", {"seq_len": tokens}
         tokens //= 2
+    fused = {} if run.fused_loss else {"cross_entropy": "fused"}
     if again and light:
-        yield "both", again | light
+        yield "both", again | light | fused
+        yield "both", again | light | fused | {"offload": "optimizer"}
     yield from _more_cards(setup, run, again)
     if run.method == "full":
         yield "adapters", {"method": "lora"} | again

@@ -46,6 +46,14 @@ def test_key_value_heads_are_copied_or_refused():
     assert codes(Parallel(tp=4), odd)["CB-K021"] == "blocking"
 
 
+def test_tensor_parallel_divides_the_padded_vocabulary_too():
+    """llm-d-planner 194: vLLM deals out whole rows of embedding and head, padded to 64."""
+    wide = replace(MODEL, attention=(AttentionLayers("full", 32, 48, 12, 128, 128),), vocab_count=151_655)
+    assert codes(Parallel(tp=4), wide) == {}  # 151,680 rows
+    assert codes(Parallel(tp=12), replace(wide, vocab_count=100_352))["CB-K032"] == "blocking"
+    assert "CB-K032" not in codes(Parallel(tp=12), replace(wide, vocab_count=128_256))
+
+
 def test_experts_divide():
     experts = replace(MODEL, mlp=(MlpLayers(32, 1024, experts_count=60, experts_per_token_count=4),))
     assert codes(Parallel(tp=8, ep=8), experts)["CB-K026"] == "blocking"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from cabida.checks.sentences import caution
 from cabida.errors import Problem
 from cabida.facts.mig import FORM
@@ -10,6 +12,7 @@ from cabida.plan import Caution, Deployment, Parallel
 from cabida.text import number, problem, tr
 
 WRITERS = ("llm", "vlm")  # tasks of the models that write token by token
+VOCABULARY_PAD_COUNT = 64  # vLLM and SGLang pad the vocabulary to a multiple of this
 EVEN_ENGINES = ("vllm", "sglang", "tensorrt-llm")  # every rank gets the same share, or the engine won't start
 
 
@@ -48,8 +51,8 @@ def judge_split(
 ) -> tuple[Caution, ...]:
     """The rules of vLLM, SGLang and Megatron: heads, layers and experts divide; tensor parallel stays on its link."""
     p = parallel
-    found = [*_heads(p, model), *_layers(p, model), *_experts(p, model), *_link(p, accelerator, node)]
-    return tuple(found)
+    dealt = [*_heads(p, model), *_vocabulary(p, model), *_layers(p, model), *_experts(p, model)]
+    return (*dealt, *_link(p, accelerator, node))
 
 
 def _heads(p: Parallel, model: Model) -> list[Caution]:
@@ -65,6 +68,14 @@ def _heads(p: Parallel, model: Model) -> list[Caution]:
         if group.kind == "mla" and p.tp > 1:
             found.append(caution("CB-K023", "info", tp=p.tp))
     return list({warning.sentence: warning for warning in found}.values())
+
+
+def _vocabulary(p: Parallel, model: Model) -> list[Caution]:
+    """Rows of embedding and head, padded to whole blocks, are dealt out evenly. vLLM vocab_parallel_embedding.py."""
+    padded = ceil(model.vocab_count / VOCABULARY_PAD_COUNT) * VOCABULARY_PAD_COUNT
+    if padded % p.tp == 0:
+        return []
+    return [caution("CB-K032", "blocking", vocab=model.vocab_count, padded=padded, tp=p.tp)]
 
 
 def _layers(p: Parallel, model: Model) -> list[Caution]:

@@ -32,21 +32,22 @@ def _english():
 
 def test_vllm_10517_fit_is_not_monotonic_in_the_context():
     """RTX 3090, 8B, V0: 20k fits, 29k fails, 35k fits, because chunked prefill switches itself on above 32k."""
-    verdicts = [
-        memory.serving(
-            deployment(
-                LLAMA_8B,
-                RTX3090,
-                version="0.6.4",
-                max_model_len=length,
-                gpu_memory_utilization=0.95,
-                max_num_seqs=32,
-            )
-        ).headroom_bytes
+    asked = [
+        deployment(LLAMA_8B, RTX3090, version="0.6.4", max_model_len=length, max_num_seqs=64)
         for length in (20_000, 29_000, 35_000)
     ]
-    assert verdicts[0] > verdicts[1]
-    assert verdicts[2] > verdicts[1]
+    found = [memory.serving(d) for d in asked]
+    assert [m.verdict for m in found] == ["fits", "no", "fits"]
+    assert [m.max_num_batched_tokens for m in found] == [20_000, 29_000, 2048]
+    default = [
+        memory.serving(replace(d, settings=replace(d.settings, max_num_seqs=None))).headroom_bytes
+        for d in asked
+    ]
+    assert [left > 0 for left in default] == [True, False, True]
+    chunked = replace(asked[1], settings=replace(asked[1].settings, max_num_batched_tokens=2048))
+    assert memory.serving(chunked).verdict == "fits"
+    v1 = [memory.serving(replace(d, engine_version="0.9.2")).verdict for d in asked]
+    assert v1 == ["fits", "fits", "fits"]
 
 
 def test_vllm_13882_awq_7b_on_8_gb_leaves_nothing():

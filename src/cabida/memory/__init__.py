@@ -1,9 +1,9 @@
 """Does it fit, and what is left: memory of serving and of training, per accelerator."""
 
+from cabida.memory.adapters import ADAPTERS
 from cabida.memory.budget import is_unified
 from cabida.memory.encoders import EncoderMemory, encoder_tree, encoding
 from cabida.memory.media import MediaMemory, media, media_tree
-from cabida.memory.adapters import ADAPTERS
 from cabida.memory.optimizers import OPTIMIZERS
 from cabida.memory.params import Params, params
 from cabida.memory.serving import (
@@ -23,9 +23,9 @@ __all__ = [
     "Params",
     "ServingMemory",
     "TrainingMemory",
-    "is_unified",
     "encoder_tree",
     "encoding",
+    "is_unified",
     "media",
     "media_tree",
     "params",

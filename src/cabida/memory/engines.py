@@ -65,6 +65,7 @@ class EngineRules(Sourced):
         int  # V0: batch once chunked prefill switches itself on (above 32,768 tokens); 0 = it never does
     )
     micro_batch_tokens: int  # llama.cpp: tokens computed at once; 0 = the whole batch
+    pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
     from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
     ratio_by_ranks: bool  # SGLang before its memory heuristics: mem-fraction-static by tensor-parallel size
     source: Source
@@ -82,6 +83,7 @@ def _rules(
         "whole_logits": False, "cache_copies_count": 1, "expert_rows_count": 1, "close_ratio": 1.25,
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
+        "pipelines": False,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -202,11 +204,13 @@ ROWS = (
            from_free=True, sampler=SAMPLER_ENGINE),
     _rules("llama.cpp", "0", "asked", 1.0, "llama.cpp: cache allocated in full for the context; micro-batch 512",
            _LLAMA, **_LLAMA_DEFAULTS, flash_attention=False),
+    _rules("llama.cpp", "2417", "asked", 1.0, "llama.cpp with pipeline parallelism: every card has a buffer of its own",
+           "https://github.com/ggml-org/llama.cpp/pull/6017", **_LLAMA_DEFAULTS, flash_attention=False, pipelines=True),
     _rules("llama.cpp", "6325", "asked", 1.0, "llama.cpp with flash attention by default (-fa auto)", _LLAMA,
-           **_LLAMA_DEFAULTS),
+           **_LLAMA_DEFAULTS, pipelines=True),
     _rules("ollama", "0", "asked", 1.0, "Ollama runs llama.cpp with micro-batches as large as its batch",
            "https://github.com/ollama/ollama/blob/main/llama/llama.go",
-           **{**_LLAMA_DEFAULTS, "micro_batch_tokens": 0}),
+           **{**_LLAMA_DEFAULTS, "micro_batch_tokens": 0}, pipelines=True),
     _rules("transformers", "0", "asked", 1.0, "Transformers before its cache class: tuples, copied whole to append",
            "https://github.com/huggingface/transformers/pull/26681", **_TRANSFORMERS, whole_logits=True,
            cache_copies_count=2),

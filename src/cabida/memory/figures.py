@@ -163,7 +163,7 @@ def _extra_states(d: Deployment, row: EngineRules) -> int:
 def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
     if a.row.splits_layers:
         return overheads.compute_buffer(
-            d.model, d.kv_cache, a.batched, (a.max_len, a.sequences), a.row.flash_attention, a.split.pp, lens
+            d.model, d.kv_cache, a.batched, (a.max_len, a.sequences), a.row, a.split.pp, lens
         )
     whole = a.row.whole_logits and d.model.architecture not in LAST_LOGIT
     logits, each = (a.batched, constants.WHOLE_LOGITS) if whole else (a.sequences, a.row.sampler)

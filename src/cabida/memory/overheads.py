@@ -6,6 +6,7 @@ from typing import Any
 
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import constants as known
+from cabida.memory.cache import remembered
 from cabida.memory.engines import EngineRules
 from cabida.memory.lens import Lens, Number
 from cabida.quantity import formula, most
@@ -55,15 +56,20 @@ def compute_buffer_bytes(
     context_tokens: float,
     vocab_count: float,
     hidden_dim_count: float,
+    intermediate_dim_count: float,
     scores_heads_count: float,
     masks_count: float,
     copies_count: float,
     float_bits: float,
 ) -> Any:
-    """llama.cpp's compute buffer in float32: logits of a micro-batch, or attention scores without flash attention."""
+    """llama.cpp's compute buffer in float32: logits of a micro-batch, its feed-forward, or attention scores.
+
+    The last without flash attention.
+    """
     logits_count = vocab_count + hidden_dim_count
+    wide_count = 2 * (intermediate_dim_count + hidden_dim_count)
     scores_count = context_tokens * (scores_heads_count + masks_count) + copies_count * hidden_dim_count
-    return batched_tokens * most(logits_count, scores_count) * float_bits / BITS_PER_BYTE
+    return batched_tokens * most(logits_count, wide_count, scores_count) * float_bits / BITS_PER_BYTE
 
 
 @formula
@@ -74,12 +80,25 @@ def graph_bytes(
     return layers_count * hidden_dim_count * graph_sizes_count * graph_bytes_per_element
 
 
+def _width(model: Model) -> int:
+    """Feed-forward width that a token passes in the widest layer."""
+    return max(
+        (
+            one.experts_per_token_count * one.intermediate_dim_count + one.shared_intermediate_dim_count
+            if one.experts_count
+            else one.intermediate_dim_count
+            for one in model.mlp
+        ),
+        default=0,
+    )
+
+
 def compute_buffer(
     model: Model,
     held: WeightFormat,
     batched_tokens: float,
     context: tuple[float, float],
-    flash: bool,
+    row: EngineRules,
     stages: int,
     lens: Lens,
 ) -> Number:
@@ -90,19 +109,21 @@ def compute_buffer(
         held: The format of the cache.
         batched_tokens: Tokens computed at once.
         context: (tokens of a sequence, sequences).
-        flash: Whether attention scores are never stored whole.
+        row: The engine's rules.
         stages: Accelerators that share the layers out.
         lens: Floats or quantities.
     """
     attending = [group for group in model.attention if group.kind != "linear"]
+    flash, overlapped = row.flash_attention, row.pipelines and stages > 1
     heads = 0 if flash else max((group.heads_count for group in attending), default=0)
     buffer = lens.of(compute_buffer_bytes)(
         lens.setting("batched_tokens", min(batched_tokens, context[0])),
         lens.setting("context_tokens", context[0]),
         lens.field(model, "vocab_count"),
         lens.field(model, "hidden_dim_count"),
+        lens.field(model, "intermediate_dim_count", remembered(model, ("width",), lambda: _width(model))),
         lens.setting("scores_heads_count", heads),
-        lens.setting("masks_count", 1.0 if stages == 1 else 1.0 + PIPELINE_MASKS_COUNT),
+        lens.setting("masks_count", 1.0 + PIPELINE_MASKS_COUNT if overlapped else 1.0),
         lens.constant(known.BUFFER_COPIES_COUNT),
         lens.constant(known.FLOAT_BITS),
     )

@@ -50,6 +50,7 @@ class ServingMemory:
     kv_cache_total_bytes: float  # the same of the cache
     cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
     splits_layers: bool
+    buffer_per_accelerator: bool  # activations are held on every accelerator (not one buffer for all: old llama.cpp)
 
     @property
     def parts(self) -> dict[str, float]:
@@ -130,6 +131,7 @@ def serving(d: Deployment) -> ServingMemory:
         kv_cache_total_bytes=cache_total,
         cache_is_pool=is_pool,
         splits_layers=a.split.layers,
+        buffer_per_accelerator=not a.split.layers or a.row.pipelines,
     )
 
 

@@ -144,14 +144,19 @@ def refused_at_start(row: dict[str, Any], m: ServingMemory) -> bool:
 
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
     cache = m.parts["kv_cache"]
+    peak, whole = m.peak_bytes, m.peak_bytes * count
+    if "sum of printed buffers" in row.get("note", ""):  # without what the process itself holds
+        peak -= m.non_torch_bytes
+        buffers = count if m.buffer_per_accelerator else 1
+        whole = m.weights_total_bytes + m.kv_cache_total_bytes + m.activation_bytes * buffers
     return {
         "weights_gib_per_gpu": m.weights_bytes / GIB + _loaded_beside(row),
         "weights_gib_total": m.weights_total_bytes / GIB,
         "kv_cache_gib_per_gpu": cache / GIB,
-        "kv_cache_gib_total": cache * count / GIB,
+        "kv_cache_gib_total": m.kv_cache_total_bytes / GIB,
         "activation_peak_gib": m.activation_bytes / GIB,
-        "peak_gib_per_gpu": m.peak_bytes / GIB,
-        "peak_gib_total": m.peak_bytes * count / GIB,
+        "peak_gib_per_gpu": peak / GIB,
+        "peak_gib_total": whole / GIB,
         "recurrent_state_gib": m.recurrent_state_bytes * m.max_num_seqs / GIB,
     }
 

@@ -171,13 +171,13 @@ def _figures(one: VectorIndex, lens: Lens) -> dict[str, Number]:
 def _building(one: VectorIndex) -> float:
     """Memory at the peak of building beside the index itself, where it is searched."""
     count = one.vectors_count * (1 + one.growth_ratio)
+    made = 0.0
     if one.kind == "cagra":
-        return graph_optimising_bytes.raw(
-            count, one.intermediate_degree_count, OPTIMISE_BYTES.value, LINK_BYTES.value
-        )
-    if one.kind.startswith("ivf"):
-        return training_bytes.raw(count, TRAIN_RATIO.value, one.dims_count, CENTRE_BYTES.value)
-    return 0.0
+        degree = one.intermediate_degree_count
+        made = graph_optimising_bytes.raw(count, degree, OPTIMISE_BYTES.value, LINK_BYTES.value)
+    elif one.kind.startswith("ivf"):
+        made = training_bytes.raw(count, TRAIN_RATIO.value, one.dims_count, CENTRE_BYTES.value)
+    return float(made)
 
 
 def lists_of(one: VectorIndex) -> int:
@@ -260,13 +260,11 @@ def _cards(one: VectorIndex, room: float) -> int:
 
 def _cure(one: VectorIndex, room: float, needed: float) -> str:
     """A narrower format that fits, else product quantisation, else more cards."""
-    for stored in ("fp16", "int8"):
-        narrower = replace(one, stored=stored)
-        if STORED_BITS[stored] < STORED_BITS[one.stored] and _held(narrower) <= TIGHT_RATIO * room:
-            if one.kind != "ivf-pq":
-                return tr(
-                    "memory.cure.index.stored", stored=stored, needed=size(_held(narrower)), room=size(room)
-                )
+    narrower = [stored for stored in ("fp16", "int8") if STORED_BITS[stored] < STORED_BITS[one.stored]]
+    for stored in narrower if one.kind != "ivf-pq" else ():
+        held = _held(replace(one, stored=stored))
+        if held <= TIGHT_RATIO * room:
+            return tr("memory.cure.index.stored", stored=stored, needed=size(held), room=size(room))
     coded = replace(one, kind="ivf-pq")
     if one.kind != "ivf-pq" and _held(coded) <= TIGHT_RATIO * room:
         return tr("memory.cure.index.codes", needed=size(_held(coded)), room=size(room))

@@ -10,7 +10,7 @@ from cabida.memory import constants as known
 from cabida.memory.adapters import ADAPTER_METHODS, virtual_tokens
 from cabida.memory.kept import adapted_elements, kept, norm_copies, saved_elements, scores_heads
 from cabida.memory.lens import Lens, Number
-from cabida.memory.optimizers import named
+from cabida.memory.optimizers import DEEPSPEED, named
 from cabida.memory.sharding import offloads
 from cabida.memory.state import quantises_head
 from cabida.memory.training_constants import SCORE_BYTES_PER_ELEMENT, TOWER_KEPT_BYTES_PER_ELEMENT
@@ -150,7 +150,7 @@ def layers_in_flight(r: TrainingRun, micro_batch: int) -> float:
     ZB-H1 keeps as many as 1F1B (Qi et al. 2023, arXiv 2401.10241).
     """
     stage = float(-(-max(1, r.model.layers_count) // r.pp))
-    if r.pp > 1 and r.recompute == "full" and "deepspeed" in r.framework.lower():
+    if r.pp > 1 and r.recompute == "full" and named(r, DEEPSPEED):
         stage += DEEPSPEED_STAGE_COPIES_COUNT
     rounds = max(1, r.global_batch_count // max(1, r.data_parallel_count * micro_batch))
     if r.schedule == "gpipe" and r.pp > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from cabida.memory import constants as known
@@ -75,6 +76,7 @@ FOREACH_STEP = known.read(
     "step_copies_count", 1, "PyTorch's foreach optimizers hold one more copy of the weights' size at the step",
     "https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html", "vendor",
 )  # fmt: skip
+DEEPSPEED = ("deepspeed",)
 FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
 WHOLE_GRADIENT_FRAMEWORKS = ("litgpt", "lightning")  # add up whole gradients between FSDP's reductions
 FOREACH_FRAMEWORKS = ("litgpt", "lightning", "peft", "swift", "qwen", "transformers")  # not fused by default
@@ -108,15 +110,20 @@ def resident_optimizer_bytes(optimizer_bytes: float, rest_bytes: float, visible_
     return least(optimizer_bytes, most(visible_bytes - rest_bytes, 0))
 
 
+@lru_cache(maxsize=4096)
+def _names(framework: str, words: tuple[str, ...]) -> bool:
+    lowered = framework.lower()
+    return any(word in lowered for word in words)
+
+
 def named(r: TrainingRun, words: tuple[str, ...]) -> bool:
     """Whether the run's framework is one of these."""
-    framework = r.framework.lower()
-    return any(word in framework for word in words)
+    return _names(r.framework, words)
 
 
 def deepspeed(r: TrainingRun) -> bool:
     """Whether DeepSpeed's engine runs the step."""
-    return named(r, ("deepspeed",))
+    return _names(r.framework, DEEPSPEED)
 
 
 def row_of(r: TrainingRun) -> OptimizerRow:

@@ -62,6 +62,8 @@ class Shards:
 
 def offloads(r: TrainingRun, what: str) -> bool:
     """Whether this kind of state is kept in host memory or on NVMe; ``all`` = parameters and optimizer."""
+    if r.offload == "none":
+        return False
     said = r.offload.split(",")
     if what == "activations":
         return what in said

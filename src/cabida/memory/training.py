@@ -222,7 +222,7 @@ def _demand(r: TrainingRun, micro: int, seq: int, lens: Lens) -> _Demand:
     }
     if r.eval_batch_count:
         phases["evaluation"] = (nothing, nothing, evaluation_of_run(r, seq, lens), state.gathered)
-    phase = max(phases, key=lambda name: sum(float(one) for one in phases[name]))
+    phase = max(phases, key=lambda name: sum(map(float, phases[name])))
     gradients, activations, logits, passing = phases[phase]
     tensors = _total(state, (gradients, activations, logits, passing), lens)
     stranded = _stranded(r, state, phases["backward"][1:], lens)
@@ -275,6 +275,8 @@ def spread_of(r: TrainingRun) -> Constant:
     """Factors of the peak's 90 % interval, by kind of run: ``calibration/training_memory.py``."""
     if r.model.task == "vlm" or "parameters" in r.offload or r.offload == "all":
         return known.UNSEEN_SPREAD_RATIO
+    if not r.framework:
+        return known.UNNAMED_SPREAD_RATIO
     if r.method in ADAPTER_METHODS:
         return known.QUANTISED_SPREAD_RATIO if r.weights.body_bits < 16 else known.ADAPTER_SPREAD_RATIO
     return known.FULL_SPREAD_RATIO

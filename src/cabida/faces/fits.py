@@ -39,7 +39,7 @@ def one(answer: dict[str, Any]) -> RenderableType:
     blocks += [clean(f"{tr('faces.check.warning')}: {told['sentence']}") for told in answer["warnings"]]
     blocks += [Text(), Bar(parts_of(answer), answer["usable_gib"]), Text(), parts_table(answer)]
     if rule := _rule(answer):
-        blocks.append(clean(rule))
+        blocks += [Text(), clean(rule)]
     blocks += [Text(), _limits(answer)]
     blocks += _changes("faces.fit.changes", answer["changes"])
     window = answer.get("window")
@@ -164,17 +164,15 @@ def _largest_run(answer: dict[str, Any]) -> str:
 def _serving_limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [(tr("faces.fit.context"), largest(answer))]
     counts = [
-        f"{text.number(one['sequences'], 6)} × {text.number(one['context_tokens'], 8)}"
+        f"{text.number(one['sequences'], 15)} × {text.number(one['context_tokens'], 15)}"
         for one in answer["concurrency"]
+        if one["sequences"]
     ]
-    rows.append((tr("faces.fit.at_once"), " · ".join(counts)))
-    if answer["cache_is_pool"]:
-        rows.append(
-            (
-                say.label("kv_cache_tokens"),
-                say.figure("kv_cache_tokens", answer["metrics"]["kv_cache_tokens"]),
-            )
-        )
+    if counts:
+        rows.append((tr("faces.fit.at_once"), " · ".join(counts)))
+    tokens = answer["metrics"]["kv_cache_tokens"]
+    if answer["cache_is_pool"] and tokens.value > 0:
+        rows.append((say.label("kv_cache_tokens"), say.figure("kv_cache_tokens", tokens)))
     if kin := answer["largest_in_family"]:
         rows.append((tr("faces.fit.family"), f"{kin['model']} ({text.number(kin['params'] / 1e9)} B)"))
     return rows
@@ -185,6 +183,8 @@ def largest(answer: dict[str, Any]) -> str:
     room, most = answer["largest_context_tokens"], answer["model_context_tokens"]
     if room is None:
         return tr("faces.fit.no_growth")
+    if room < 1:
+        return tr("faces.fit.no_context")
     key = "largest_context_beyond" if most and room > most else "largest_context"
     told = tr(f"faces.{key}", tokens=text.number(room, 15), most=text.number(most or room, 15))
     if (many := answer.get("sequences", 1)) > 1:

@@ -93,48 +93,6 @@ def test_28_whichllm_65_several_cards_know_their_link():
     assert fit(LLAMA, "h100-sxm-80", tp=2)["warnings"] == []
 
 
-def test_29_gpu_poor_1_qlora_takes_less_than_lora():
-    """QLoRA was said to take more than LoRA, and LoRA of a 7B at 2,048 tokens 177 GB."""
-    peaks = {
-        method: fit("meta-llama/Llama-2-7b-hf", "h200-sxm-141", method=method, seq_len=2048)["metrics"]
-        for method in ("qlora", "lora", "full")
-    }
-    sizes = [peaks[method]["peak_mem_gib"]["value"] for method in ("qlora", "lora", "full")]
-    assert sizes == sorted(sizes)
-    assert sizes[1] < 60
-
-
-def test_31_hf_mem_60_sliding_layers_keep_their_part():
-    """Sliding-window layers were dropped: half of gpt-oss's cache for a short context."""
-    model = "openai/gpt-oss-120b"
-    short, long = (
-        fit(model, "h200-sxm-141", max_model_len=tokens)["memory_gib"]["cache"] for tokens in (128, 65536)
-    )
-    assert short * GIB >= 128 * 73_728
-    assert long < 65536 * 73_728 / GIB * 0.75
-
-
-def test_33_gguf_parser_31_layers_that_differ_in_heads_all_count():
-    """The cache was nought where the count of key-value heads is a list."""
-    answer = fit("google/gemma-3n-E4B-it", "rtx4090", max_model_len=8192)
-    assert answer["memory_gib"]["cache"] > 0
-
-
-def test_35_ollama_10128_a_quantised_cache_counts_as_quantised_and_buffers_count():
-    wide = fit(LLAMA, "rtx4090", engine="llama.cpp", weights="q4_k_m", max_model_len=8192)
-    narrow = fit(LLAMA, "rtx4090", engine="llama.cpp", weights="q4_k_m", kv_cache="q8_0", max_model_len=8192)
-    ratio = narrow["memory_gib"]["cache"] / wide["memory_gib"]["cache"]
-    assert ratio == pytest.approx(8.5 / 16, rel=0.01)
-    assert wide["memory_gib"]["activations"] > 0.2
-
-
-def test_36_vllm_fit_2_grouped_queries_share_their_keys():
-    """An extra factor of heads made the cache eight times too large."""
-    layers, heads, size, bits = 32, 8, 128, 16
-    answer = fit(LLAMA, "rtx4090", max_model_len=8192)
-    assert answer["memory_gib"]["cache"] * GIB == pytest.approx(8192 * layers * heads * size * 2 * bits / 8)
-
-
 def test_38_edutelligence_570_the_engine_reserves_a_share_of_the_total():
     """45 GiB were planned where vLLM takes utilisation x total, whatever the model."""
     small, large = (
@@ -145,13 +103,6 @@ def test_38_edutelligence_570_the_engine_reserves_a_share_of_the_total():
         held = sum(answer["parts_gib"].values())
         assert held == pytest.approx(answer["budget_gib"], rel=0.01)
     assert "a share of the total, not of what is free" in screen("Qwen/Qwen3-0.6B", "--gpu", "h100-sxm-80")
-
-
-def test_39_modular_6268_every_card_has_its_activations():
-    one, two = (fit(LLAMA, "h100-sxm-80", tp=tp, max_model_len=8192) for tp in (1, 2))
-    assert two["memory_gib"]["activations"] > one["memory_gib"]["activations"] / 2
-    peak = two["metrics"]
-    assert peak["peak_gib_total"]["value"] == pytest.approx(2 * peak["peak_gib_per_gpu"]["value"])
 
 
 @pytest.mark.parametrize(
@@ -185,24 +136,33 @@ def test_every_change_offered_does_what_it_says_when_typed(words):
         assert then["headroom_gib"] - first["headroom_gib"] == pytest.approx(change["gain_gib"])
 
 
-# complaint -> where it is tested
+# complaint -> the tests that would fail if it could be made about us; 24 and what is left out are about speed
 COVERED = {
-    24: "tests/timing",
-    25: "test_25_llmfit_230",
-    26: "test_26_llmfit_302",
-    27: "test_27_llmfit_271",
-    28: "test_28_whichllm_104",
-    29: "test_29_gpu_poor_1",
-    31: "test_31_hf_mem_60",
-    33: "test_33_gguf_parser_31",
-    35: "test_35_ollama_10128",
-    36: "test_36_vllm_fit_2",
-    38: "test_38_edutelligence_570",
-    39: "test_39_modular_6268",
+    25: ("test_25_llmfit_230_experts_count_whole", "test_25_a_mixture_is_trained_on_all_its_weights"),
+    26: ("test_26_llmfit_302_nobody_fills", "test_26_what_is_asked_for"),
+    27: ("test_27_llmfit_271_two_cards", "test_27_unequal_cards", "test_27_cards_are_not_one_pool"),
+    28: ("test_28_whichllm_104", "test_28_whichllm_65"),
+    29: ("test_29_gpu_poor_1_qlora", "test_29_gpu_poor_1_lora", "test_29_gpu_poor_3"),
+    30: ("test_30_llm_analysis_19", "test_30_weights_of_norms"),
+    31: ("test_31_hf_mem_60",),
+    32: ("test_32_megatron_1784", "test_32_experts_are_dealt_out"),
+    33: (
+        "test_hybrids_and_latent_attention_are_read_from_their_keys",
+        "test_a_reranker_of_half_a_billion_parameters",
+        "test_bge_m3_grows_with_its_batch",
+        "test_the_flux_estimate_people_complained_about",
+    ),
+    34: ("test_34_unsloth_4757",),
+    35: ("test_35_ollama_10128",),
+    36: ("test_36_vllm_fit_2",),
+    37: ("test_a_padded_vocabulary_is_dealt_out",),
+    38: ("test_38_edutelligence_570_an_engine", "test_38_edutelligence_570_the_engine"),
+    39: ("test_39_modular_6268",),
+    40: ("test_40_vllm_49079",),
 }
 
 
-def test_every_complaint_about_memory_has_its_test():
+def test_every_complaint_about_memory_has_its_tests():
     written = "\n".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
-    for where in COVERED.values():
-        assert (ROOT / where).exists() or f"def {where}" in written, where
+    wanted = [name for names in COVERED.values() for name in names]
+    assert [name for name in wanted if f"def {name}" not in written] == []

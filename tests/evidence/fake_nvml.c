@@ -28,6 +28,10 @@ static const card UNEQUAL[] = {{"NVIDIA GeForce RTX 4090", 24564, 20, 8, 9, 0, 0
 static const card CUT[] = {{"NVIDIA A100-SXM4-80GB", 81920, 40, 8, 0, 12, 0, 1}};
 static const card LOSING[] = {{"NVIDIA A100-SXM4-40GB", 40960, 4, 8, 0, 0, 0, 0},
                               {"NVIDIA A100-SXM4-40GB", 40960, 4, 8, 0, 0, 0, 0}};
+static const card BUSY[] = {{"NVIDIA GeForce RTX 4090", 24564, 8000, 8, 9, 0, 0, 0}};
+static const card THREE[] = {{"NVIDIA GeForce RTX 3090", 24576, 5, 8, 6, 0, 0, 0},
+                             {"NVIDIA GeForce RTX 3090", 24576, 900, 8, 6, 0, 1, 0},
+                             {"NVIDIA GeForce RTX 3090", 24576, 5, 8, 6, 0, 0, 0}};
 static const card LAPTOP[] = {{"NVIDIA GeForce RTX 4090 Laptop GPU", 16376, 600, 8, 9, 0, 1, 0}};
 static const card NEWER[] = {{"NVIDIA GeForce RTX 7090", 49152, 10, 13, 0, 0, 0, 0}};
 static const card UNIFIED[] = {{"NVIDIA GB10", 0, 0, 12, 1, 0, 0, 0}};
@@ -40,7 +44,7 @@ static int is(const char *name) { return !strcmp(story(), name); }
 
 static unsigned cards(const card **found) {
 #define TELL(name, list) if (is(name)) { *found = list; return sizeof list / sizeof *list; }
-    TELL("desktop", DESKTOP) TELL("hgx", HGX) TELL("unequal", UNEQUAL) TELL("cut", CUT) TELL("lost", LOSING)
+    TELL("desktop", DESKTOP) TELL("hgx", HGX) TELL("unequal", UNEQUAL) TELL("cut", CUT) TELL("lost", LOSING) TELL("busy", BUSY) TELL("three", THREE)
     TELL("laptop", LAPTOP) TELL("newer", NEWER) TELL("unified", UNIFIED) TELL("denied", DESKTOP) TELL("hang", DESKTOP)
     *found = 0;
     return 0;

@@ -106,6 +106,37 @@ def test_tensor_parallel_over_unequal_cards_is_not_offered(library):
     assert all(row["gpus"] == 1 for row in found["rows"])
 
 
+def test_an_engine_that_takes_a_share_is_told_the_share_that_is_free(library):
+    """8000 of the 24093 MiB a process sees are taken: vLLM would not start with its 0.92, nor with more than 0.66."""
+    fit = answer(library[0], "busy", "Qwen/Qwen3-4B", "--max-model-len", "8192")["fit"]
+    assert fit["engine"] == "vllm"
+    flag, share = fit["start_with"].split()
+    assert flag == "--gpu-memory-utilization"
+    assert 0.58 < float(share) <= 0.66
+    assert fit["budget_gib"] <= (24564 - 8000) / 1024
+    assert fit["verdict"] == "fits"
+    low = answer(
+        library[0], "busy", "Qwen/Qwen3-4B", "--max-model-len", "8192", "--gpu-memory-utilization", "0.5"
+    )
+    assert low["fit"]["start_with"] == ""
+    assert low["fit"]["budget_gib"] < fit["budget_gib"]
+    other = answer(library[0], "busy", "Qwen/Qwen3-4B", "--max-model-len", "8192", "--engine", "llama.cpp")[
+        "fit"
+    ]
+    assert other["start_with"] == ""
+    assert other["budget_gib"] == pytest.approx(fit["usable_gib"] - 8000 / 1024, abs=0.6)
+
+
+def test_three_equal_cards_split_by_stage_and_the_emptiest_go_first(library):
+    found = answer(library[0], "three", "Qwen/Qwen3-32B")
+    rows = [row for row in found["rows"] if row["cards"]]
+    assert [(row["gpus"], row["split"]) for row in rows] == [(1, {}), (2, {"tp": 2}), (3, {"pp": 3})]
+    assert sorted(rows[1]["cards"]) == [0, 2]
+    assert rows[1]["used_gib"] < 0.1 < rows[2]["used_gib"]
+    assert found["rows"][-1]["gpu"] == "cpu"  # no card holds it in 16 bit: host memory is the other way
+    assert any("PCIe" in note for note in found["notes"])
+
+
 def test_slices_count_each_alone_and_the_card_they_are_cut_from_does_not(library):
     found = answer(library[0], "cut", "Qwen/Qwen3-4B")
     assert found["cards"][0]["mig"] is True

@@ -109,6 +109,8 @@ def _fit(answer: dict[str, Any]) -> list[RenderableType]:
     if best["start_with"]:
         told = tr("evidence.machine.start_with", flags=best["start_with"], size=_size(best["used_gib"]))
         blocks += [Text(), clean(told)]
+    if not best["installed"]:
+        blocks += [Text(), clean(tr("evidence.machine.not_installed", engine=best["engine"]))]
     if best["cards"] and not best["speed_known"]:
         blocks += [Text(), clean(tr("evidence.machine.no_speed"))]
     if len(answer["rows"]) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida import facts, memory
@@ -18,8 +18,8 @@ from cabida.report.fit_limits import family
 from cabida.report.fit_serving import serving_answer, serving_row
 from cabida.report.fit_trial import ORDER, Trial, at_usual_context
 from cabida.report.here_cards import card_row, counted, frameworks_row, machine_row
-from cabida.report.here_hints import hints, notes
-from cabida.report.here_pools import Pool, here_setup, pools
+from cabida.report.here_hints import has_engine, hints, notes
+from cabida.report.here_pools import Pool, here_setup, pools, share_left
 from cabida.report.here_split import over_unequal
 from cabida.report.metrics import GIB
 from cabida.text import problem, tr
@@ -27,6 +27,7 @@ from cabida.text import problem, tr
 COUNTS = (1, 2, 4, 8, 16)  # cards of a pool that one replica may span
 MOST_MODELS = 6  # shown for each pool and number of cards
 MOST_OF_A_MAKER = 2
+SHARES, SHARES_TRIED = 100, 8  # utilisation is set in hundredths; this many below what is free are tried
 GGUF_ENGINES = ("llama.cpp", "ollama")
 
 
@@ -73,36 +74,32 @@ def here(setup: Setup, roots: Roots | None = None) -> dict[str, Any]:
     return {
         **found,
         "rows": [one.row for one in tried],
-        "fit": _answer(best, model),
+        "fit": _answer(best, model) | {"installed": has_engine(machine, best.trial.deployment.engine)},
         "split": over_unequal(setup, model, machine, held),
         **_told(machine, held, [best.trial.deployment]),
     }
 
 
+@dataclass(frozen=True, slots=True)
 class Tried:
     """A model tried on some cards of a pool."""
 
-    __slots__ = ("came_from", "count", "pool", "setup", "trial")
-
-    def __init__(self, pool: Pool, count: int, setup: Setup, trial: Trial, came_from: str) -> None:
-        self.pool, self.count, self.setup, self.trial, self.came_from = pool, count, setup, trial, came_from
+    pool: Pool
+    count: int
+    setup: Setup
+    trial: Trial
+    came_from: str
+    share: float | None  # utilisation to set because others hold too much for the one asked or usual
 
     @property
     def more(self) -> dict[str, Any]:
         """What this machine adds to a row: which cards, what others hold there, how to start."""
         cards = self.pool.cards if self.pool.most == 1 else self.pool.cards[: self.count]
-        share = self.trial.deployment.settings.gpu_memory_utilization
-        asked = self.setup.gpu_memory_utilization
-        flags = (
-            [f"--gpu-memory-utilization {share:g}"]
-            if share and share == asked and self.setup.used_bytes
-            else []
-        )
         return {
             "cards": list(cards),
             "used_gib": self.setup.used_bytes / GIB,
             "speed_known": self.pool.known,
-            "start_with": " ".join(flags),
+            "start_with": "" if self.share is None else f"--gpu-memory-utilization {self.share:g}",
         }
 
     @property
@@ -154,7 +151,30 @@ def _told(machine: Machine, held: list[Pool], chosen: list[Deployment]) -> dict[
 
 
 def _counts(pool: Pool) -> list[int]:
-    return [count for count in COUNTS if count <= pool.most]
+    return sorted({pool.most, *(count for count in COUNTS if count <= pool.most)})
+
+
+def _try(setup: Setup, model: Model, machine: Machine, pool: Pool, count: int, weights: str) -> Tried | None:
+    """A model on these cards in one format, at the largest share that leaves what comes after the start its room.
+
+    ``None`` when no engine would start with that split.
+    """
+    made = replace(here_setup(setup, machine, pool, count, weights), weights=weights)
+    share = share_left(made, pool.accelerator)
+    first: Tried | None = None
+    for at in [None] if share is None else [share - step / SHARES for step in range(SHARES_TRIED)]:
+        asked = made if at is None else replace(made, gpu_memory_utilization=max(1 / SHARES, round(at, 2)))
+        d = deployment(asked, model, pool.accelerator)
+        if refused_split(d):
+            return None
+        trial, came_from, _ = at_usual_context(d)
+        one = Tried(
+            pool, count, asked, trial, came_from, None if at is None else asked.gpu_memory_utilization
+        )
+        first = first or one
+        if trial.verdict != "tight":
+            return one if trial.verdict == "fits" else first
+    return first
 
 
 def _lone(setup: Setup, model: Model, machine: Machine, pool: Pool) -> Deployment:
@@ -181,13 +201,8 @@ def _once(setup: Setup, model: Model, machine: Machine, pool: Pool, count: int) 
         names = [one.id for one in ladder(model, pool.accelerator, made)]
     best: Tried | None = None
     for name in names:
-        asked = replace(here_setup(setup, machine, pool, count, name), weights=name)
-        d = deployment(asked, model, pool.accelerator)
-        if refused_split(d):
-            continue
-        trial, came_from, _ = at_usual_context(d)
-        best = Tried(pool, count, asked, trial, came_from)
-        if trial.verdict == "fits":
+        best = _try(setup, model, machine, pool, count, name) or best
+        if best is not None and best.trial.verdict == "fits":
             break
     return best
 
@@ -234,12 +249,9 @@ def _widest(setup: Setup, model: Model, machine: Machine, pool: Pool, count: int
     base = here_setup(setup, machine, pool, count, setup.weights or "bf16")
     names = [setup.weights] if setup.weights else [one.id for one in ladder(model, pool.accelerator, base)]
     for name in names:
-        asked = replace(here_setup(setup, machine, pool, count, name), weights=name)
-        d = deployment(asked, model, pool.accelerator)
-        if refused_split(d):
+        one = _try(setup, model, machine, pool, count, name)
+        if one is None:
             return None
-        trial, came_from, _ = at_usual_context(d)
-        if trial.verdict == "fits":
-            one = Tried(pool, count, asked, trial, came_from)
+        if one.trial.verdict == "fits":
             return one if one.row["runs"] else None
     return None

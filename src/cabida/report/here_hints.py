@@ -57,7 +57,13 @@ def _stack(machine: Machine, held: list[Pool]) -> SoftwareStack:
 
 def notes(machine: Machine, held: list[Pool]) -> list[str]:
     """Sentences about the cards, what matters most first."""
-    return [*_lost(machine), *_none(machine, held), *_cards(machine, held), *_each(machine)]
+    return [
+        *_lost(machine),
+        *_none(machine, held),
+        *_cards(machine, held),
+        *_each(machine),
+        *_hidden(machine),
+    ]
 
 
 def _lost(machine: Machine) -> Iterator[str]:
@@ -115,6 +121,12 @@ def _each(machine: Machine) -> Iterator[str]:
             )
 
 
+def _hidden(machine: Machine) -> Iterator[str]:
+    for name, value in machine.hides.items():
+        if machine.cards:
+            yield tr("evidence.machine.note.hidden", name=name, value=value or '""')
+
+
 def _users(card: Card) -> str:
     users = card.users or ()
     told = [
@@ -123,6 +135,11 @@ def _users(card: Card) -> str:
     ]
     rest = len(users) - SHORT_LIST
     return ", ".join(told) + (f", +{number(rest, 4)}" if rest > 0 else "")
+
+
+def has_engine(machine: Machine, engine: str) -> bool:
+    """Whether a framework that is this engine was found."""
+    return any(ENGINES.get(name) == engine for name in machine.frameworks)
 
 
 def used_of(row: dict[str, Any]) -> str:

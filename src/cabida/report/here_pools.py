@@ -99,28 +99,32 @@ def installed(machine: Machine, card: Accelerator, weights: str) -> tuple[str, s
 
 
 def here_setup(setup: Setup, machine: Machine, pool: Pool, count: int, weights: str) -> Setup:
-    """The setup on ``count`` cards of a pool: the engine that is here, memory that is free now.
-
-    An engine that takes a share of the total refuses to start when less is free: the share is set to what is.
-    """
+    """The setup on ``count`` cards of a pool: the engine that is here, and what others hold there."""
     engine, version = setup.engine or "", setup.engine_version
     if not engine:
         engine, own = installed(machine, pool.accelerator, weights)
         version = version or own
     engine = engine or usual_engine(pool.accelerator, facts.weight_format(weights))
-    made = replace(setup, gpus=count, engine=engine, engine_version=version, used_bytes=pool.used(count))
-    share = share_left(made, pool.accelerator)
-    return replace(made, gpu_memory_utilization=share) if share is not None else made
+    tp, pp = split_of(count)
+    held = pool.used(count)
+    return replace(setup, engine=engine, engine_version=version, used_bytes=held, gpus=count, tp=tp, pp=pp)
+
+
+def split_of(count: int) -> tuple[int | None, int | None]:
+    """(tensor, stages): by tensor as far as two divides it, the rest by stage (6 = 2 x 3); left open for 1, 2, 4 ..."""
+    even = count & -count
+    return (None, None) if even == count else (even, count // even)
 
 
 def share_left(setup: Setup, card: Accelerator) -> float | None:
-    """The utilisation to set because others hold too much for the engine's default; ``None`` when it will do.
+    """The utilisation to set because others hold too much for the one asked or usual; ``None`` when it will do.
 
+    An engine that takes a share of the total refuses to start when less than that is free.
     vLLM compares what is free at its start with its share of the total: request_memory in vllm/v1/worker/utils.py.
     """
     row = rules(setup.engine or "vllm", setup.engine_version)
-    if row.budget != "share" or setup.gpu_memory_utilization is not None or not setup.used_bytes:
+    if row.budget != "share" or not setup.used_bytes:
         return None
-    seen = float(budgets.visible(card, PLAIN))
-    left = 1 - setup.used_bytes / seen
-    return max(0.01, int(left * STEP) / STEP) if left < row.utilisation_ratio else None
+    wanted = setup.gpu_memory_utilization or row.utilisation_ratio
+    left = 1 - setup.used_bytes / float(budgets.visible(card, PLAIN))
+    return max(0.01, int(left * STEP) / STEP) if left < wanted else None

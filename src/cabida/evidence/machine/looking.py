@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
 from cabida.evidence.machine import amd, apple, host, intel, nvml, smi, sysfs
 from cabida.evidence.machine.nouns import Card, Machine, Roots, Trouble
 from cabida.evidence.machine.probing import asked
+
+HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
 
 
 def look(roots: Roots | None = None) -> Machine:
@@ -48,6 +51,7 @@ def look(roots: Roots | None = None) -> Machine:
         cuda=versions.get("cuda", ""),
         rocm=versions.get("rocm", ""),
         frameworks=found,
+        hides={name: os.environ[name] for name in HIDING if name in os.environ},
         cards=numbered,
         troubles=tuple(dict.fromkeys(troubles)),
     )

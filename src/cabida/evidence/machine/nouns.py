@@ -113,5 +113,6 @@ class Machine:
     cuda: str = ""  # newest toolkit the driver carries
     rocm: str = ""
     frameworks: dict[str, str] = field(default_factory=dict)  # name -> version, "" when not told
+    hides: dict[str, str] = field(default_factory=dict)  # variables that hide cards from engines, as set
     cards: tuple[Card, ...] = ()
     troubles: tuple[Trouble, ...] = ()

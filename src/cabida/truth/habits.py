@@ -42,6 +42,10 @@ def as_scripted(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
         run = _qwen(run, row, sharding)
     elif row["source"].startswith("huggingface/peft"):
         run = _peft(run, row)
+    elif framework == "ms-swift" and run.sharding == "none" and run.accelerators_count > 1:
+        run = replace(
+            run, pp=run.accelerators_count, global_batch_count=run.micro_batch_count
+        )  # device_map="auto"
     elif "torchtitan" in framework:
         run = _torchtitan(run, row)
     if "megatron" in sharding and "megatron" not in framework:

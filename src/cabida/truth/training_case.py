@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +32,7 @@ METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "
 LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
 EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
 FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
+HIDDEN_PER_LAYER = 160  # GPT-3 175B 128, BLOOM 205, Llama 65B 102, OPT-175B 128, GLM-130B 176
 ADAPTER_V1_MOST = 2e6  # weights of LitGPT's first adapter on models up to 13B
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
@@ -100,7 +102,8 @@ def shaped_model(row: dict[str, Any]) -> Model:
     Raises:
         Unanswerable: the case prints neither hidden size nor parameters.
     """
-    hidden, billions = row.get("hidden"), row.get("params_b")
+    billions = row.get("params_b")
+    hidden = row.get("hidden") or (_usual_hidden(billions) if billions else None)
     if not hidden or not billions or row.get("active_params_b"):
         why = f"architecture of {row['model']} not known"
         raise Unanswerable(why)
@@ -132,6 +135,11 @@ def shaped_model(row: dict[str, Any]) -> Model:
         checkpoint_bytes=None,
         source=Source(row["source"], grade="quoted"),
     )
+
+
+def _usual_hidden(billions: float) -> int:
+    """Hidden size of a dense model of so many billions of weights, 12 h h a layer, in whole heads of 128."""
+    return 128 * round(math.cbrt(billions * 1e9 / 12 * HIDDEN_PER_LAYER) / 128)
 
 
 def likely_split(run: TrainingRun, batch: int | None) -> TrainingRun:
@@ -247,14 +255,8 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
     return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)
 
 
-def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
-    """Predicted figures of a training case with their 90 % intervals, and the verdict on its memory.
-
-    Raises:
-        Unanswerable: the case says too little, or names what we don't know.
-    """
-    run = training_run(row)
-    mem = memory.training(as_scripted(run, row))
+def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
+    """How fast the run is: not of a model whose depth isn't told, which speed depends on and memory hardly."""
     speed = timing.training(run)
     measured = row["measured"]
     rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
@@ -267,6 +269,20 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES
         found["minutes_to_target"] = (minutes, minutes / high, minutes / low)
+    return found
+
+
+def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
+    """Predicted figures of a training case with their 90 % intervals, and the verdict on its memory.
+
+    Raises:
+        Unanswerable: the case says too little, or names what we don't know.
+    """
+    run = training_run(row)
+    mem = memory.training(as_scripted(run, row))
+    found = (
+        _speeds(row, run) if run.model.architecture or row.get("hidden") or known_model(row["model"]) else {}
+    )
     if contradicted(row, mem):
         return found, None
     decimal = "litgpt" in (row.get("framework") or "").lower()  # prints max_memory_allocated() / 1e9

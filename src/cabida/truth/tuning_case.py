@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
@@ -96,7 +95,7 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
         loss="fused" if str(row.get("args", {}).get("use_liger_kernel")).lower() == "true" else "whole",
         lora_rank=int(setup.get("lora_rank") or 8),
         lora_targets=targets_of(row),
-        offload=offload_of(str(setup.get("offload") or "")),
+        offload=offload_of(str(setup.get("offload") or "") or _told_offload(row)),
         framework=row["engine"],
         framework_version=str(row.get("engine_version") or ""),
         node=facts.node_for(accelerator),
@@ -109,6 +108,11 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     if "megatron" in f"{sharding} {row['engine']}".lower() and not row.get("tp") and not row.get("pp"):
         run = likely_split(run, None)
     return as_scripted(run, row)
+
+
+def _told_offload(row: dict[str, Any]) -> str:
+    """Megatron's flag."""
+    return "optimizer" if str(row.get("args", {}).get("optimizer_cpu_offload")).lower() == "true" else ""
 
 
 def _batch(row: dict[str, Any], setup: dict[str, Any]) -> tuple[int, str]:
@@ -174,8 +178,3 @@ def optimizer_of(text: str) -> str:
         if word in lowered:
             return word
     return "adamw"
-
-
-def without_card(run: TrainingRun) -> TrainingRun:
-    """The run on an accelerator that holds anything: what it asks for, whatever the card."""
-    return replace(run, accelerator=replace(run.accelerator, usable_bytes=2.0**50))

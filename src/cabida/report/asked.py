@@ -21,7 +21,8 @@ def asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, Serv
     from cabida import memory
 
     load, rest = _load(flags)
-    d = deployment(Setup(model=model, gpu=gpu, **rest), facts.model(model), facts.accelerator(gpu))
+    setup = Setup(model=model, gpu=gpu, **rest)
+    d = deployment(setup, facts.model(model), facts.accelerator(gpu))
     if wrong := [*refused_task(d.model), *refused_split(d)]:
         raise InvalidInput(wrong)
     m = memory.serving(d)
@@ -31,8 +32,18 @@ def asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, Serv
             d = replace(d, settings=replace(d.settings, max_model_len=longest))
             m = memory.serving(d)
     if m.verdict == "no":
-        raise InvalidInput([problem("CB-U011", name=d.name, how=m.cure)])
+        raise InvalidInput([problem("CB-U011", name=d.name, how=_cure(setup, d))])
     return d, m, load
+
+
+def _cure(setup: Setup, d: Deployment) -> str:
+    """What would make it fit, tried."""
+    from cabida.report.fit_changes import changes
+    from cabida.report.fit_serving import cure
+    from cabida.report.fit_trial import tried
+
+    trial = tried(d)
+    return cure(trial, changes(setup, trial))
 
 
 def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:

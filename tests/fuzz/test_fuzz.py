@@ -1,8 +1,8 @@
 """Every door, fuzzed: briefly here, for minutes by ``make test-long``; whatever was ever found is tried first."""
 
-import doors as known
+import fuzz_doors as known
 import pytest
-from loop import FOUND, Fuzzer
+from fuzz_loop import FOUND, Fuzzer
 
 NAMES = list(known.doors())
 BRIEFLY = {"brief": 40, "config": 120, "gguf": 120}  # inputs; 300 where they are cheap

@@ -1,6 +1,6 @@
 """Fuzzing guided by coverage: what reaches new code is kept and changed further.
 
-``python tests/fuzz/loop.py DOOR --seconds 600`` runs on its own and writes what it finds beside it, into ``found/``.
+``python tests/fuzz/fuzz_loop.py DOOR --seconds 600`` runs on its own and writes what it finds beside it, into ``found/``.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
-import doors as known
+import fuzz_doors as known
 
 FOUND = Path(__file__).parent / "found"
 LONGEST_BYTES, KEPT_MOST, SLOW_S = 60_000, 5000, 2.0

@@ -102,6 +102,14 @@ def test_what_overflows_in_fp16_takes_twice_the_room_on_a_card_without_bf16():
     assert on(t4, "vllm", qwen).weights_bytes == on(l4, "vllm", qwen).weights_bytes
 
 
+def test_the_table_of_angles_of_the_whole_context_comes_with_the_weights():
+    """vLLM prints 14.9888 for Llama-3.1-8B: 8.03 billion weights and 131,072 positions of 128 elements."""
+    llama, bf16 = facts.model("meta-llama/Llama-3.1-8B"), facts.weight_format("bf16")
+    assert served(llama, bf16).weights_bytes / GIB == pytest.approx(14.9888, abs=1e-3)
+    assert served(llama, bf16, engine="llama.cpp").weights_bytes < 14.0 * GIB  # its embedding is in host memory
+    assert served(facts.model("facebook/opt-6.7b"), bf16).weights_bytes / GIB == pytest.approx(12.40, abs=0.02)
+
+
 def test_adapter_slots_are_allocated_whether_used_or_not():
     """Rank 16 over all matrices of Llama-3-8B: 42 million weights a slot beside embedding and head."""
     hidden, keys, width, vocab = 4096, 1024, 14336, 128256

@@ -18,11 +18,14 @@ class Family:
     width: str = "given"  # feed-forward width: given, four (times hidden), half (of what the file says)
     positions: bool = False  # learned positions
     task: str = "llm"
+    rotary: float = (
+        1.0  # share of a head that rotates, when the file doesn't say; 0 = positions by other means
+    )
     half: bool = True  # runs in fp16; engines refuse what overflows there (vLLM config/model.py)
     defaults: dict[str, Any] = field(default_factory=dict)  # of its config class
 
 
-_PLAIN = Family(matrices=2, biases=True, width="four")
+_PLAIN = Family(matrices=2, biases=True, width="four", rotary=0.5)
 _TIED = Family(tied=True)
 _MLA = Family()  # latent attention is told by the file: kv_lora_rank
 _QWEN2 = Family(biases=True, window="upper")
@@ -45,20 +48,20 @@ FAMILIES: dict[str, Family] = {
     "bart": _TRANSLATOR,
     "bert": _BERT,
     "bitnet": _TIED,
-    "bloom": Family(matrices=2, biases=True, width="four", tied=True),
-    "chatglm": Family(biases=True),
+    "bloom": Family(rotary=0.0, matrices=2, biases=True, width="four", tied=True),
+    "chatglm": Family(biases=True, rotary=0.5),
     "codegen": _PLAIN,
     "cohere": _TIED,
     "cohere2": Family(tied=True, window="every 4"),
     "dbrx": Family(),
     "deepseek": Family(),
-    "deepseek_ref": Family(mixer="compressed"),
+    "deepseek_ref": Family(mixer="compressed", rotary=0.125),
     "deepseek_v2": _MLA,
     "deepseek_v3": _MLA,
     "deepseek_v32": _MLA,
-    "deepseek_v4": Family(mixer="compressed"),
+    "deepseek_v4": Family(mixer="compressed", rotary=0.125),
     "deepseek_vl_v2": _MLA,
-    "dit": Family(matrices=2, mixer="encoder", tied=True, task="image"),
+    "dit": Family(rotary=0.0, matrices=2, mixer="encoder", tied=True, task="image"),
     "dots1": Family(),
     "ernie4_5": _TIED,
     "ernie4_5_moe": _TIED,
@@ -72,10 +75,10 @@ FAMILIES: dict[str, Family] = {
     "gemma3": _GEMMA3,
     "gemma3n": Family(tied=True, window="every 5"),
     "gemma4": Family(tied=True, window="every 6"),
-    "glm": Family(biases=True),
+    "glm": Family(biases=True, rotary=0.5),
     "glm1": Family(matrices=2, biases=True, tied=True),
-    "glm4": Family(biases=True, half=False),
-    "glm4_moe": Family(biases=True),
+    "glm4": Family(biases=True, half=False, rotary=0.5),
+    "glm4_moe": Family(biases=True, rotary=0.5),
     "glm4_moe_lite": _MLA,
     "glm_moe_dsa": _MLA,
     "gpt2": Family(matrices=2, biases=True, width="four", tied=True, positions=True),
@@ -111,10 +114,10 @@ FAMILIES: dict[str, Family] = {
     "mimo_v2_flash": Family(),
     "minicpm": _TIED,
     "minicpm3": _TIED,
-    "minimax": Family(mixer="lightning"),
-    "minimax_m1": Family(mixer="lightning"),
-    "minimax_text_01": Family(mixer="lightning"),
-    "minimax_m2": Family(),
+    "minimax": Family(mixer="lightning", rotary=0.5),
+    "minimax_m1": Family(mixer="lightning", rotary=0.5),
+    "minimax_text_01": Family(mixer="lightning", rotary=0.5),
+    "minimax_m2": Family(rotary=0.5),
     "minimax_m3": Family(),
     "minimax_m3_vl": Family(),
     "ministral": Family(window="all"),
@@ -125,8 +128,8 @@ FAMILIES: dict[str, Family] = {
     "mixtral": Family(),
     "mllama": Family(mixer="crossed"),
     "modernbert": Family(tied=True, task="embedding", mixer="encoder"),
-    "mpt": Family(matrices=2, width="four", tied=True),
-    "mt5": Family(mixer="encoder_decoder"),
+    "mpt": Family(rotary=0.0, matrices=2, width="four", tied=True),
+    "mt5": Family(rotary=0.0, mixer="encoder_decoder"),
     "nemotron": Family(matrices=2),
     "nemotron-nas": Family(mixer="block_configs"),
     "nemotron_h": Family(mixer="pattern", matrices=2),
@@ -149,10 +152,10 @@ FAMILIES: dict[str, Family] = {
     "qwen2_moe": _QWEN2,
     "qwen2_vl": _QWEN2,
     "qwen3": Family(window="upper"),
-    "qwen3_5": Family(mixer="gated_delta"),
-    "qwen3_5_moe": Family(mixer="gated_delta"),
+    "qwen3_5": Family(mixer="gated_delta", rotary=0.25),
+    "qwen3_5_moe": Family(mixer="gated_delta", rotary=0.25),
     "qwen3_moe": Family(window="upper"),
-    "qwen3_next": Family(mixer="gated_delta"),
+    "qwen3_next": Family(mixer="gated_delta", rotary=0.25),
     "qwen3_omni_moe": Family(window="upper"),
     "qwen3_vl": Family(window="upper"),
     "qwen3_vl_moe": Family(window="upper"),
@@ -163,13 +166,13 @@ FAMILIES: dict[str, Family] = {
     "rwkv7": Family(mixer="rwkv", matrices=2),
     "seed_oss": Family(biases=True),
     "smollm3": _TIED,
-    "stablelm": Family(),
+    "stablelm": Family(rotary=0.25),
     "starcoder2": Family(matrices=2, biases=True, tied=True, window="all"),
     "step3p5": Family(),
     "step3p7": Family(),
-    "t5": Family(mixer="encoder_decoder", tied=True),
+    "t5": Family(rotary=0.0, mixer="encoder_decoder", tied=True),
     "unet": Family(mixer="nothing", tied=True, task="image"),
-    "whisper": Family(mixer="encoder_decoder", tied=True, task="speech"),
+    "whisper": Family(rotary=0.0, mixer="encoder_decoder", tied=True, task="speech"),
     "xlm-roberta": _BERT,
 }
 

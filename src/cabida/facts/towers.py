@@ -61,6 +61,21 @@ def draft_params(f: Fields, mixers: list[list[AttentionLayers]], mlps: list[MlpL
     return float(many * (weights + 2 * hidden * hidden))
 
 
+def rotary_dims(f: Fields, family: Family, mixers: list[list[AttentionLayers]]) -> int:
+    """Elements of a head that rotate; twice where windowed layers have a table of angles of their own."""
+    if family.positions or not family.rotary:
+        return 0
+    heads = [one for layer in mixers for one in layer if one.kind != "linear"]
+    if not heads:
+        return 0
+    said = f.mapping("rope_parameters").get("partial_rotary_factor")
+    share = said if isinstance(said, int | float) and not isinstance(said, bool) and 0 < said <= 1 else None
+    share = share or min(1.0, f.ratio("partial_rotary_factor", f.ratio("rotary_pct", family.rotary)))
+    dim = max(one.rope_dim_count or one.head_dim_count * share for one in heads)
+    both = family.window.startswith("every 6") and {one.kind for one in heads} == {"full", "sliding"}
+    return int(dim) * (2 if both else 1)
+
+
 def mlp_params(one: MlpLayers, hidden: int) -> float:
     """Weights of one feed-forward layer: all its experts, its shared expert and its router."""
     experts = max(1, one.experts_count) * one.intermediate_dim_count

@@ -13,6 +13,7 @@ from cabida.plan import Deployment
 from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
 
+ROTARY_BITS = {"vllm": 16.0, "sglang": 32.0}  # engines that keep a table of angles, and how wide
 ADAPTER_BITS = 16.0  # adapters take the model's type, whatever its weights are quantised to
 
 
@@ -44,6 +45,15 @@ def adapter_slots_bytes(
 
 
 @formula
+def rotary_table_bytes(context_tokens: float, rotary_dim_count: float, element_bits: float) -> float:
+    """Sines and cosines of every position of the model's own context, kept once on every accelerator.
+
+    vLLM rotary_embedding/base.py: a buffer of max_position_embeddings by rotary_dim, shared by all layers.
+    """
+    return context_tokens * rotary_dim_count * element_bits / BITS_PER_BYTE
+
+
+@formula
 def beside_weights_bytes(weights_bytes: float, beside_bytes: float) -> float:
     """The model's weights and what is loaded beside them."""
     return weights_bytes + beside_bytes
@@ -51,15 +61,35 @@ def beside_weights_bytes(weights_bytes: float, beside_bytes: float) -> float:
 
 def stands_beside(d: Deployment) -> bool:
     """Whether anything is loaded beside the model's own weights."""
+    if _rotary_bits(d):
+        return True
     return d.draft is not None or d.settings.draft_tokens > 0 or d.settings.lora_slots > 0
 
 
 def with_beside(d: Deployment, split: Split, weights: Number, lens: Lens) -> Number:
     """Weights on the fullest accelerator with drafts and adapter slots, as engines count them."""
-    for part in (_draft(d, split, lens), _adapters(d, split, lens)):
+    for part in (_rotary(d, lens), _draft(d, split, lens), _adapters(d, split, lens)):
         if part is not None:
             weights = lens.of(beside_weights_bytes)(weights, part)
     return weights
+
+
+def _rotary_bits(d: Deployment) -> float:
+    """How wide the engine's table of angles is; 0 when it keeps none for this model."""
+    bits = ROTARY_BITS.get(d.engine.partition(" ")[0].lower(), 0.0)
+    kept = bits and d.model.rotary_dim_count and d.model.context_tokens
+    return max(bits, d.weights.other_bits) if kept else 0.0
+
+
+def _rotary(d: Deployment, lens: Lens) -> Number | None:
+    bits = _rotary_bits(d)
+    if not bits:
+        return None
+    return lens.of(rotary_table_bytes)(
+        lens.field(d.model, "context_tokens"),
+        lens.field(d.model, "rotary_dim_count"),
+        lens.setting("element_bits", bits),
+    )
 
 
 def _draft(d: Deployment, split: Split, lens: Lens) -> Number | None:

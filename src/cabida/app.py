@@ -129,12 +129,17 @@ def fit(
         as_of: leaves out accelerators that came later.
         concurrency: requests the memory must hold at once.
         min_context: tokens each must be able to grow to.
-        flags: those of :class:`Setup`; ``method`` asks about training.
+        flags: those of :class:`Setup`; ``method`` asks about training. Those of ``report.beyond_fits.Beyond`` ask about
+            images, clips, embedders and vector indexes.
     """
+    from cabida.report.beyond_fits import beyond_fit, parted
     from cabida.report.fits import fits
 
     gpus = [gpu] if isinstance(gpu, str) else list(gpu or ())
-    return fits(Setup(model=model, **flags), gpus, as_of, concurrency, min_context)
+    own, flags = parted(flags)
+    setup = Setup(model=model, **flags)
+    found = beyond_fit(setup, own, gpus, as_of)
+    return found if found is not None else fits(setup, gpus, as_of, concurrency, min_context)
 
 
 def here(model: str | None = None, *, roots: Roots | None = None, **flags: Any) -> dict[str, Any]:

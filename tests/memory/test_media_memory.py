@@ -79,6 +79,8 @@ def test_both_experts_of_wan_2_2_are_held():
     one, two = facts.components()["wan2.1-14b-dit"], facts.components()["wan2.2-a14b-dit"]
     held = memory.media(run("wan2.2-t2v-a14b")).parts[two.id]
     assert held == 2 * 2 * one.params_count
+    moved = memory.media(run("wan2.2-t2v-a14b", offload="model")).parts[two.id]
+    assert moved == 2 * one.params_count  # one at a time, when what isn't at work leaves the card
 
 
 def test_guidance_doubles_what_goes_through_the_denoiser():

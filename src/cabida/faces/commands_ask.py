@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from cabida.errors import UsageProblem
+from cabida.faces.media_options import beyond
 from cabida.faces.output import emit
 from cabida.faces.words import Command, Figure, option, shared
 from cabida.text import problem, tr
@@ -103,6 +104,7 @@ def load(function: F) -> F:
 @option("--offload", metavar="WHAT", default="none", show_default=True)
 @option("--framework", metavar="NAME", default="")
 @option("--global-batch", type=COUNT)
+@beyond
 @option("--all", "every", is_flag=True)
 @shared
 def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flags: Any) -> None:
@@ -113,9 +115,9 @@ def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flag
     answer = app.fit(model, as_of=as_of, **flags)
 
     def screen() -> Any:
-        from cabida.faces import fits
+        from cabida.faces import answers_media, fits
 
-        return fits.fit(answer, every=every)
+        return (answers_media.screen if "kind" in answer else fits.fit)(answer, every=every)
 
     emit(answer, screen, as_json=as_json)
 

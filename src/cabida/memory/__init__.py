@@ -2,7 +2,8 @@
 
 from cabida.memory.adapters import ADAPTERS
 from cabida.memory.budget import is_unified
-from cabida.memory.encoders import EncoderMemory, encoder_tree, encoding
+from cabida.memory.encoders import EncoderMemory, encoder_tree, encoding, is_decoder
+from cabida.memory.index import IndexMemory, index, index_tree
 from cabida.memory.media import MediaMemory, media, media_tree
 from cabida.memory.optimizers import OPTIMIZERS
 from cabida.memory.params import Params, params
@@ -19,12 +20,16 @@ __all__ = [
     "ADAPTERS",
     "OPTIMIZERS",
     "EncoderMemory",
+    "IndexMemory",
     "MediaMemory",
     "Params",
     "ServingMemory",
     "TrainingMemory",
     "encoder_tree",
     "encoding",
+    "index",
+    "index_tree",
+    "is_decoder",
     "is_unified",
     "media",
     "media_tree",

@@ -175,7 +175,7 @@ def _pool(run: EncoderRun) -> dict[str, float] | None:
         gpu_memory_utilization=run.gpu_memory_utilization,
         max_model_len=run.input_tokens,
         max_num_batched_tokens=run.max_batch_tokens,
-        desktop=run.desktop,
+        used_bytes=run.used_bytes,
     )
     kv = facts.weight_format("bf16")
     return serving(
@@ -209,7 +209,7 @@ def encoding(run: EncoderRun) -> EncoderMemory:
 
 def _room(run: EncoderRun) -> float:
     seen = float(budgets.visible(run.accelerator, PLAIN))
-    return seen - float(budgets.desktop(Settings(desktop=run.desktop), PLAIN))
+    return seen - float(budgets.desktop(Settings(used_bytes=run.used_bytes), PLAIN))
 
 
 def _needed(run: EncoderRun) -> float:

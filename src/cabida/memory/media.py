@@ -146,7 +146,7 @@ def _there(run: MediaRun, part: Part, phase: str, working: Part) -> Number | Non
         return part.streamed if at_work else None
     if run.offload == "model":
         pinned = encoder and run.text_weights.family == "bnb"  # a 4-bit encoder can't be moved away
-        return part.held if at_work or pinned else None
+        return part.at_work if at_work else part.held if pinned else None
     if run.offload == "text":
         return part.held if at_work or (not encoder and phase != "text") else None
     return part.held
@@ -183,7 +183,7 @@ def _shown(peak: float) -> float:
 def room_of(run: MediaRun) -> float:
     """What a process may use of the run's accelerator."""
     seen = float(budgets.visible(run.accelerator, PLAIN))
-    return seen - float(budgets.desktop(Settings(desktop=run.desktop), PLAIN))
+    return seen - float(budgets.desktop(Settings(used_bytes=run.used_bytes), PLAIN))
 
 
 def media(run: MediaRun, *, bounds: bool = True) -> MediaMemory:

@@ -42,9 +42,9 @@ def fused_bytes(qkv_params_count: float, body_bits: float) -> float:
 
 
 @formula
-def component_share_bytes(component_bytes: float, accelerators_count: float) -> float:
-    """A component's weights split evenly over all accelerators."""
-    return component_bytes / accelerators_count
+def component_share_bytes(component_bytes: float, shares_count: float) -> float:
+    """A component's weights split evenly: over accelerators, or over copies that take turns."""
+    return component_bytes / shares_count
 
 
 @formula
@@ -74,6 +74,7 @@ class Part:
     component: Component
     whole: Number
     held: Number
+    at_work: Number  # the same of one copy, where several of a shape take turns
     streamed: Number  # what is there at a time when blocks come and go
 
 
@@ -112,7 +113,11 @@ def part_of(run: MediaRun, one: Component, lens: Lens, *, quantised: bool = True
     if run.fused_qkv and one.kind == DENOISER and one.qkv_params_count:
         more = lens.of(fused_bytes)(lens.field(one, "qkv_params_count"), lens.setting("body_bits", bits))
         whole = lens.of(together_bytes)(whole, more)
-    return Part(one, whole, _held(run, one, whole, lens), _streamed(run, one, whole, lens))
+    held = _held(run, one, whole, lens)
+    alone = held
+    if one.copies_count > 1:
+        alone = lens.of(component_share_bytes)(held, lens.setting("shares_count", one.copies_count))
+    return Part(one, whole, held, alone, _streamed(run, one, whole, lens))
 
 
 @formula
@@ -127,7 +132,7 @@ def _held(run: MediaRun, one: Component, whole: Number, lens: Lens) -> Number:
     sliced = run.split == "tensor" and one.kind == DENOISER
     if run.accelerators_count == 1 or not (sharded or sliced):
         return whole
-    return lens.of(component_share_bytes)(whole, lens.setting("accelerators_count", run.accelerators_count))
+    return lens.of(component_share_bytes)(whole, lens.setting("shares_count", run.accelerators_count))
 
 
 def _streamed(run: MediaRun, one: Component, whole: Number, lens: Lens) -> Number:

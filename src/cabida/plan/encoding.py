@@ -22,4 +22,4 @@ class EncoderRun:
     max_batch_tokens: int | None = None  # the engine's own limit, where it has one
     gpu_memory_utilization: float | None = None  # vLLM
     eager_attention: bool = False  # scores kept whole (models without a fused kernel)
-    desktop: bool = False  # the card also drives a screen
+    used_bytes: float = 0.0  # what others hold on each card

@@ -38,7 +38,7 @@ class MediaRun:
     quantised_on_device: bool = False  # 16-bit weights come onto the card whole and are quantised there
     safety_checker: bool = True
     framework: str = "diffusers"  # diffusers | repository (the model's own scripts) | tensorrt | onediff
-    desktop: bool = False  # the card also drives a screen
+    used_bytes: float = 0.0  # what others hold on each card
 
     @property
     def name(self) -> str:

@@ -12,6 +12,14 @@ GLYPHS = {
     "cache": ("▓", "="),
     "kv_cache": ("▓", "="),
     "cache_spare": ("▒", "-"),
+    "text_encoder": ("▒", "t"),
+    "image_encoder": ("▄", "i"),
+    "denoiser": ("█", "#"),
+    "vae": ("▓", "v"),
+    "vectors": ("█", "#"),
+    "codes": ("█", "#"),
+    "graph": ("▒", "g"),
+    "workspace": ("▞", "w"),
     "activations": ("▚", "%"),
     "logits": ("▞", "l"),
     "graphs": ("▞", "c"),
@@ -26,7 +34,8 @@ GLYPHS = {
 }
 _UNKNOWN = ("▐", "?")
 ORDER = (
-    "weights", "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "activations",
+    "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph",
+    "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "activations",
     "encoder", "logits", "graphs", "other", "used", "free", "reserve",
 )  # fmt: skip
 

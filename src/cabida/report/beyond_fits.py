@@ -1,0 +1,100 @@
+"""``fit`` beyond language models: images and clips, embedders and rerankers, vector indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from cabida import facts
+from cabida.errors import InvalidInput, UsageProblem
+from cabida.plan import Setup
+from cabida.text import problem
+
+ENCODERS = ("embedding", "rerank")
+MEDIA = ("image", "video")
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Flags that a language model has no use for, as typed. ``None`` = the usual."""
+
+    width: int | None = None
+    height: int | None = None
+    frames: int | None = None
+    batch: int | None = None
+    steps: int | None = None
+    text_weights: str | None = None
+    text_on_cpu: bool = False
+    vae_tiling: bool = False
+    vae_slicing: bool = False
+    eager_attention: bool = False
+    no_safety_checker: bool = False
+    input_tokens: int | None = None
+    vectors: float | None = None
+    dims: int | None = None
+    index: str | None = None
+    stored: str | None = None
+    links: int | None = None
+    lists: int | None = None
+    codes: int | None = None
+    graph_degree: int | None = None
+    intermediate_degree: int | None = None
+    keep_vectors: bool = False
+    payload_bytes: float | None = None
+    growth: float | None = None
+    replicas: int | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The flags that were typed."""
+        return [
+            f"--{one.name.replace('_', '-')}"
+            for one in fields(self)
+            if getattr(self, one.name) not in (None, False)
+        ]
+
+
+def parted(flags: dict[str, Any]) -> tuple[Beyond, dict[str, Any]]:
+    """The flags of this file, and those of :class:`Setup`."""
+    names = {one.name for one in fields(Beyond)}
+    own = {name: value for name, value in flags.items() if name in names}
+    return Beyond(**own), {name: value for name, value in flags.items() if name not in names}
+
+
+def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None) -> dict[str, Any] | None:
+    """The answer, when what is asked about is no language model; ``None`` when it is one.
+
+    Raises:
+        UsageProblem: CB-U040, flags that don't go with what is asked about.
+        InvalidInput: something named is unknown.
+    """
+    if own.vectors is not None or own.index is not None:
+        from cabida.report.index_fits import index_fit
+
+        return index_fit(setup, own, gpus, as_of)
+    pipeline = None
+    if setup.model and not setup.method and not _is_path(setup.model):
+        pipeline = facts.find_pipeline(setup.model)
+    if pipeline is not None:
+        from cabida.report.media_fits import media_fit
+
+        return media_fit(setup, own, pipeline, gpus, as_of)
+    model = facts.model(setup.model) if setup.model else None
+    if model is not None and model.task in ENCODERS and not setup.method:
+        from cabida.report.encoder_fits import encoder_fit
+
+        return encoder_fit(setup, own, model, gpus, as_of)
+    if model is not None and model.task in MEDIA and not setup.method and not model.context_tokens:
+        raise InvalidInput([problem("CB-F050", ref=model.id, nearest=", ".join([*facts.pipelines()][:3]))])
+    if own.given:
+        raise UsageProblem([problem("CB-U040", flags=", ".join(own.given), model=setup.model or "MODEL")])
+    return None
+
+
+def _is_path(ref: str) -> bool:
+    try:
+        return ref.startswith((".", "/", "~")) or Path(ref).exists()
+    except (OSError, ValueError):
+        return True

@@ -1,0 +1,91 @@
+"""What ``fit`` answers about a vector index: in host memory, on one accelerator, or on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cabida import facts, memory
+from cabida.errors import InvalidInput, UsageProblem
+from cabida.facts.model import Accelerator
+from cabida.plan import Estimate, Setup
+from cabida.plan.index import ON_GPU, VectorIndex
+from cabida.report.beyond_fits import Beyond
+from cabida.report.media_fits import ORDER
+from cabida.report.metrics import GIB
+from cabida.text import problem
+
+
+def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None) -> dict[str, Any]:
+    """One answer for host memory or one accelerator; ``rows`` for several, or for a kind that lives on GPUs.
+
+    Raises:
+        UsageProblem: CB-U041, how many vectors of how many dimensions isn't said.
+        InvalidInput: CB-U042, a kind of index that no GPU library searches.
+    """
+    dims = own.dims or (facts.model(setup.model).hidden_dim_count if setup.model else None)
+    if own.vectors is None or dims is None:
+        raise UsageProblem([problem("CB-U041")])
+    kind = own.index or "hnsw"
+    if gpus and kind not in ON_GPU:
+        raise InvalidInput([problem("CB-U042", kind=kind, known=", ".join(ON_GPU))])
+    cards: list[Accelerator | None] = [facts.accelerator(one) for one in gpus]
+    if not cards and kind == "cagra":
+        cards = [one for one in facts.accelerators(as_of).values() if one.vendor.lower() == "nvidia"]
+    if len(cards) <= 1:
+        return _answer(_index(own, dims, kind, cards[0] if cards else None))
+    rows = [_answer(_index(own, dims, kind, card)) for card in cards]
+    if not gpus:
+        rows.sort(key=lambda row: (ORDER[row["verdict"]], row["usable_gib"], row["gpu"]))
+    return {"kind": "index", "rows": rows}
+
+
+def _index(own: Beyond, dims: int, kind: str, card: Accelerator | None) -> VectorIndex:
+    usual = VectorIndex(own.vectors or 1.0, dims)
+    return VectorIndex(
+        vectors_count=own.vectors or 1.0,
+        dims_count=dims,
+        kind=kind,
+        stored=own.stored or usual.stored,
+        accelerator=card,
+        links_count=own.links or usual.links_count,
+        lists_count=own.lists,
+        codes_count=min(own.codes, dims) if own.codes else None,
+        graph_degree_count=own.graph_degree or usual.graph_degree_count,
+        intermediate_degree_count=own.intermediate_degree or usual.intermediate_degree_count,
+        keep_vectors=own.keep_vectors,
+        payload_bytes=own.payload_bytes or 0.0,
+        growth_ratio=own.growth or 0.0,
+        replicas_count=own.replicas or 1,
+    )
+
+
+def _answer(one: VectorIndex) -> dict[str, Any]:
+    found = memory.index(one)
+    peak = (found.device_bytes or found.host_bytes) / GIB
+    return {
+        "kind": "index",
+        "index": one.kind,
+        "gpu": one.accelerator.id if one.accelerator else "host",
+        "gpus": 1 if one.accelerator else 0,
+        "vectors": one.vectors_count,
+        "dims": one.dims_count,
+        "stored": one.stored,
+        "growth": one.growth_ratio,
+        "replicas": one.replicas_count,
+        "verdict": found.verdict,
+        "headroom_gib": found.headroom_bytes / GIB if one.accelerator else None,
+        "usable_gib": found.usable_bytes / GIB if one.accelerator else None,
+        "needed_gib": peak,
+        "metrics": {"peak_mem_gib": Estimate(peak, peak, peak, "formula")},
+        "parts_gib": {name: size / GIB for name, size in found.parts.items()},
+        "host_gib": found.host_bytes / GIB,
+        "device_gib": found.device_bytes / GIB,
+        "build_host_gib": found.build_host_bytes / GIB,
+        "build_device_gib": found.build_device_bytes / GIB,
+        "all_replicas_gib": found.all_replicas_bytes / GIB,
+        "bytes_per_vector": found.vector_bytes,
+        "largest_vectors": found.largest_vectors_count if one.accelerator else None,
+        "gpus_enough": found.accelerators_count if one.accelerator else None,
+        "cure": found.cure,
+    }

@@ -222,12 +222,29 @@ llama_init_from_model: failed to initialize the context: failed to allocate comp
 """
 
 OLLAMA = """\
+time=2026-05-05T01:30:30.000+08:00 level=INFO source=types.go:42 msg="inference compute" id=GPU-0a filter_id="" \
+library=CUDA compute=8.9 name=CUDA0 description="NVIDIA GeForce RTX 4090" libdirs=ollama driver=12.8 total="24.0 GiB"
+time=2026-05-05T01:30:31.000+08:00 level=INFO source=ggml.go:136 msg="" architecture=qwen3 file_type=Q4_K_M \
+name="Qwen3 8B" description="" num_tensors=399 num_key_values=28
+time=2026-05-05T01:30:32.000+08:00 level=INFO source=runner.go:1271 msg=load request="{Operation:commit LoraPath:[] \
+Parallel:2 BatchSize:512 FlashAttention:Enabled KvSize:16384 KvCacheType:q8_0 NumThreads:8 GPULayers:37}"
+time=2026-05-05T01:30:33.700+08:00 level=INFO source=device.go:240 msg="model weights" device=CUDA0 size="3.0 GiB"
 time=2026-05-05T01:30:33.796+08:00 level=INFO source=ggml.go:494 msg="offloaded 37/37 layers to GPU"
 time=2026-05-05T01:30:33.796+08:00 level=INFO source=device.go:240 msg="model weights" device=CUDA0 size="4.1 GiB"
 time=2026-05-05T01:30:33.796+08:00 level=INFO source=device.go:245 msg="model weights" device=CPU size="303.0 MiB"
 time=2026-05-05T01:30:33.796+08:00 level=INFO source=device.go:251 msg="kv cache" device=CUDA0 size="1.8 GiB"
 time=2026-05-05T01:30:33.796+08:00 level=INFO source=device.go:262 msg="compute graph" device=CUDA0 size="300.0 MiB"
-llama_model_loader: - kv   2:                               general.name str              = Qwen3 8B
+"""
+
+SMI_TABLE = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA H100 80GB HBM3          On  |   00000000:18:00.0 Off |                    0 |
+| N/A   33C    P0            118W /  700W |   73728MiB /  81559MiB |      0%      Default |
+|   1  NVIDIA H100 80GB HBM3          On  |   00000000:2A:00.0 Off |                    0 |
+| N/A   31C    P0             70W /  700W |       1MiB /  81559MiB |      0%      Default |
++-----------------------------------------------------------------------------------------+
 """
 
 TRTLLM = """\

@@ -111,10 +111,16 @@ CASES = {
          "weights_gib_per_gpu": 20062.5 * GIB_PER_MIB},
     ),
     "ollama": (
-        logs.OLLAMA, "llama.cpp", {"engine": "llama.cpp (ollama)", "model": "Qwen3 8B", "gpus": 1},
-        {"gpu_layers": 37},
+        logs.OLLAMA, "llama.cpp",
+        {"engine": "llama.cpp (ollama)", "model": "Qwen3 8B", "gpus": 1, "weights": "gguf-q4_k_m", "kv_cache": "q8_0",
+         "gpu": "rtx4090"},
+        {"gpu_layers": 37, "max_model_len": 8192, "max_num_seqs": 2, "n_batch": 512},
         {"weights_gib_per_gpu": 4.1, "kv_cache_gib_per_gpu": 1.8, "activation_peak_gib": 300 * GIB_PER_MIB,
-         "cpu_buffer_gib": 303 * GIB_PER_MIB},
+         "cpu_buffer_gib": 303 * GIB_PER_MIB, "kv_cache_tokens": 16384},
+    ),
+    "nvidia-smi's table": (
+        logs.SMI_TABLE, "nvidia-smi", {"gpus": 2, "gpu": "h100-sxm-80"}, {"driver_total_gib": 79.6475},
+        {"peak_gib_per_gpu": 72.0},
     ),
     "tensorrt-llm": (
         logs.TRTLLM, "tensorrt-llm", {"engine_version": "0.17.0.post1", "gpu_memory_gib": 31.84},
@@ -204,6 +210,46 @@ def test_a_draft_that_loads_second_is_not_the_model():
     assert seen.measured["weights_gib_per_gpu"] == 7.71
     assert seen.measured["kv_cache_gib_per_gpu"] == pytest.approx(58.6)
     assert seen.setup["args"]["speculative"] is True
+
+
+@pytest.mark.parametrize(
+    ("config", "flags"),
+    [
+        (
+            "SpeculativeConfig(method='mtp', model='m', num_spec_tokens=2)",
+            {"speculative": "mtp", "mtp_tokens": 2},
+        ),
+        (
+            "SpeculativeConfig(method='eagle3', model='d', num_spec_tokens=3)",
+            {"speculative": "eagle3", "draft_tokens": 3},
+        ),
+        ("None", {}),
+    ],
+)
+def test_a_draft_is_told_with_its_tokens(config, flags):
+    text = logs.VLLM_REFUSED.replace("speculative_config=None", f"speculative_config={config}")
+    args = one(text).setup["args"]
+    names = ("speculative", "mtp_tokens", "draft_tokens")
+    assert {name: args[name] for name in names if name in args} == flags
+
+
+def test_a_cache_whose_size_was_set_by_hand_is_not_predicted():
+    from cabida.truth.observed import beside
+
+    head = f"INFO non-default args: {{'model': '{logs.LLAMA}', 'kv_cache_memory_bytes': 8589934592}}\n"
+    seen = one(head + logs.VLLM_011)
+    assert seen.setup["args"]["kv_cache_memory_bytes"] == 8589934592
+    found = beside(seen.with_setup(gpu="h100-sxm-80"))
+    assert "weights_gib_per_gpu" in found.figures
+    assert "kv_cache_tokens" not in found.figures
+
+
+def test_layers_on_the_host_are_not_predicted():
+    from cabida.truth.observed import beside
+
+    found = beside(one(logs.LLAMA_OLD.replace("33/33", "20/33")).with_setup(model="meta-llama/Llama-2-7b-hf"))
+    assert found.figures == {}
+    assert "layers" in found.why
 
 
 def test_each_start_of_a_restarting_container_is_one_observation():

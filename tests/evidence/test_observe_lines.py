@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+import time
 
 import logs
 import pytest
@@ -236,3 +237,44 @@ def test_lines_of_any_logs_in_any_order_never_break_a_reader(tmp_path_factory, s
 @given(st.text(st.characters(exclude_characters="\n"), max_size=300))
 def test_any_line_is_cleaned_without_control_characters(text):
     assert all(letter.isprintable() or ord(letter) > 127 for letter in cleaned(text))
+
+
+HOSTILE = [
+    "a-" * 32_000,
+    "token=" * 10_000,
+    "(" * 60_000,
+    "[2025 TP" * 8_000,
+    "loaded meta data with x from " * 2_000,
+    "Capture cuda graph end" * 3_000,
+    "out of memory. Tried to allocate CUDA out of memory. Tried to allocate 1 MiB " + "1" * 60_000,
+    "| 0 " + " " * 60_000,
+    "memory.used [MiB], name",
+    "INFO Model loading took " + "9" * 5_000 + " GiB",
+    "GPU KV cache size: " + "9" * 14 + "9 tokens",
+    "Model loading took 1.2.3 GiB",
+    "n_ctx = " + "9" * 400,
+    "server_args=ServerArgs(" + "context_length=(" * 4_000,
+    "http://" + "a" * 60_000,
+    "eyJ" + "a-" * 30_000,
+    '{"kind": "memory", "measured": {"fits": true}, "tp": "two", "args": [1], "model": {"a": []}}',
+    '{"kind": "memory", "measured": {"weights_gib_per_gpu": 1e999}, "gpus": "x", "tp": 1.5}',
+    '{"kind": "memory", "measured": {"a": ' + "[" * 500 + "]" * 500 + "}}",
+    '{"measured":' + "[" * 30_000,
+]
+
+
+@pytest.mark.parametrize("at", range(len(HOSTILE)))
+def test_hostile_lines_cost_bounded_time(tmp_path, at):
+    path = tmp_path / "hostile"
+    signs = "vLLM API server version 1\nserver_args=1\nllama_model_loader:\n[TensorRT-LLM]\n"
+    for first in signs.splitlines():
+        path.write_text(first + "\n" + (HOSTILE[at] + "\n") * 3)
+        before = time.process_time()
+        try:
+            found = read_file(path).observations
+        except InvalidInput:
+            found = ()
+        assert time.process_time() - before < 2
+        for one in found:
+            json.dumps(one.case(), allow_nan=False)
+            assert one.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import tempfile
@@ -149,8 +150,8 @@ def _completed(one: Observation, said: dict[str, Any]) -> Observation:
         card = facts.find_accelerator(str(one.setup["gpu_raw"]))
         open_ |= {"gpu": card.id} if card else {}
     made = one.with_setup(**open_)
-    split = [int(made.setup.get(key) or 1) for key in ("tp", "pp", "dp", "cp")]
-    if "gpus" not in made.setup and any(key in made.setup for key in ("tp", "pp", "dp", "cp")):
-        made = made.with_setup(gpus=split[0] * split[1] * split[2] * split[3])
+    split = [made.setup[key] for key in ("tp", "pp", "dp", "cp") if isinstance(made.setup.get(key), int)]
+    if split and "gpus" not in made.setup:
+        made = made.with_setup(gpus=math.prod(split))
     note = "; ".join(part for part in (one.note, redacted(str(said.get("note") or ""))) if part)
     return replace(made, note=note)

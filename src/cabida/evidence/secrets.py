@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 BLANK = "[redacted]"
+LONGEST = 4000  # characters looked at; nobody keeps more of a line
 _NAMES = (
-    r"(?:[\w.-]*(?:api|access|secret|private|auth|account|service|encryption|signing)[-_]?keys?(?:[-_]?id)?|"
-    r"[\w.-]*(?:passw(?:or)?d|passwd|secret|credentials?)|(?:[\w.-]*[-_])?(?:hf|hub|hugging[-_]?face|auth|access|bearer|"
-    r"api|secret|session|refresh|ngc|wandb|github|bot|id)[-_]?tokens?|[A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD|PAT)|"
-    r"(?:use_auth_|--)?token|authorization)"
+    r"(?:[\w.-]{0,40}(?:api|access|secret|private|auth|account|service|encryption|signing)[-_]?keys?(?:[-_]?id)?|"
+    r"[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret|credentials?)|(?:[\w.-]{0,40}[-_])?(?:hf|hub|hugging[-_]?face|auth|access|bearer|"
+    r"api|secret|session|refresh|ngc|wandb|github|bot|id)[-_]?tokens?|[A-Z0-9_]{0,60}_(?:TOKEN|KEY|SECRET|PASSWORD|PAT)|"
+    r"(?:use_auth_)?token|authorization)"
 )
 _VALUE = r"(?:\[[^\]]*\]?|'[^']*'?|\"[^\"]*\"?|(?:Bearer|Basic)\s+\S+|[^\s,;)}\]]+)"
 _NOTHING = r"(?!None\b|null\b|False\b|''|\"\")"
-_NAMED = re.compile(rf"(?i)(?<![\w])({_NAMES}['\"]?\s*(?:=|:\s*|\s(?=[^\s-]))\s*){_NOTHING}{_VALUE}")
+_NAMED = re.compile(rf"(?i)(?<![\w/])({_NAMES}['\"]?\s*[=:]\s*){_NOTHING}{_VALUE}")
+_FLAGGED = re.compile(rf"(?i)((?<![\w-])--?{_NAMES}['\"]?,?\s+)(?!-){_NOTHING}{_VALUE}")
 _SHAPED = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|nvapi-[\w-]{16,}|"
     r"AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|xox[abprs]-[\w-]{10,}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|"
@@ -27,8 +29,9 @@ _QUERY = re.compile(
 
 
 def redacted(text: str) -> str:
-    """``text`` with keys, tokens, passwords and logins in addresses blanked."""
-    text = _NAMED.sub(rf"\1{BLANK}", text)
+    """``text`` with keys, tokens, passwords and logins in addresses blanked; a longer one is cut."""
+    text = _NAMED.sub(rf"\1{BLANK}", text[:LONGEST])
+    text = _FLAGGED.sub(rf"\1{BLANK}", text)
     text = _SHAPED.sub(BLANK, text)
     text = _BEARER.sub(rf"\1 {BLANK}", text)
     text = _QUERY.sub(rf"\1{BLANK}", text)

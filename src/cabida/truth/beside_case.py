@@ -7,11 +7,12 @@ from typing import Any
 
 from cabida import facts
 from cabida.facts.model import Model, WeightFormat
-from cabida.truth.names import stated_format
+from cabida.truth.names import Unanswerable, stated_format
 
 OWN_DRAFTS = ("mtp", "dspark", "nextn")  # a model's own prediction layers, whatever a page calls them
 HEADS = ("dflash", "eagle3", "eagle")
 UNSAID = ("hot_gb",)  # flags of forks that keep part of the weights in host memory
+PINNED = ("kv_cache_memory_bytes", "num_gpu_blocks_override")  # settings of vLLM that set the cache's size
 UNSLOTH_RANK = 64  # max_lora_rank of its fast_inference; vLLM's own default is 16
 VLLM_RANK = 16
 NOT_TOLD = ("not stated", "not visible", "n/a", "quantised", "quantized", "type not visible")
@@ -49,8 +50,15 @@ def partition_of(row: dict[str, Any]) -> tuple[int, ...]:
 
 
 def unsaid(row: dict[str, Any], model: Model) -> str:
-    """Why a row's accelerator holds more, less or other things than a deployment can say; "" when it doesn't."""
+    """Why a row's accelerator holds more, less or other things than a deployment can say; "" when it doesn't.
+
+    Raises:
+        Unanswerable: not even its weights are all there.
+    """
     flags = row.get("args", {})
+    if flags.get("partial_offload"):
+        why = "only some of the layers on accelerators"
+        raise Unanswerable(why)
     if any(flag in flags for flag in UNSAID):
         return "part of the weights kept in host memory by a fork"
     if " + " in str(row.get("gpu_raw") or ""):
@@ -59,6 +67,11 @@ def unsaid(row: dict[str, Any], model: Model) -> str:
     if mixed and ("kv_transfer" in flags or "kv-transfer" in words_of(row)):
         return "cache layout of a mixed model under a transfer connector"
     return ""
+
+
+def pinned(row: dict[str, Any]) -> bool:
+    """Whether somebody set the size of the cache by hand, so that it says nothing of what was left."""
+    return any(flag in row.get("args", {}) for flag in PINNED)
 
 
 def weights_told(row: dict[str, Any]) -> bool:

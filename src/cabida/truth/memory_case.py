@@ -15,6 +15,7 @@ from cabida.truth.beside_case import (
     adapters_of,
     draft_of,
     partition_of,
+    pinned,
     told_format,
     unsaid,
     weights_told,
@@ -33,6 +34,7 @@ DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, 
 STAND_IN = "a100-sxm-80"
 SHORT_TOKENS = 128  # a prompt and fifty new tokens
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
+OF_THE_POOL = ("kv_cache", "max_concurrency", "peak")  # what follows from the size of the cache
 FREE_OF_OTHERS = ("activation_peak_gib",)
 FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
 LOADED_BESIDE_GIB = (
@@ -75,6 +77,8 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
         figures = {name: value for name, value in figures.items() if name in FREE_OF_CARD}
     if beside:
         figures = {name: value for name, value in figures.items() if name in FREE_OF_OTHERS}
+    if pinned(row):
+        figures = {name: value for name, value in figures.items() if not name.startswith(OF_THE_POOL)}
     if not weights_told(row):
         figures = {name: value for name, value in figures.items() if _free_of_weights(name, pooled=pooled)}
     inferred = bool(row.get("inferred_architecture"))
@@ -84,7 +88,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     note = row.get("note", "")
     length = row.get("args", {}).get("max_model_len") or benched(note) or "model default" in note
     asked = length or m.kv_pool_bytes <= 0 or m.verdict == "fits"
-    known = weights_told(row) and not beside
+    known = weights_told(row) and not beside and not pinned(row)
     asked = asked and card_is_certain(row) and known and not failed_otherwise(row) and split_is_stated(row, d)
     positive = {name: value for name, value in kept.items() if _middle(value) > 0}
     if card_is_certain(row) and refused_at_start(row, m):

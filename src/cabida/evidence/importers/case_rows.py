@@ -8,11 +8,13 @@ from typing import Any
 
 from cabida.evidence.importers.run import Run
 from cabida.evidence.lines import Numbered
+from cabida.evidence.secrets import redacted
 
 SIGNS = ('"measured":', '"measured" :')
 WORDS = ()
 KINDS = ("memory", "serving", "training", "media")
 MOST_ROWS = 100_000
+DEEPEST = 8  # tables in tables
 
 
 def read(lines: Iterable[Numbered]) -> list[Run]:
@@ -33,5 +35,20 @@ def _row(text: str) -> dict[str, Any] | None:
         row = json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
-    said = isinstance(row, dict) and row.get("kind") in KINDS and isinstance(row.get("measured"), dict)
-    return row if said and row["measured"] else None
+    if not isinstance(row, dict) or row.get("kind") not in KINDS:
+        return None
+    tables = [row.get(key, {}) for key in ("measured", "args", "load", "training")]
+    if not all(isinstance(one, dict) for one in tables) or not row.get("measured"):
+        return None
+    made: dict[str, Any] = _without_secrets(row)
+    return made
+
+
+def _without_secrets(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return redacted(value)
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {str(key): _without_secrets(one, depth + 1) for key, one in value.items()}
+    return [_without_secrets(one, depth + 1) for one in value] if isinstance(value, list) else value

@@ -10,22 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from cabida.evidence.importers.run import Run, number, read_runs, saying, step
+from cabida.evidence.importers.ollama import CACHES, OLLAMA_STEPS
+from cabida.evidence.importers.run import Run, number, read_runs, saying, step, whole
 from cabida.evidence.importers.said import model_name
-from cabida.evidence.importers.torch_memory import SIZE, gib
 from cabida.evidence.lines import Numbered
 
 ENGINE = "llama.cpp"
 SIGNS = (
     "llama_model_loader:", "llm_load_tensors:", "load_tensors:", "llama_kv_cache", "llama_new_context_with_model:",
     "llama_context:", "llm_load_print_meta:", "print_info:", "ggml_cuda_init:", "llama_init_from_model",
-    "ggml_backend_cuda_buffer_type_alloc_buffer",
+    "ggml_backend_cuda_buffer_type_alloc_buffer", 'msg="model weights" device=', 'msg="offloaded ',
 )  # fmt: skip
 MIB = 1024.0
 USUAL_UBATCH = 512  # tokens worked on at once unless -ub says otherwise
 SERVING = ("all slots are idle", "llama_print_timings", "llama_perf_context_print")
 ON_HOST = ("CPU", "Host", "host", "BLAS", "AMX", "Mapped_CPU", "KLEIDIAI", "SPLIT_CPU")
-CACHES = {"f16": "fp16", "f32": "fp32", "bf16": "bf16"}
 NAME = r"([\w.:()+-]+)"
 PARTS = {
     "weights": "weights_gib",
@@ -61,7 +60,7 @@ def _add(run: Run, part: str, device: str, size_gib: float) -> None:
 def _cells(run: Run, found: re.Match[str]) -> None:
     """``size = 512.00 MiB (4096 cells, 32 layers, 1/1 seqs), K (f16): ..., V (f16): ...``"""
     if run.state.get("contexts", 0) <= 1:
-        run.state["cells"] = max(int(found[2]), run.state.get("cells", 0))
+        run.state["cells"] = max(whole(found[2]), run.state.get("cells", 0))
     _types(run, found.string)
 
 
@@ -75,7 +74,7 @@ def _types(run: Run, text: str) -> None:
 
 def _context(run: Run, found: re.Match[str]) -> None:
     """Sizes of a context. A second one on the same model begins where the first has its cache already."""
-    name, size = found[1], int(found[2])
+    name, size = found[1], whole(found[2])
     if name == "n_ctx":
         contexts = run.state.setdefault("contexts", 0)
         run.state["contexts"] = contexts + (contexts == 0 or bool(run.state.get("kv")))
@@ -86,8 +85,8 @@ def _context(run: Run, found: re.Match[str]) -> None:
 
 
 def _offloaded(run: Run, found: re.Match[str]) -> None:
-    run.flag("gpu_layers", int(found[1]))
-    run.flag("all_layers", int(found[2]))
+    run.flag("gpu_layers", whole(found[1]))
+    run.flag("all_layers", whole(found[2]))
     if found[1] != found[2]:
         run.flag("partial_offload", True)
 
@@ -127,13 +126,6 @@ def _failed(run: Run, found: re.Match[str]) -> None:
         run.measured["tried_to_allocate_gib"] = round(number(size) / MIB, 4)
 
 
-def _ollama(run: Run, found: re.Match[str]) -> None:
-    """A layout; while it looks for one that fits, ollama prints each it tries, and the last is the one in use."""
-    part = {"model weights": "weights", "kv cache": "kv", "compute graph": "compute"}[found[1]]
-    run.state.setdefault(part, {})[found[2]] = gib(found[3], found[4])
-    run.state["ollama"] = True
-
-
 STEPS = (
     step(rf"{NAME}(?: model)? buffer size += +([\d.]+) MiB", _buffer("weights"), "load_tensors:"),
     step(rf"{NAME} KV buffer size += +([\d.]+) MiB", _buffer("kv"), "KV buffer size"),
@@ -144,15 +136,15 @@ STEPS = (
     step(r"\b(n_ctx|n_ctx_seq|n_ctx_per_seq|n_batch|n_ubatch|n_seq_max) += (\d+)", _context, "n_"),
     step(r"offloaded (\d+)/(\d+) layers to GPU", _offloaded),
     step(r"general\.name (?:str )?\s*= (.+)$", _general, "general.name"),
-    step(r"loaded meta data with .*? from (.+?) \(version", _file, "loaded meta data with"),
+    step(r"loaded meta data with [^/\\]{0,90}? from (.{1,1000}?) \(version", _file, "loaded meta data with"),
     step(r"file type += (.+)$", _file_type, "file type"),
     step(r"model ftype += (.+)$", _file_type, "model ftype"),
     step(r"flash_attn += (\w+)", lambda run, m: run.flag("flash_attn", m[1] not in ("0", "disabled", "false"))),
-    step(r"Device (\d+): (.+?), compute capability", _device, "compute capability"),
-    step(r"Device (\d+): (.+?), gfx\w+", _device, ", gfx"),
-    step(r"ggml_vulkan: (\d+) = (.+?)(?: \(| \||$)", _device, "ggml_vulkan:"),
+    step(r"Device (\d+): (.{1,90}?), compute capability", _device, "compute capability"),
+    step(r"Device (\d+): (.{1,90}?), gfx\w+", _device, ", gfx"),
+    step(r"ggml_vulkan: (\d+) = (.{1,90}?)(?: \(| \||$)", _device, "ggml_vulkan:"),
     step(r"GPU name:()\s+(.+)$", _device, "GPU name:"),
-    step(r"using device (\S+) \((.+?)\)(?: \([^)]*\))? - (\d+) MiB free", _using),
+    step(r"using device (\S+) \((.{1,90}?)\)(?: \([^)]{0,90}\))? - (\d+) MiB free", _using),
     step(r"\bbuild(?::| =) +(\d+) \(", lambda run, m: run.say("engine_version", f"b{m[1]}"), "build"),
     step(r"^version: (\d+) \(", lambda run, m: run.say("engine_version", f"b{m[1]}"), "version: "),
     step(r"allocating ([\d.]+) MiB on device \d+: \w+ failed: out of memory", _failed, "failed: out of memory"),
@@ -161,7 +153,7 @@ STEPS = (
     *saying(lambda run, m: run.failed(f"out of memory: {m[0]}"), "CUDA error: out of memory",
             "llama_kv_cache_init() failed", "ErrorOutOfDeviceMemory", "Insufficient Memory"),
     *saying(lambda run, m: run.failed(m[0]), "failed to create context with model", "failed to load model"),
-    step(r'msg="(model weights|kv cache|compute graph)" device=(\S+) size="' + SIZE + '"', _ollama, 'msg="'),
+    *OLLAMA_STEPS,
     *saying(lambda run, _: run.started(), "server is listening", "main: model loaded", *SERVING),
 )  # fmt: skip
 WORDS = tuple(
@@ -238,8 +230,22 @@ def _lengths(run: Run) -> None:
         run.flag("max_num_batched_tokens", small)
 
 
+def _best_name(general: str | None, file: str | None) -> str | None:
+    """The name within the file, or the file's own where only that is known to the catalogue."""
+    from cabida import facts
+    from cabida.errors import CabidaError
+
+    for name in (general, file):
+        try:
+            if name and facts.model(name, online=False):
+                return name
+        except CabidaError:
+            continue
+    return general or file
+
+
 def _identify(run: Run, count: int) -> None:
-    run.say("model", run.state.get("general") or run.state.get("file"))
+    run.say("model", _best_name(run.state.get("general"), run.state.get("file")))
     if run.state.get("general") and run.state.get("file"):
         run.note(f"file {run.state['file']}")
     run.engine = "llama.cpp (ollama)" if run.state.get("ollama") else run.engine

@@ -1,4 +1,4 @@
-"""CSV of ``nvidia-smi``: ``--query-gpu`` and ``--query-compute-apps``, once or in a loop.
+"""``nvidia-smi``: CSV of ``--query-gpu`` and ``--query-compute-apps``, once or in a loop, and its plain table.
 
 The driver counts everything a process holds: what its tensors take, what its allocator keeps, and the context.
 Columns are known by the header; without one (``noheader``) figures have no names and nothing is read.
@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from cabida.evidence.importers.run import Run
 from cabida.evidence.lines import Numbered
 
-SIGNS = ("memory.used [MiB]", "used_gpu_memory [MiB]", "used_memory [MiB]")
+SIGNS = ("memory.used [MiB]", "used_gpu_memory [MiB]", "used_memory [MiB]", "| NVIDIA-SMI ")
 WORDS = ()
 MIB = 1024.0
 USED = ("memory.used [MiB]", "used_gpu_memory [MiB]", "used_memory [MiB]")
 CARD = ("uuid", "gpu_uuid", "index", "pci.bus_id", "gpu_bus_id", "gpu_serial", "serial")
 MOST_CARDS = 4096
+NAMED = re.compile(r"^\|\s{0,9}(\d{1,4})\s{1,9}(\S.{0,90}?)\s{1,40}(?:On|Off|N/A|WDDM|TCC|MCDM)\s*\|")
+HELD = re.compile(r"\|\s*(\d{1,9})MiB\s*/\s*(\d{1,9})MiB\s*\|")
 
 
 def read(lines: Iterable[Numbered]) -> list[Run]:
@@ -28,10 +30,29 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
         cells = [cell.strip() for cell in line[1].split(",")]
         if any(cell in USED for cell in cells):
             header = cells
+        elif _table(run, line[1]):
+            continue
         elif not header or not _row(run, dict(zip(header, cells, strict=False)), len(cells) == len(header)):
             run.keep(line)
     _finish(run)
     return [run]
+
+
+def _table(run: Run, text: str) -> bool:
+    """A card takes two lines of the plain table: its number and name, then what of it is held."""
+    if not text.startswith("|"):
+        return False
+    if named := NAMED.match(text):
+        run.state["card"] = named[1]
+        run.state.setdefault("names", set()).add(named[2])
+    elif (held := HELD.search(text)) and "card" in run.state:
+        seen = run.state.setdefault("seen", {})
+        key = (run.state.pop("card"), "")
+        seen[key] = max(float(held[1]) / MIB, seen.get(key, 0.0))
+        run.flag("driver_total_gib", round(float(held[2]) / MIB, 4))
+    else:
+        return False
+    return True
 
 
 def _row(run: Run, row: dict[str, str], whole: bool) -> bool:

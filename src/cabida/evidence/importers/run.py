@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from cabida.evidence.secrets import redacted
 
 MOST_KEPT = 400  # lines nobody understood, of one run
 LINE_KEPT = 500  # characters of each
+MOST = 1e15
 _DATED = re.compile(r"(?<!\d)(20\d\d)[-/](\d\d)[-/](\d\d)(?=[ T_])")
 _WORKER = re.compile(  # vLLM: (Worker_PP0_TP1 pid=7), (VllmWorker rank=1 pid=7), (RayWorkerWrapper pid=7, ip=10.0.0.1)
     r"\((?P<who>\w*Worker(?:Process|Wrapper|Proc)?|EngineCore)(?P<where>(?:[_ ](?:DP|PP|TP|EP|DCP|PCP)\d+)*)(?:_\d+)?"
@@ -94,9 +96,8 @@ class Run:
     def gather(self) -> None:
         """Bring what the accelerators said into one figure a metric."""
         for metric, place in self.by_rank.items():
-            told = [value for value in place.values() if abs(value) < 1e12]
-            if told and metric not in self.measured:
-                chosen = min(told) if metric in SCARCE else max(told)
+            if place and metric not in self.measured:
+                chosen = min(place.values()) if metric in SCARCE else max(place.values())
                 self.measured[metric] = int(chosen) if float(chosen).is_integer() and chosen > 1e4 else chosen
 
     @property
@@ -144,8 +145,11 @@ def take(run: Run, steps: Sequence[Step], line: Numbered) -> bool:
         if one.word in text and (found := one.shape.search(text)):
             if not known:
                 run.rank = rank_of(text)
-            one.take(run, found)
-            known = True
+            with suppress(
+                ValueError, OverflowError
+            ):  # digits that are no number, as in a line cut and joined
+                one.take(run, found)
+                known = True
     if known and not run.date and (day := _DATED.search(text)):
         run.date = "-".join(day.groups())
     return known
@@ -177,8 +181,21 @@ def read_runs(
 
 
 def number(text: str) -> float:
-    """A figure as printed, thousands and all."""
-    return float(text.replace(",", ""))
+    """A figure as printed, thousands and all.
+
+    Raises:
+        ValueError: it is none that memory could have.
+    """
+    value = float(text.replace(",", ""))
+    if not abs(value) < MOST:
+        message = f"{text[:40]} is no figure"
+        raise ValueError(message)
+    return value
+
+
+def whole(text: str) -> int:
+    """The same for what is counted."""
+    return int(number(text))
 
 
 def figure(metric: str, group: int = 1) -> Callable[[Run, re.Match[str]], None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version
+from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version, whole
 from cabida.evidence.importers.said import formats, matching, model_name, said, share, switched_on
 from cabida.evidence.importers.torch_memory import oom_steps
 from cabida.evidence.lines import Numbered
@@ -113,7 +113,7 @@ def _windowed(run: Run, found: re.Match[str]) -> None:
     for metric, group in (("kv_cache_gib_per_gpu", 1), ("kv_cache_tokens", 3)):
         run.by_rank.get(metric, {}).pop(run.rank, None)
         run.put(metric, number(found[group]))
-    run.measured["swa_tokens"] = int(number(found[2]))
+    run.measured["swa_tokens"] = whole(found[2])
 
 
 def _states(run: Run, found: re.Match[str]) -> None:
@@ -122,7 +122,7 @@ def _states(run: Run, found: re.Match[str]) -> None:
     if sizes:
         run.first("recurrent_state_gib", round(sum(sizes), 4))
     if slots := re.search(r"max_mamba_cache_size: (\d+)", text):
-        run.flag("max_mamba_cache_size", int(slots[1]))
+        run.flag("max_mamba_cache_size", whole(slots[1]))
 
 
 def _graphs(run: Run, found: re.Match[str]) -> None:
@@ -145,7 +145,7 @@ STEPS = (
     step(rf"SWAKVPool mem usage: {SIZE}, swa size: (\d+), full size: (\d+)", _windowed),
     step(r"Mamba Cache is allocated\.", _states, "Mamba Cache is allocated."),
     step(rf"Memory pool end\. avail mem={SIZE}", figure("avail_after_pool_gib"), "Memory pool end."),
-    step(rf"(?:Capture (?:\w+ )*(?:cuda|CUDA) graph end).*?mem usage={SIZE}", _graphs, "graph end"),
+    step(rf"Capture (?:\w+ ){{0,4}}(?:cuda|CUDA) graph end.{{0,200}}?mem usage={SIZE}", _graphs, "graph end"),
     step(r"max_total_num_tokens=(\d+),", _totals),
     step(r"sglang\.__version__ ?= ?['\"]?([\w.+]+)", version, "sglang.__version__"),
     step(r"SGLang (?:version|v)[: ]*v?(\d+\.\d+[\w.+]*)", version, "SGLang "),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from cabida.evidence.importers.run import Run, figure, number, read_runs, saying, step, version
+from cabida.evidence.importers.run import Run, figure, number, read_runs, saying, step, version, whole
 from cabida.evidence.importers.said import counted, formats, model_name, said, share
 from cabida.evidence.importers.torch_memory import SIZE, gib, oom_steps
 from cabida.evidence.lines import Numbered
@@ -82,15 +82,15 @@ STEPS = (
     step(rf"Allocated {SIZE} for max tokens in paged KV cache \(([\d,]+)\)", _cache, "in paged KV cache ("),
     step(rf"max tokens in paged kv cache: total: {SIZE}, available: {SIZE}", _room),
     step(r"Number of blocks in KV cache primary pool: (\d+)", figure("num_gpu_blocks")),
-    step(r"Number of tokens per block: (\d+)", lambda run, m: run.flag("block_size", int(m[1]))),
+    step(r"Number of tokens per block: (\d+)", lambda run, m: run.flag("block_size", whole(m[1]))),
     step(r"Peak memory during memory usage profiling \(torch \+ non-torch\): ([\d.]+) GiB", _profiled,
          "Peak memory during memory usage profiling"),
-    step(r"TRTGptModel maxNumSequences: (\d+)", lambda run, m: run.flag("max_num_seqs", int(m[1]))),
-    step(r"TRTGptModel maxBeamWidth: (\d+)", lambda run, m: run.flag("max_beam_width", int(m[1]))),
-    step(r"max sequence length=(\d+)", lambda run, m: run.flag("max_model_len", int(m[1]))),
+    step(r"TRTGptModel maxNumSequences: (\d+)", lambda run, m: run.flag("max_num_seqs", whole(m[1]))),
+    step(r"TRTGptModel maxBeamWidth: (\d+)", lambda run, m: run.flag("max_beam_width", whole(m[1]))),
+    step(r"max sequence length=(\d+)", lambda run, m: run.flag("max_model_len", whole(m[1]))),
     step(r"max_seq_len ?= ?\d+, max_num_requests", _settings, "max_seq_len"),
     *saying(_settings, "trtllm-serve ", "LLM Args", "TrtLlmArgs", "TorchLlmArgs", "kv_cache_config="),
-    step(r"Using GPU.*?: (NVIDIA [\w ()-]+)", lambda run, m: run.say("gpu_raw", m[1].strip()), "Using GPU"),
+    step(r"Using GPU.{0,90}?: (NVIDIA [\w ()-]{1,60})", lambda run, m: run.say("gpu_raw", m[1].strip()), "Using GPU"),
     *saying(lambda run, _: run.started(), "Uvicorn running on", "Application startup complete",
             "Engine loaded and ready to serve"),
     *saying(lambda run, m: run.failed(m[0]), "Insufficient memory for KV cache", "OutOfMemory"),

@@ -16,7 +16,8 @@ SIGNS = ("memory summary, device ID", "out of memory. Tried to allocate")
 UNITS = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "KIB": 2.0**10, "MIB": 2.0**20,
          "GIB": 2.0**30, "TIB": 2.0**40, "BYTES": 1.0}  # fmt: skip
 GIB = 2.0**30
-SIZE = r"([\d.,]+) ?([KMGT]?i?B|bytes)"
+LONGEST = 2000  # characters of an error
+SIZE = r"([\d.,]{1,20}) ?([KMGT]?i?B|bytes)"
 TOLD = (  # what an error says after what was asked for, in the wordings of 1.x, 2.0, 2.1 and later
     ("gpu_memory_gib", rf"{SIZE} total capacity|total capac(?:i)?ty of {SIZE}"),
     ("free_gib", rf"of which {SIZE} is free|{SIZE} free\b"),
@@ -33,7 +34,7 @@ def gib(value: str, unit: str) -> float:
 
 
 def _out_of_memory(run: Run, found: re.Match[str]) -> None:
-    text = found.string[found.start() :]
+    text = found.string[found.start() : found.start() + LONGEST]
     run.failed(f"out of memory: {found[1]} {found[2]} asked for")
     run.put("tried_to_allocate_gib", round(gib(found[1], found[2]), 4))
     for name, shape in TOLD:
@@ -77,7 +78,7 @@ def _row(metric: str) -> Step:
     def put(run: Run, found: re.Match[str]) -> None:
         run.put(metric, round(gib(found[3], found[4]), 4), rank=run.state.get("device", "0"))
 
-    cell = r"\|\s*([\d.,]+)\s+([KMGT]?i?B)\s*"
+    cell = r"\|\s{0,20}([\d.,]{1,20})\s{1,3}([KMGT]?i?B)\s*"
     return step(rf"\| {label[metric]}\s*{cell}{cell}", put, label[metric])
 
 

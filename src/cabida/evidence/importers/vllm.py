@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version
+from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version, whole
 from cabida.evidence.importers.torch_memory import oom_steps
 from cabida.evidence.importers.vllm_settings import settings
 from cabida.evidence.lines import Numbered
@@ -42,7 +42,7 @@ def _tokens(run: Run, found: re.Match[str]) -> None:
 
 
 def _concurrency(run: Run, found: re.Match[str]) -> None:
-    run.flag("max_model_len", int(number(found[1])))
+    run.flag("max_model_len", whole(found[1]))
     run.put("max_concurrency", number(found[2]))
 
 
@@ -125,7 +125,7 @@ def _no_start(run: Run, found: re.Match[str]) -> None:
 
 
 def _needed(run: Run, found: re.Match[str]) -> None:
-    run.flag("max_model_len", int(number(found[1])))
+    run.flag("max_model_len", whole(found[1]))
     run.put("kv_needed_gib", number(found[2]))
     run.put("kv_cache_gib_per_gpu", number(found[3]))
     run.failed("refused: the cache of one request is larger than what is left")
@@ -136,19 +136,19 @@ def _estimated(run: Run, found: re.Match[str]) -> None:
 
 
 def _too_long(run: Run, found: re.Match[str]) -> None:
-    run.flag("max_model_len", int(number(found[1])))
+    run.flag("max_model_len", whole(found[1]))
     run.put("kv_cache_tokens", number(found[2]))
     run.failed("refused: the context is longer than the cache")
 
 
 def _mamba(run: Run, found: re.Match[str]) -> None:
-    run.flag("max_num_seqs", int(number(found[1])))
-    run.measured["mamba_blocks"] = int(number(found[2]))
+    run.flag("max_num_seqs", whole(found[1]))
+    run.measured["mamba_blocks"] = whole(found[2])
     run.failed("refused: fewer state blocks than sequences")
 
 
 def _fitted(run: Run, found: re.Match[str]) -> None:
-    run.args["max_model_len"] = int(number(found[1]))
+    run.args["max_model_len"] = whole(found[1])
     run.flag("auto_fit", True)
 
 
@@ -213,9 +213,10 @@ STEPS = (
     *saying(lambda run, _: run.failed("refused: no memory left for the cache"),
             "No available memory for the cache blocks"),
     step(r"max_num_seqs \(([\d,]+)\) exceeds available Mamba cache blocks \(([\d,]+)\)", _mamba, "Mamba cache blocks"),
-    step(r"[Aa]uto-fit max_model_len: .*?(?:reduced from [\d,]+ to|using) ([\d,]+)", _fitted, "uto-fit max_model_len"),
+    step(r"[Aa]uto-fit max_model_len: .{0,90}?(?:reduced from [\d,]+ to|using) ([\d,]+)", _fitted,
+         "uto-fit max_model_len"),
     step(r"Chunked prefill is enabled with max_num_batched_tokens=(\d+)",
-         lambda run, m: run.flag("max_num_batched_tokens", int(m[1]))),
+         lambda run, m: run.flag("max_num_batched_tokens", whole(m[1]))),
     CARD,
     step(r"init engine \(profile, create kv cache, warmup model\) took", lambda run, _: run.started()),
     *saying(lambda run, _: run.started(), "Application startup complete", SERVING),

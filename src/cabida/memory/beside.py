@@ -59,15 +59,8 @@ def beside_weights_bytes(weights_bytes: float, beside_bytes: float) -> float:
     return weights_bytes + beside_bytes
 
 
-def stands_beside(d: Deployment) -> bool:
-    """Whether anything is loaded beside the model's own weights."""
-    if _rotary_bits(d):
-        return True
-    return d.draft is not None or d.settings.draft_tokens > 0 or d.settings.lora_slots > 0
-
-
 def with_beside(d: Deployment, split: Split, weights: Number, lens: Lens) -> Number:
-    """Weights on the fullest accelerator with drafts and adapter slots, as engines count them."""
+    """Weights on the fullest accelerator with all that is loaded beside them, as engines count them."""
     for part in (_rotary(d, lens), _draft(d, split, lens), _adapters(d, split, lens)):
         if part is not None:
             weights = lens.of(beside_weights_bytes)(weights, part)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cabida.memory import budget as budgets
 from cabida.memory import constants, overheads, profile_run
-from cabida.memory.beside import caching, stands_beside, with_beside
+from cabida.memory.beside import caching, with_beside
 from cabida.memory.budget import (
     budget_bytes,
     free_share_pool_bytes,
@@ -138,8 +138,7 @@ def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     else:
         weights = weights_on_accelerator(model, d.weights, split, lens)
         shape = shape_of(cached, d.kv_cache, row, split.tp, split.pp, _window_extra(a), lens, ranks, states)
-    if stands_beside(d):
-        weights = with_beside(d, split, weights, lens)
+    weights = with_beside(d, split, weights, lens)
     if d.settings.cpu_offload_bytes:
         weights = lens.of(kept_weights_bytes)(
             weights, lens.setting("offload_bytes", d.settings.cpu_offload_bytes)

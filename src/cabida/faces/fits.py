@@ -112,7 +112,8 @@ def parts_table(answer: dict[str, Any]) -> Table:
         )
     if missing:
         made.add_row(Key("missing"), clean(say.part("missing")), clean(f"-{_two(missing)}"), "", "")
-    made.add_row("", clean(tr("faces.fit.driver"), "bold"), clean(f"{_two(usable)} GiB", "bold"), "", "")
+    by = "evidence.machine.free_here" if answer["gpu"] == "cpu" else "faces.fit.driver"
+    made.add_row("", clean(tr(by), "bold"), clean(f"{_two(usable)} GiB", "bold"), "", "")
     return made
 
 

@@ -26,8 +26,9 @@ def here(answer: dict[str, Any]) -> RenderableType:
     ]
     if answer["cards"]:
         blocks += [_cards(answer["cards"]), Text()]
-    blocks += _fit(answer) if answer["fit"] else _largest(answer)
-    blocks += _listed("notes", answer["notes"])
+    told = _listed("notes", answer["notes"])
+    fitting = _fit(answer) if answer["fit"] else _largest(answer)
+    blocks += [*fitting, *told] if answer["counted"] else [*told, *fitting]  # without a card, that first
     blocks += _listed("hints", [f"{one['sentence']} [{one['code']}]" for one in answer["hints"]])
     return Group(*blocks, *_listed("not_read", _not_read(answer)))
 

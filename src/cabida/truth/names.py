@@ -97,13 +97,47 @@ def multiplying_type(text: str, note: str = "") -> str | None:
 @cache
 def stated_format(text: str) -> WeightFormat | None:
     """A weight or cache format as printed, or ``None`` when we know none of that name."""
-    for tried in (text, text.split(" (")[0], text.split(" + ")[0]):
+    for tried in (text, text.split(" (")[0], text.split(" + ")[0], *hinted(text)):
         if tried:
             try:
                 return facts.weight_format(tried)
             except CabidaError:
                 continue
     return None
+
+
+_HINTS: tuple[tuple[str, str], ...] = (  # words inside a longer phrase -> format, the telling ones first
+    (r"\b(i?q\d(?:_\d|_k(?:_(?:xl|l|m|s))?|_x?x?s|_m|_nl)?)\b", r"\1"),
+    (r"(exl[23])\D*(\d(?:\.\d)?)\s*(?:bpw|bit)", r"\1-\2"),
+    (r"(\d(?:\.\d)?)\s*bpw.*?(exl[23])", r"\2-\1"),
+    (r"\bnvfp4\b", "nvfp4"),
+    (r"\bmxfp4\b", "mxfp4"),
+    (r"\bmxfp8\b", "mxfp8"),
+    (r"\bawq\b", "awq-int4"),
+    (r"\bgptq\D{0,9}8\b|\b8.?bit gptq\b", "gptq-int8"),
+    (r"\bgptq\b|\bauto.?round\b", "gptq-int4"),
+    (r"\bhqq\b", "hqq-int4"),
+    (r"\bw4a16\b", "int4-w4a16"),
+    (r"\bw8a8\b(?!.*fp8)", "int8-w8a8"),
+    (r"\bnf4\b.*(?:dq|double)", "bnb-nf4-dq"),
+    (r"\bnf4\b|\b(?:bnb|bitsandbytes)\D{0,6}4|\b4.?bit (?:bnb|bitsandbytes)\b|\bload.in.4.?bit\b", "bnb-nf4"),
+    (r"\b(?:bnb|bitsandbytes)\D{0,6}8\b|\bload.in.8.?bit\b", "bnb-int8"),
+    (r"\bfp8\b.*(?:block|128)", "fp8-block"),
+    (r"\bfp8\b", "fp8"),
+    (r"\bint8\b", "int8"),
+    (r"\bint4\b", "awq-int4"),
+    (r"\bbf16\b|\bbfloat16\b", "bf16"),
+    (r"\bfp16\b|\bfloat16\b", "fp16"),
+)
+
+
+def hinted(text: str) -> list[str]:
+    """Formats that words inside a phrase point to, the most telling first: ``4-bit AWQ, group 128``."""
+    lowered = (
+        text.lower().replace("ud-", "").replace("gguf-", "").replace("int-4", "int4").replace("-k-", "_k_")
+    )
+    found = ((re.search(pattern, lowered), meaning) for pattern, meaning in _HINTS)
+    return [match.expand(meaning).removesuffix(".0") for match, meaning in found if match]
 
 
 def sharding_of(text: str, accelerators: int | None) -> str:

@@ -1,6 +1,6 @@
 """Fuzzing guided by coverage: what reaches new code is kept and changed further.
 
-``python tests/fuzz/fuzz_loop.py DOOR --seconds 600`` runs on its own and writes what it finds beside it, into ``found/``.
+``python tests/fuzz/fuzz_loop.py DOOR --seconds 600`` runs on its own; what it finds goes into ``found/`` beside it.
 """
 
 import argparse

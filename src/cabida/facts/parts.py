@@ -39,7 +39,7 @@ _RULES = tuple(  # the first that is found decides
         ("norm", r"norm|(?:^|\.)ln_?\w*\."),
         (
             "mlp",
-            r"\.mlp\.|feed_forward|ffn|\.fc[12]\.|\.intermediate\.|\.layer\.\d+\.output\.|densereludense",
+            r"\.mlp\.|feed_forward|ffn|\.fc[12]\.|\.intermediate\.|\.layer\.\d+\.output\.|densereludense|channel_mix",
         ),
         ("mlp", r"\.mixer\.(?:up|down|gate)_proj\."),
         ("attention", r"attn|attention|mixer|mamba|ssm|conv|linear_|\.w[qkvo]\.|recurrent|time_mix"),

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from cabida.faces.words import Figure, option
-from cabida.plan.index import KINDS, STORED_BITS
 from cabida.text import tr
 
 F = TypeVar("F", bound=Callable[..., Any])
 SIDE = click.IntRange(64, 16384)
 COUNT = click.IntRange(1, 1 << 20)
+KINDS = ("flat", "hnsw", "ivf-flat", "ivf-pq", "cagra")  # plan.index has them too; help must load nothing heavy
+STORED = ("fp32", "fp16", "int8", "binary")
 MANY = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 MOST_VECTORS = 1e12
 
@@ -49,7 +50,7 @@ def beyond(function: F) -> F:
             option("--vectors", metavar="N", callback=_many),
             option("--dims", type=click.IntRange(1, 65536)),
             option("--index", type=click.Choice(KINDS)),
-            option("--stored", type=click.Choice(list(STORED_BITS))),
+            option("--stored", type=click.Choice(STORED)),
             option("--links", type=click.IntRange(2, 1024)),
             option("--lists", type=click.IntRange(1, 1 << 30)),
             option("--codes", type=click.IntRange(1, 65536)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
 from cabida.evidence import read_file
-from cabida.evidence.lines import LINE_BYTES, cleaned, lines
+from cabida.evidence.lines import LINE_BYTES, Lines, cleaned
 from cabida.evidence.secrets import BLANK, redacted
 
 LOGS = {name: text for name, text in vars(logs).items() if name.isupper() and name not in ("LLAMA", "CONFIG")}
@@ -83,8 +83,10 @@ def test_lines_far_into_a_long_log_are_found_and_numbered(tmp_path):
         stream.write(logs.VLLM_011.encode())
     sign = "GPU KV cache size"
     place = next(at for at, text in enumerate(logs.VLLM_011.splitlines(), 1) if sign in text)
-    assert [number for number, text in lines(path, (sign,)) if sign in text] == [count + place]
-    assert read_file(path).observations[0].measured["kv_cache_tokens"] == 1_017_408
+    assert [number for number, text in Lines(path, (sign,)) if sign in text] == [count + place]
+    read = read_file(path)
+    assert read.observations[0].measured["kv_cache_tokens"] == 1_017_408
+    assert read.lines_count == count + len(logs.VLLM_011.splitlines())
 
 
 def test_memory_stays_bounded_with_a_line_that_never_ends_and_with_a_bomb(tmp_path):
@@ -105,7 +107,7 @@ def test_memory_stays_bounded_with_a_line_that_never_ends_and_with_a_bomb(tmp_pa
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) * 1024 < 200e6
-    assert max(len(text) for _, text in lines(endless)) <= LINE_BYTES
+    assert max(len(text) for _, text in Lines(endless)) <= LINE_BYTES
 
 
 def test_unknown_lines_are_kept_counted_and_bounded(tmp_path):

@@ -65,27 +65,54 @@ def opened(path: Path) -> IO[bytes]:
         raise InvalidInput([problem("CB-E001", file=str(path), why=why)]) from None
 
 
-def lines(path: Path, wanted: Sequence[str] = (), every_bytes: int = ALL_LINES_BYTES) -> Iterator[Numbered]:
-    """The lines of a file with their numbers, cleaned.
+class Lines:
+    """The lines of a file with their numbers, cleaned; ``last`` is the number of the last one once they are read."""
 
-    Args:
-        path: The file.
-        wanted: Words worth looking for; none = every line.
-        every_bytes: Beyond these, only the lines of blocks that hold one of the words.
+    def __init__(self, path: Path, wanted: Sequence[str] = (), every_bytes: int = ALL_LINES_BYTES) -> None:
+        """Nothing is read yet.
 
-    Raises:
-        InvalidInput: CB-E001, CB-E002 (a broken compressed file).
-    """
-    words = [word.encode() for word in wanted]
-    with opened(path) as stream:
-        try:
-            yield from _numbered(_text_blocks(_unpacked(stream)), words, every_bytes)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput([problem("CB-E002", file=str(path), why=str(error))]) from None
-        except OSError as error:
-            raise InvalidInput(
-                [problem("CB-E001", file=str(path), why=error.strerror or str(error))]
-            ) from None
+        Args:
+            path: The file.
+            wanted: Words worth looking for; none = every line.
+            every_bytes: Beyond these, only the lines of blocks that hold one of the words are handed out.
+        """
+        self.path, self.words, self.every_bytes = path, [word.encode() for word in wanted], every_bytes
+        self.last = 0
+
+    def __iter__(self) -> Iterator[Numbered]:
+        """Read the file.
+
+        Raises:
+            InvalidInput: CB-E001, CB-E002 (a broken compressed file).
+        """
+        file = str(self.path)
+        with opened(self.path) as stream:
+            try:
+                yield from self._numbered(_text_blocks(_unpacked(stream)))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise InvalidInput([problem("CB-E002", file=file, why=str(error))]) from None
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise InvalidInput([problem("CB-E001", file=file, why=why)]) from None
+
+    def _numbered(self, blocks: Iterable[bytes]) -> Iterator[Numbered]:
+        self.last, rest, seen = 0, b"", 0
+        for block in blocks:
+            seen += len(block)
+            whole, mark, after = (rest + block).rpartition(b"\n")
+            rest = after[:LINE_BYTES]
+            if not mark:  # a line longer than a block
+                continue
+            if seen > self.every_bytes and self.words and not any(word in whole for word in self.words):
+                self.last += whole.count(b"\n") + 1
+                continue
+            for line in whole.split(b"\n"):
+                self.last += 1
+                if line:
+                    yield from ((self.last, text) for text in _pieces(line))
+        if rest:
+            self.last += 1
+            yield from ((self.last, text) for text in _pieces(rest))
 
 
 def _unpacked(stream: IO[bytes]) -> IO[bytes]:
@@ -107,26 +134,6 @@ def _text_blocks(stream: IO[bytes]) -> Iterator[bytes]:
     while seen < MOST_BYTES and (block := stream.read(BLOCK_BYTES)):
         seen += len(block)
         yield decoder.decode(block).encode() if decoder else block
-
-
-def _numbered(blocks: Iterable[bytes], wanted: Sequence[bytes], every_bytes: int) -> Iterator[Numbered]:
-    number, rest, seen = 1, b"", 0
-    for block in blocks:
-        seen += len(block)
-        whole, mark, after = (rest + block).rpartition(b"\n")
-        if not mark:  # a line longer than a block
-            rest = after[:LINE_BYTES]
-            continue
-        rest = after[:LINE_BYTES]
-        if seen > every_bytes and wanted and not any(word in whole for word in wanted):
-            number += whole.count(b"\n") + 1
-            continue
-        for line in whole.split(b"\n"):
-            if line:
-                yield from ((number, text) for text in _pieces(line))
-            number += 1
-    if rest:
-        yield from ((number, text) for text in _pieces(rest))
 
 
 def _pieces(line: bytes) -> Iterator[str]:

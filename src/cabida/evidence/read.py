@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.evidence.lines import Numbered, digest, lines
+from cabida.evidence.lines import Lines, Numbered, digest
 from cabida.evidence.observation import SETUP, Observation, of_row
 from cabida.evidence.secrets import redacted
 from cabida.text import problem
@@ -73,11 +73,11 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     from cabida.evidence.importers import SIGNS, sniff
 
     sha256, size = digest(path)
-    found = sniff(lines(path, SIGNS, every_bytes=0))
+    found = sniff(Lines(path, SIGNS, every_bytes=0))
     if found is None:
         raise InvalidInput([problem("CB-E003", file=str(path), what=name)])
-    counted = _Counted(lines(path, found.words))
-    runs = found.read(counted)
+    lines = Lines(path, found.words)
+    runs = found.read(lines)
     stamp: dict[str, Any] = {"file_sha256": sha256, "tool_version": __version__}
     observations = tuple(
         replace(observed(run, source=str(said.get("source") or name), said=said), **stamp)
@@ -92,23 +92,11 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
         size_bytes=size,
         format=found.name,
         observations=observations,
-        lines_count=counted.last,
+        lines_count=lines.last,
         unknown=tuple(sorted(dict(line for run in runs for line in run.kept).items())),
         unknown_count=sum(run.unknown_count for run in runs),
         tool_version=__version__,
     )
-
-
-class _Counted:
-    """Lines, and the number of the last one handed out."""
-
-    def __init__(self, source: Iterator[Numbered]) -> None:
-        self.source, self.last = source, 0
-
-    def __iter__(self) -> Iterator[Numbered]:
-        for line in self.source:
-            self.last = line[0]
-            yield line
 
 
 def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) -> Observation:

@@ -108,8 +108,7 @@ def figures(found: dict[str, dict[str, float]]) -> Table:
 
 
 def _row(name: str, one: dict[str, Any]) -> list[str]:
-    unit = say.kind_of(name)
-    unit = "" if unit == "%" else unit
+    unit = "GiB" if "_gib" in name else say.kind_of(name)
     cells = [label(name), f"{_plain(one['measured'])} {unit}".strip()]
     if "predicted" not in one:
         return [*cells, "–", "–", "–"]

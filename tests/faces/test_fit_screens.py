@@ -295,6 +295,17 @@ def test_flags_of_training_that_nobody_knows_are_told_at_once():
     assert "Known: lora, dora" in told.stderr
 
 
+def test_where_nothing_helps_another_accelerator_is_named():
+    model = "deepseek-ai/DeepSeek-V3.2"
+    answer = rows(model, "--gpu", "rtx3090")
+    assert answer["changes"] == []
+    there = answer["elsewhere"]
+    assert f"--gpu {there['gpu']} --gpus {there['gpus']}" in answer["cure"]
+    found = cabida.fit(model, gpu=there["gpu"], gpus=there["gpus"], max_model_len=answer["context_tokens"])
+    assert found["verdict"] == "fits"
+    assert answer["cure"] in " ".join(run(model, "--gpu", "rtx3090").stdout.split())
+
+
 def test_more_at_once_needs_more_and_is_never_easier():
     counts = (1, 4, 16, 64)
     found = [cabida.fit(LLAMA, gpu="a100-sxm-40", concurrency=one, max_model_len=8192) for one in counts]

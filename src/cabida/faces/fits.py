@@ -42,6 +42,8 @@ def one(answer: dict[str, Any]) -> RenderableType:
         blocks += [Text(), clean(rule)]
     blocks += [Text(), _limits(answer)]
     blocks += _changes("faces.fit.changes", answer["changes"])
+    if answer.get("elsewhere"):
+        blocks += [Text(), clean(answer["cure"], "bold")]
     window = answer.get("window")
     if window and answer["verdict"] != "no":
         title = tr("faces.fit.window_changes", tokens=text.number(window["context_tokens"], 15))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from cabida import memory
+from cabida import facts, memory
 from cabida.checks.plan import judge_split, refused_split
 from cabida.checks.sentences import caution
 from cabida.errors import InvalidInput
@@ -19,7 +20,7 @@ from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import Trial, at_usual_context, largest_context
 from cabida.report.metrics import GIB, finite, memory_metrics
 from cabida.report.seen import seen
-from cabida.text import number, tr
+from cabida.text import number, size, tr
 
 
 def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int = 1) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
     trial, came_from, whole = at_usual_context(d, sequences)
     tree = memory.serving_tree(trial.deployment)
     offered = changes(setup, trial) if trial.verdict != "fits" else []
+    other = elsewhere(setup, trial) if trial.verdict != "fits" and not offered else None
     sure = margin(trial.verdict, trial.headroom_bytes, tree)
     counts = concurrency(trial, model.context_tokens)
     return {
@@ -56,7 +58,8 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "largest_in_family": largest_sibling(setup, trial),
         "window": None if whole is trial else _window(setup, whole),
         "changes": [_told(one) for one in offered],
-        "cure": cure(trial, offered),
+        "elsewhere": other,
+        "cure": _on(other) if other else cure(trial, offered),
         "warnings": [_plain(one) for one in cautions(trial)],
         "observed": seen(d),
     }
@@ -123,6 +126,25 @@ def cure(trial: Trial, offered: list[Change]) -> str:
         f"report.fit.cure.{best.trial.verdict}",
         flags=best.flags,
         costs=tr(f"report.fit.costs.{best.kind}"),
+    )
+
+
+def elsewhere(setup: Setup, trial: Trial) -> dict[str, Any] | None:
+    """The fewest and smallest cards of another kind that hold it as asked; ``None`` when none do."""
+    from cabida.report.fit_catalogue import over_cards
+
+    open_split = dict.fromkeys(("gpus", "nodes", "tp", "pp", "dp", "ep", "cp"))
+    asked = replace(setup, max_model_len=trial.context_tokens, engine_version="", **open_split)
+    model = trial.deployment.model
+    best = over_cards(asked, model, list(facts.accelerators().values()), trial.asked)[0]
+    if not best["runs"] or best["verdict"] != "fits":
+        return None
+    return {key: best[key] for key in ("gpu", "gpus", "headroom_gib")}
+
+
+def _on(other: dict[str, Any]) -> str:
+    return tr(
+        "report.fit.elsewhere", gpu=other["gpu"], gpus=other["gpus"], size=size(other["headroom_gib"] * GIB)
     )
 
 

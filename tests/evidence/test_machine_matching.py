@@ -72,6 +72,27 @@ def test_two_radeons_of_one_chip_and_memory_are_not_guessed_between():
     assert (found.known, found.accelerator.architecture) == (False, "rdna4")
 
 
+def test_a_card_of_ones_own_facts_is_known_by_the_drivers_name(tmp_path, monkeypatch):
+    (tmp_path / "accelerators.yaml").write_text(
+        """accelerators:
+  - {id: mine, name: NVIDIA GeForce RTX 9090, vendor: NVIDIA, architecture: Blackwell-RTX, capability: "12.0",
+     form_factor: desktop, segment: consumer, label_memory_bytes: 64 GiB, usable_bytes: 65400 MiB, memory_kind: GDDR7,
+     memory_bytes_per_s: 2 TB/s, flop_per_s: {bf16: 400 TFLOPS}, link_kind: none, link_domain_count: 1, confidence: C,
+     source: {what: its box, seen: 2026-11-30}}
+"""
+    )
+    monkeypatch.setenv("CABIDA_FACTS", str(tmp_path))
+    found = match(seen("NVIDIA GeForce RTX 9090", 63.8, capability="12.0"))
+    assert (found.accelerator.id, found.known) == ("mine", True)
+    assert found.accelerator.memory_bytes_per_s == 2e12
+
+
+def test_half_of_a_board_is_no_other_card():
+    half = seen("AMD Instinct MI250X", 63.98, vendor="AMD", capability="gfx90a")
+    assert match(half).known is False
+    assert match(half).accelerator.architecture == "cdna2"
+
+
 def test_graphics_on_the_processor_are_no_card():
     assert match(seen("AMD Radeon Graphics", 0.5, vendor="AMD", integrated=True)) is None
 

@@ -59,8 +59,8 @@ def _ours(card: Card) -> Accelerator | None:
     named = facts.find_accelerator(card.name) or (
         facts.find_accelerator(f"pci {card.pci_id}") if card.pci_id else None
     )
-    if named is not None and (card.unified or _is_that(card.total_bytes, named)):
-        return named
+    if named is not None:  # a name we know with another memory is another card: half of an MI250X is no MI210
+        return named if card.unified or _is_that(card.total_bytes, named) else None
     if card.vendor != "AMD" or LAPTOP.search(card.name) or not card.capability or not card.total_bytes:
         return None
     alike = [

@@ -133,8 +133,8 @@ def elsewhere(setup: Setup, trial: Trial) -> dict[str, Any] | None:
     """The fewest and smallest cards of another kind that hold it as asked; ``None`` when none do."""
     from cabida.report.fit_catalogue import over_cards
 
-    open_split = dict.fromkeys(("gpus", "nodes", "tp", "pp", "dp", "ep", "cp"))
-    asked = replace(setup, max_model_len=trial.context_tokens, engine_version="", **open_split)
+    asked = replace(setup, max_model_len=trial.context_tokens, engine_version="", gpus=None, nodes=None)
+    asked = replace(asked, tp=None, pp=None, dp=None, ep=None, cp=None)
     model = trial.deployment.model
     best = over_cards(asked, model, list(facts.accelerators().values()), trial.asked)[0]
     if not best["runs"] or best["verdict"] != "fits":

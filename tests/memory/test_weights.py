@@ -10,7 +10,7 @@ from memory_world import BF16, DEEPSEEK, FP8, GIB, H100, LLAMA_8B, QWEN3_06B, QW
 from cabida import facts, memory
 from cabida.memory.params import Experts
 from cabida.memory.recipes import more
-from cabida.memory.weights import Split, plain_weights_bytes
+from cabida.memory.weights import Split, plain_weights_bytes, stages_of
 from cabida.plan import Deployment, Parallel, Settings
 
 MOE = facts.model("Qwen/Qwen3-30B-A3B")
@@ -106,8 +106,12 @@ def test_the_table_of_angles_of_the_whole_context_comes_with_the_weights():
     """vLLM prints 14.9888 for Llama-3.1-8B: 8.03 billion weights and 131,072 positions of 128 elements."""
     llama, bf16 = facts.model("meta-llama/Llama-3.1-8B"), facts.weight_format("bf16")
     assert served(llama, bf16).weights_bytes / GIB == pytest.approx(14.9888, abs=1e-3)
-    assert served(llama, bf16, engine="llama.cpp").weights_bytes < 14.0 * GIB  # its embedding is in host memory
-    assert served(facts.model("facebook/opt-6.7b"), bf16).weights_bytes / GIB == pytest.approx(12.40, abs=0.02)
+    assert (
+        served(llama, bf16, engine="llama.cpp").weights_bytes < 14.0 * GIB
+    )  # its embedding is in host memory
+    assert served(facts.model("facebook/opt-6.7b"), bf16).weights_bytes / GIB == pytest.approx(
+        12.40, abs=0.02
+    )
 
 
 def test_adapter_slots_are_allocated_whether_used_or_not():
@@ -152,6 +156,32 @@ def test_a_stated_partition_counts_its_fullest_stage():
     layers_bytes = (body.attention_count + body.mlp_count) * 2
     more_bytes = plain_weights_bytes(LLAMA_8B, BF16, stated) - plain_weights_bytes(LLAMA_8B, BF16, even)
     assert more_bytes == pytest.approx(layers_bytes * (24 - 16) / 32)
+
+
+@pytest.mark.parametrize(
+    ("layers", "stages", "expected"),
+    [
+        (61, 2, [31, 30]),
+        (61, 4, [15, 15, 16, 15]),
+        (63, 4, [16, 16, 16, 15]),
+        (64, 4, [16] * 4),
+        (2, 4, [0, 1, 1, 0]),
+    ],
+)
+def test_layers_left_over_go_to_the_middle_stages(layers, stages, expected):
+    """vLLM get_pp_indices: the ends hold embedding and head already."""
+    assert [stage.layers_count for stage in stages_of(layers, stages)] == expected
+
+
+def test_a_middle_stage_with_one_more_layer_holds_no_embedding():
+    """Llama-3-70B over 3 stages: 26, 27 and 27 layers; the last has the head."""
+    seventy = facts.model("meta-llama/Meta-Llama-3-70B")
+    whole = memory.params(seventy)
+    layer = (whole.attention_count + whole.mlp_count) / 80
+    here = plain_weights_bytes(seventy, BF16, Split(pp=3)) / 2
+    assert here == pytest.approx(27 * layer + whole.head_count + whole.norm_count, rel=1e-3)
+    wide = replace(LLAMA_8B, vocab_count=0)
+    assert plain_weights_bytes(wide, BF16, Split(pp=3)) < plain_weights_bytes(LLAMA_8B, BF16, Split(pp=3))
 
 
 def test_experts_are_dealt_out_whole_with_their_copies():

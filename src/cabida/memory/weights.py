@@ -19,22 +19,16 @@ from cabida.memory.params import Experts, Slice, added, body_correction, publish
 from cabida.memory.recipes import as_quantised
 from cabida.memory.stored import Dealt, is_as_stored, stored_weights
 from cabida.plan import Deployment
-from cabida.quantity import ceil_to, formula, least, most
+from cabida.quantity import ceil_to, formula, least
 from cabida.units import BITS_PER_BYTE
 
 DOUBLY_QUANTISED = ("bnb-nf4-dq", "bnb-nf4-dynamic")
 
 
 @formula
-def pipeline_stage_ratio(layers_count: float, stages_count: float) -> Any:
+def stage_ratio(stage_layers_count: float, layers_count: float) -> float:
     """Share of the layers that the fullest pipeline stage holds."""
-    return ceil_to(layers_count / stages_count, 1) / layers_count
-
-
-@formula
-def stated_stage_ratio(stage_layers_count: float, stated_layers_count: float) -> float:
-    """The same when the layers of each stage were stated. vLLM VLLM_PP_LAYER_PARTITION."""
-    return stage_layers_count / stated_layers_count
+    return stage_layers_count / layers_count
 
 
 @formula
@@ -49,12 +43,6 @@ def kept_params_count(
 ) -> Any:
     """Body weights that a quantised checkpoint leaves in 16 bit, on one accelerator."""
     return least(unquantised_params_count / split_count, body_params_count) * stage_ratio
-
-
-@formula
-def fullest_head_params_count(embedding_params_count: float, head_params_count: float) -> Any:
-    """Embedding or head, whichever is larger: the first and the last stage hold one each."""
-    return most(embedding_params_count, head_params_count)
 
 
 @formula
@@ -100,18 +88,61 @@ def _apart(model: Model, held: WeightFormat) -> bool:
     return held.embedding_bits >= 16 and held.head_bits < 16 and not model.tied_embeddings
 
 
-def _head(part: Slice, model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One pipeline stage: its layers, and whether embedding and head are on it."""
+
+    layers_count: int
+    first: bool
+    last: bool
+
+
+def stages_of(layers_count: int, stages_count: int, partition: tuple[int, ...] = ()) -> list[Stage]:
+    """The stages of a pipeline: as stated, else evenly with the layers left over given to the last but one and on.
+
+    vLLM vllm/distributed/utils.py, get_pp_indices: the first and the last stage hold embedding and head already.
+    """
+    sizes = list(partition)
+    if not sizes:
+        sizes = [layers_count // stages_count] * stages_count
+        for back in range(layers_count % stages_count):
+            sizes[-(back + 2) % stages_count] += 1
+    return [Stage(size, i == 0, i == len(sizes) - 1) for i, size in enumerate(sizes)]
+
+
+def fullest(model: Model, held: WeightFormat, split: Split) -> Stage:
+    """The stage that weighs most: one more layer in the middle, or embedding or head at an end."""
+    layers = max(1, model.layers_count)
+    stages = stages_of(layers, split.pp, split.partition)
+    if len(stages) == 1:
+        return stages[0]
+    part = remembered(
+        model, ("stages", split.key), lambda: slice_of(model, split.tp, split.experts, PLAIN, split.pad)
+    )
+    body_bits = (part.attention + part.mlp + part.experts) * held.body_bits / layers
+    last = part.embedding if model.tied_embeddings else part.head
+    return max(
+        stages,
+        key=lambda one: (
+            one.layers_count * body_bits + (one.first * part.embedding + one.last * last) * held.head_bits
+        ),
+    )
+
+
+def _head(part: Slice, model: Model, held: WeightFormat, split: Split, stage: Stage, lens: Lens) -> Number:
     """Embedding and head weights in the format's head bits, on the fullest accelerator."""
+    none = lens.setting("absent_params_count", 0.0)
     if split.layers and split.pp > 1:  # the head is dealt out like a layer, the table stays in host memory
-        return lens.setting("absent_params_count", 0.0)
+        return none
     if split.layers:
         return part.embedding if model.tied_embeddings else part.head
     if _apart(model, held):
-        return part.head
-    if split.pp == 1:
+        return part.head if stage.last else none
+    if stage.first and stage.last:
         return part.embedding if model.tied_embeddings else added([part.embedding, part.head], lens)
-    last = part.embedding if model.tied_embeddings else part.head
-    return lens.of(fullest_head_params_count)(part.embedding, last)
+    if stage.last:
+        return part.embedding if model.tied_embeddings else part.head
+    return part.embedding if stage.first else none
 
 
 def _body(model: Model, part: Slice, lens: Lens) -> Number:
@@ -129,17 +160,14 @@ def _body(model: Model, part: Slice, lens: Lens) -> Number:
     )
 
 
-def _stage(model: Model, split: Split, lens: Lens) -> Number:
+def _stage(model: Model, stage: Stage, split: Split, lens: Lens) -> Number:
     """Share of the layers on the fullest pipeline stage."""
     layers = lens.field(model, "layers_count", max(1, model.layers_count))
+    if split.layers:
+        return lens.of(layered_stage_ratio)(layers, lens.setting("stages_count", split.pp))
     if split.partition:
-        return lens.of(stated_stage_ratio)(
-            lens.setting("stage_layers_count", max(split.partition)),
-            lens.setting("stated_layers_count", sum(split.partition)),
-        )
-    return lens.of(layered_stage_ratio if split.layers else pipeline_stage_ratio)(
-        layers, lens.setting("stages_count", split.pp)
-    )
+        layers = lens.setting("layers_count", sum(split.partition))
+    return lens.of(stage_ratio)(lens.setting("stage_layers_count", stage.layers_count), layers)
 
 
 def _left_alone(model: Model, held: WeightFormat, lens: Lens) -> Number | None:
@@ -174,7 +202,8 @@ def mixers_left_alone(model: Model) -> float:
 def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
     part = slice_of(model, split.tp, split.experts, lens, split.pad)
     body = _body(model, part, lens)
-    stage = _stage(model, split, lens)
+    at = fullest(model, held, split)
+    stage = _stage(model, at, split, lens)
     head_bits = lens.field(held, "head_bits")
     apart = _apart(model, held) and not split.layers
     left = lens.setting("absent_params_count", 0.0)
@@ -184,8 +213,8 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
     return lens.of(weights_bytes)(
         body,
         left,
-        _head(part, model, held, split, lens),
-        added([part.router, part.norm, part.extra, part.embedding if apart else None], lens),
+        _head(part, model, held, split, at, lens),
+        added([part.router, part.norm, part.extra, part.embedding if apart and at.first else None], lens),
         stage,
         lens.field(held, "body_bits"),
         head_bits,
@@ -206,7 +235,7 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
     if is_as_stored(model, held):
         here = slice_of(model, split.tp, split.experts, lens, split.pad)
         whole = slice_of(model, 1, Experts(), lens, pad=1)
-        stage = _stage(model, split, lens)
+        stage = _stage(model, fullest(model, held, split), split, lens)
         return stored_weights(model, Dealt(here, whole, stage, split.tp, split.pp, split.layers), lens)
     return _weights(model, held, split, lens)
 

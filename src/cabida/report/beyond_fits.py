@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from cabida import facts
 from cabida.errors import InvalidInput, UsageProblem
+from cabida.facts.model import Model
 from cabida.plan import Setup
 from cabida.text import problem
 
@@ -82,7 +84,7 @@ def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None
 
         return media_fit(setup, own, pipeline, gpus, as_of)
     model = facts.model(setup.model) if setup.model else None
-    if model is not None and model.task in ENCODERS and not setup.method:
+    if model is not None and not setup.method and _encodes(setup.model or "", model):
         from cabida.report.encoder_fits import encoder_fit
 
         return encoder_fit(setup, own, model, gpus, as_of)
@@ -91,6 +93,11 @@ def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None
     if own.given:
         raise UsageProblem([problem("CB-U040", flags=", ".join(own.given), model=setup.model or "MODEL")])
     return None
+
+
+def _encodes(ref: str, model: Model) -> bool:
+    """Whether a model is an embedder or a reranker: by its record, or by the name of a build that has none."""
+    return model.task in ENCODERS or bool(re.search(r"embed|rerank", ref.lower().rsplit("/", 1)[-1]))
 
 
 def _is_path(ref: str) -> bool:

@@ -18,6 +18,8 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
         "engines": ("id", "name", "kind", "capability_min"),
         "formats": ("id", "family", "body_bits", "compute"),
         "models": ("id", "architecture", "params_count", "native_format"),
+        "pipelines": ("id", "name", "task", "width_count", "height_count", "frames_count", "steps_count"),
+        "components": ("id", "kind", "architecture", "params_count", "layers_count", "hidden_dim_count"),
         "collectives": (
             "op",
             "link",
@@ -34,17 +36,17 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
 
 
 def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """One accelerator, machine, engine, format or model by id: its fields, and the source of each ("" = the record's).
+    """One accelerator, machine, engine, format, model or pipeline by id: its fields and their sources ("" = the record's).
 
     Raises:
         InvalidInput: nothing is called that (CB-U016 names the nearest).
     """
     kinds: dict[str, Any] = {
-        kind: getattr(facts, kind)() for kind in ("accelerators", "nodes", "engines", "formats", "models")
+        kind: getattr(facts, kind)()
+        for kind in ("accelerators", "nodes", "engines", "formats", "models", "pipelines", "components")
     }
-    one: Any = next((table[ref] for table in kinds.values() if ref in table), None) or facts.find_accelerator(
-        ref
-    )
+    one: Any = next((table[ref] for table in kinds.values() if ref in table), None)
+    one = one or facts.find_accelerator(ref) or facts.find_pipeline(ref)
     if one is None:
         near = closest(ref, [name for table in kinds.values() for name in table]) or "–"
         raise InvalidInput([problem("CB-U016", ref=ref, near=near)])

@@ -1,0 +1,118 @@
+"""``fit`` beyond language models, as people type it: flags, screens in both languages, JSON, and what is refused."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from cabida import app
+from cabida.errors import CabidaError
+from cabida.faces import media_options
+from cabida.faces.cli import cli
+from cabida.plan.index import KINDS, STORED_BITS
+from cabida.text import use_language
+
+
+def typed(*words, code=0):
+    found = CliRunner().invoke(cli, list(words))
+    assert found.exit_code == code, found.output
+    return found.output
+
+
+@pytest.fixture(autouse=True)
+def _english():
+    yield
+    use_language("en")
+
+
+QUESTIONS = [
+    ("flux.1-dev", "--gpu", "rtx4090"),
+    ("flux.1-dev", "--gpu", "rtx4090", "--gpu", "l40s"),
+    ("sdxl",),
+    (
+        "Wan-AI/Wan2.2-T2V-A14B",
+        "--gpu",
+        "h100-sxm-80",
+        "--offload",
+        "model",
+        "--vae-tiling",
+        "--frames",
+        "121",
+    ),
+    ("hunyuanvideo", "--gpu", "h100-sxm-80", "--gpus", "8", "--sharding", "fsdp"),
+    ("bge-m3", "--gpu", "l4", "--batch", "32", "--input-tokens", "512"),
+    ("Qwen/Qwen3-Embedding-0.6B", "--gpu", "l4", "--engine", "vllm"),
+    ("BAAI/bge-reranker-v2-m3",),
+    ("--vectors", "10M", "--dims", "1024", "--index", "hnsw"),
+    ("--vectors", "1.5B", "--dims", "96", "--index", "ivf-pq", "--gpu", "h100-sxm-80", "--keep-vectors"),
+    ("bge-m3", "--vectors", "250k", "--replicas", "3", "--growth", "0.5"),
+    ("--vectors", "10M", "--dims", "768", "--index", "cagra"),
+]
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_each_question_is_answered_on_the_screen_in_both_languages_and_in_json(words):
+    assert "GiB" in typed("fit", *words)
+    assert "GiB" in typed("fit", *words, "--lang", "es")
+    answer = json.loads(typed("fit", *words, "--json"))
+    for row in answer.get("rows", [answer]):
+        peak = row["metrics"]["peak_mem_gib"]
+        assert 0 < peak["low"] <= peak["value"] <= peak["high"]
+        assert sum(row["parts_gib"].values()) == pytest.approx(peak["value"])
+        assert row["verdict"] in ("fits", "tight", "no", "")
+
+
+def test_an_image_model_has_no_cache_and_says_its_phases():
+    answer = json.loads(typed("fit", "black-forest-labs/FLUX.1-dev", "--gpu", "h100-sxm-80", "--json"))
+    assert answer["model"] == "flux.1-dev"
+    assert set(answer["phases_gib"]) == {"text", "denoise", "decode"}
+    assert {"peak_mem_gib", "weights_gib_total", "peak_gib_per_gpu", "peak_gib_total"} <= set(
+        answer["metrics"]
+    )
+    assert "kv_cache" not in answer["parts_gib"]
+    assert "KV" not in typed("fit", "flux.1-dev", "--gpu", "h100-sxm-80")
+
+
+def test_rows_come_with_what_fits_first_and_cards_named_in_their_order():
+    rows = app.fit("flux.1-dev")["rows"]
+    verdicts = [row["verdict"] for row in rows]
+    assert verdicts == sorted(verdicts, key=("fits", "tight", "no").index)
+    assert [row["gpu"] for row in app.fit("sdxl", gpu=["l40s", "rtx4090"])["rows"]] == ["l40s", "rtx4090"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("meta-llama/Llama-3.1-8B-Instruct", "--gpu", "l4", "--width", "512"), 2, "CB-U040"),
+        (("--vectors", "10M"), 2, "CB-U041"),
+        (("--vectors", "10M", "--dims", "8", "--gpu", "l4"), 3, "CB-U042"),
+        (("--vectors", "nan", "--dims", "8"), 2, "CB-U004"),
+        (("--vectors", "-3", "--dims", "8"), 2, "CB-U004"),
+        (("--vectors", "1e99", "--dims", "8"), 2, "CB-U004"),
+        (("flux.1-dev", "--gpu", "l4", "--offload", "sideways"), 3, "CB-U019"),
+        (("flux.1-dev", "--gpu", "l4", "--framework", "magic"), 3, "CB-U019"),
+        (("bge-m3", "--gpu", "l4", "--engine", "magic"), 3, "CB-U019"),
+        (("flux.1-dev", "--gpu", "l4", "--width", "3"), 2, "CB-U004"),
+        (("flux.1-dev", "--gpu", "no-such-card"), 3, "CB-F001"),
+        (("flux.1-dev", "--gpu", "l4", "--weights", "no-such-format"), 3, "CB-F014"),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_its_code(words, code, told):
+    assert told in typed("fit", *words, code=code)
+
+
+def test_a_name_of_an_embedder_nobody_recorded_is_taken_for_one():
+    assert app.fit("Qwen/Qwen3-Reranker-8B", gpu="h100-sxm-80")["kind"] == "encoder"
+    with pytest.raises(CabidaError):
+        app.fit("nobody/unknown-embedder", gpu="l4")
+
+
+def test_choices_of_the_flags_are_those_of_the_nouns():
+    assert media_options.KINDS == KINDS
+    assert list(media_options.STORED) == list(STORED_BITS)
+
+
+def test_pipelines_and_components_are_listed_and_shown():
+    assert "flux.1-dev" in typed("facts", "list", "pipelines")
+    assert "t5-xxl" in typed("facts", "list", "components", "--lang", "es")
+    assert "FluxPipeline" in typed("facts", "show", "flux.1-dev")

@@ -5,6 +5,7 @@ import struct
 import time
 
 import pytest
+from click.testing import CliRunner
 from hub_server import COMMIT, closed_port, serving
 from test_checkpoint import TENSORS, written
 from test_gguf import PAIRS, STRING, U32
@@ -12,6 +13,7 @@ from test_gguf import TENSORS as GGUF_TENSORS
 from test_gguf import written as gguf_written
 
 from cabida.errors import EndpointFailed, InvalidInput
+from cabida.faces.cli import cli
 from cabida.facts import fetch, hub
 from cabida.facts.models import model
 
@@ -239,6 +241,19 @@ def test_a_refusal_is_one_clear_error(site, monkeypatch, status, headers, code):
     told = refused(f"hf:{REPO}")
     assert told.code == code
     assert told.file.startswith(site.url)
+
+
+def test_the_command_answers_by_the_hub_and_says_when_it_cannot(tiny, monkeypatch):
+    done = CliRunner().invoke(
+        cli, ["fit", f"hf:{REPO}", "--gpu", "l40s", "--max-model-len", "2048", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for reference, known in (("hf:maker/other", False), ("hf:Qwen/Qwen3-8B", True)):
+        done = CliRunner().invoke(cli, ["fit", reference, "--gpu", "l40s"])
+        assert done.exit_code == 5
+        assert "[CB-F041]" in done.stderr
+        assert ("Qwen/Qwen3-8B" in done.stderr) == known
 
 
 def test_a_hub_that_is_not_there(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cabida.errors import CabidaError, EndpointFailed, InvalidInput
+from cabida.errors import CabidaError, EndpointFailed, InvalidInput, Problem
 from cabida.facts import hub_cache
 from cabida.facts.hub_cache import Record
 from cabida.facts.model import Model
@@ -115,9 +115,7 @@ def _record(want: Asked, *, sure: bool) -> Record:
     if record is not None and (fresh or _offline() or re.fullmatch(r"[0-9a-f]{40}", want.revision)):
         return record
     if _offline():
-        raise EndpointFailed(
-            problem("CB-F041", file=endpoint(), ref=want.repo, reason=tr("facts.hub.offline"))
-        )
+        raise EndpointFailed(_unreachable(endpoint(), want, tr("facts.hub.offline")))
     from cabida.facts.fetch import UNREACHABLE, Unanswered
     from cabida.facts.hub_read import read
 
@@ -134,6 +132,15 @@ def _record(want: Asked, *, sure: bool) -> Record:
     return found
 
 
+def _unreachable(file: str, want: Asked, reason: str) -> Problem:
+    """CB-F041, with the name under which the model is known here when it is."""
+    from cabida.facts.models import find_model
+
+    known = find_model(want.repo)
+    told = problem("CB-F041", file=file, ref=want.repo, reason=reason, known=known.id if known else "")
+    return told if known else replace(told, why="")
+
+
 def _told_as(error: Unanswered, want: Asked, *, sure: bool) -> CabidaError:
     """The failure as a person should read it."""
     from cabida.facts.models import nearest, unknown
@@ -148,7 +155,7 @@ def _told_as(error: Unanswered, want: Asked, *, sure: bool) -> CabidaError:
     if gated:
         return EndpointFailed(problem("CB-F040", file=file, ref=want.repo, reason=reason))
     if error.kind == "unreachable":
-        return EndpointFailed(problem("CB-F041", file=file, ref=want.repo, reason=reason))
+        return EndpointFailed(_unreachable(file, want, reason))
     near = ", ".join(nearest(want.repo))
     told = problem("CB-F017", file=file, ref=want.repo, reason=reason, nearest=near)
     return EndpointFailed(told if near else replace(told, why=""))

@@ -7,13 +7,8 @@ from cabida.memory.index import IndexMemory, index, index_tree
 from cabida.memory.media import MediaMemory, media, media_tree
 from cabida.memory.optimizers import OPTIMIZERS
 from cabida.memory.params import Params, params
-from cabida.memory.serving import (
-    ServingMemory,
-    requests_that_fit,
-    sequences_that_fit,
-    serving,
-    serving_tree,
-)
+from cabida.memory.served import ServingMemory
+from cabida.memory.serving import requests_that_fit, sequences_that_fit, serving, serving_tree
 from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [

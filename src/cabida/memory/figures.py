@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cabida.memory import budget as budgets
 from cabida.memory import constants, overheads, profile_run
@@ -25,6 +25,7 @@ from cabida.memory.kv import (
     block_pool_tokens,
     context_beyond_window_tokens,
     context_within_window_tokens,
+    less_states_bytes,
     pool_tokens,
     sequence_bytes,
     shared_pool_tokens,
@@ -147,6 +148,11 @@ def figures(d: Deployment, a: Asked, lens: Lens) -> Figures:
     activation = _activation(d, a, lens)
     graphs = overheads.graphs(model, a.graph_sizes, split.pp, row.graphs, lens)
     budget, pool = _pool(d, a, weights, non_torch, activation, graphs, lens)
+    if row.engine == "vllm" and not row.layer_pages and float(shape.state_bytes):
+        pool = lens.of(less_states_bytes)(
+            pool, shape.state_bytes, lens.setting("sequences_count", a.sequences)
+        )
+        shape = replace(shape, state_bytes=lens.setting("absent_bytes", 0.0))
     return Figures(
         weights, budget, activation, graphs, non_torch, pool, shape,
         _required(shape, a, lens), _largest_context(shape, a, pool, lens),

@@ -149,6 +149,15 @@ def all_sequences_bytes(sequence_bytes: float, sequences_count: float) -> float:
 
 
 @formula
+def less_states_bytes(pool_bytes: float, state_bytes: float, sequences_count: float) -> float:
+    """What is left of a pool once recurrent states of all sequences are set aside, before vLLM paged them.
+
+    vLLM V0, model_executor/models/mamba_cache.py.
+    """
+    return pool_bytes - state_bytes * sequences_count
+
+
+@formula
 def all_sequences_tokens(context_tokens: float, sequences_count: float) -> float:
     """Tokens of cache an engine allocates ahead."""
     return context_tokens * sequences_count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida.facts.model import Accelerator, Model, WeightFormat
+from cabida.facts.model import Accelerator, AttentionLayers, Model, WeightFormat
 from cabida.memory import constants as known
 from cabida.memory.cache import remembered
 from cabida.memory.engines import EngineRules
@@ -93,6 +93,13 @@ def _width(model: Model) -> int:
     )
 
 
+def _window_cells(group: AttentionLayers, batched_tokens: float, context: tuple[float, float]) -> float:
+    """Cells that a layer keeps: the whole context, or its window for every sequence and a batch."""
+    if group.kind != "sliding":
+        return context[0] * context[1]
+    return group.window_tokens * context[1] + batched_tokens
+
+
 def compute_buffer(
     model: Model,
     held: WeightFormat,
@@ -129,9 +136,15 @@ def compute_buffer(
     )
     if held.body_bits >= known.ACTIVATION_BITS.value or not flash or not attending:
         return buffer
-    widest = max(attending, key=lambda one: one.kv_heads_count * (one.head_dim_count + one.v_head_dim_count))
+    most_cells = context[0] * context[1]
+    cells, widest = max(
+        ((min(most_cells, _window_cells(one, batched_tokens, context)), one) for one in attending),
+        key=lambda held: (
+            held[0] * held[1].kv_heads_count * (held[1].head_dim_count + held[1].v_head_dim_count)
+        ),
+    )
     unpacked = lens.of(unpacked_cache_bytes)(
-        lens.setting("context_tokens", context[0] * context[1]),
+        lens.setting("context_tokens", cells),
         lens.field(model, "kv_heads_count", widest.kv_heads_count),
         lens.field(model, "head_dim_count", widest.head_dim_count),
         lens.field(model, "v_head_dim_count", widest.v_head_dim_count),

@@ -2,77 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cabida.memory import budget as budgets
 from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES
-from cabida.memory.cure import serving_cure
 from cabida.memory.figures import Asked, Figures, asked, figures, printed_tokens
 from cabida.memory.kv import headroom_bytes, request_bytes, sequence_bytes
 from cabida.memory.lens import PLAIN, Explaining
 from cabida.memory.overheads import late_bytes
+from cabida.memory.served import ServingMemory
 from cabida.memory.weights import Split, plain_weights_bytes
 from cabida.plan import Deployment
 from cabida.quantity import Quantity
 
 TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
-
-
-@dataclass(frozen=True, slots=True)
-class ServingMemory:
-    """Memory of one accelerator of a deployment, in bytes. ``largest_context_tokens`` may exceed the model's own."""
-
-    usable_bytes: float  # what the driver shows
-    budget_bytes: float  # what the engine may use
-    weights_bytes: float
-    kv_bytes_per_token: float  # layers whose cache grows with the context
-    state_bytes_per_sequence: float  # fixed: recurrent state and full windows
-    activation_bytes: float
-    graph_bytes: float
-    non_torch_bytes: float
-    kv_pool_bytes: float  # what is left for the cache; below zero when nothing is
-    kv_pool_tokens: float  # as the engine would print it
-    largest_context_tokens: float  # of a single sequence
-    verdict: str  # fits | tight | no
-    headroom_bytes: float  # budget less what is needed; below zero when it does not fit
-    needed_bytes: float  # weights, overheads and the cache of what must fit
-    required_kv_bytes: float  # cache of one sequence of max_model_len (llama.cpp: of all sequences asked for)
-    window_bytes_per_token: float
-    window_tokens: float
-    recurrent_state_bytes: float
-    block_tokens: float
-    max_model_len: int
-    max_num_seqs: int  # as set; else the engine's default, or as many as its blocks of recurrent state allow
-    state_slots_count: int  # sequences whose recurrent state the pool has blocks for
-    max_num_batched_tokens: int
-    accelerators_count: int
-    weights_total_bytes: float  # all accelerators of the replica
-    kv_cache_total_bytes: float  # the same of the cache
-    cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
-    splits_layers: bool
-    buffer_per_accelerator: bool  # activations are held on every accelerator (not one buffer for all: old llama.cpp)
-
-    @property
-    def parts(self) -> dict[str, float]:
-        """What the accelerator holds once the engine runs."""
-        cache = max(0.0, self.kv_pool_bytes) if self.cache_is_pool else self.required_kv_bytes
-        return {
-            "weights": self.weights_bytes,
-            "kv_cache": cache,
-            "activations": self.activation_bytes,
-            "graphs": self.graph_bytes,
-            "other": self.non_torch_bytes,
-        }
-
-    @property
-    def peak_bytes(self) -> float:
-        """All parts together."""
-        return sum(self.parts.values())
-
-    @property
-    def cure(self) -> str:
-        """What to change when it does not fit, in the language in use; empty when it fits."""
-        return serving_cure(self)
 
 
 def _verdict(headroom: float, limit: float, outside: float) -> str:
@@ -131,6 +74,7 @@ def serving(d: Deployment) -> ServingMemory:
         kv_cache_total_bytes=cache_total,
         cache_is_pool=is_pool,
         splits_layers=a.split.layers,
+        outside_bytes=outside,
         buffer_per_accelerator=not a.split.layers or a.row.pipelines,
     )
 

@@ -1,0 +1,109 @@
+"""Memory of one accelerator of a deployment: the noun, and what to change when it does not fit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cabida.text import number, size, tr
+
+ROOM_FOR_CACHE_RATIO = (
+    0.85  # share of a budget that weights may take when we say how many accelerators would do
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServingMemory:
+    """Memory of one accelerator of a deployment, in bytes. ``largest_context_tokens`` may exceed the model's own."""
+
+    usable_bytes: float  # what the driver shows
+    budget_bytes: float  # what the engine may use
+    weights_bytes: float
+    kv_bytes_per_token: float  # layers whose cache grows with the context
+    state_bytes_per_sequence: float  # fixed: recurrent state and full windows
+    activation_bytes: float
+    graph_bytes: float
+    non_torch_bytes: float
+    kv_pool_bytes: float  # what is left for the cache; below zero when nothing is
+    kv_pool_tokens: float  # as the engine would print it
+    largest_context_tokens: float  # of a single sequence
+    verdict: str  # fits | tight | no
+    headroom_bytes: float  # budget less what is needed; below zero when it does not fit
+    needed_bytes: float  # weights, overheads and the cache of what must fit
+    required_kv_bytes: float  # cache of one sequence of max_model_len (llama.cpp: of all sequences asked for)
+    window_bytes_per_token: float
+    window_tokens: float
+    recurrent_state_bytes: float
+    block_tokens: float
+    max_model_len: int
+    max_num_seqs: int  # as set; else the engine's default, or as many as its blocks of recurrent state allow
+    state_slots_count: int  # sequences whose recurrent state the pool has blocks for
+    max_num_batched_tokens: int
+    accelerators_count: int
+    weights_total_bytes: float  # all accelerators of the replica
+    kv_cache_total_bytes: float  # the same of the cache
+    cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
+    splits_layers: bool
+    outside_bytes: float  # what the engine's share leaves free, less what it takes after its cache
+    buffer_per_accelerator: bool  # activations are held on every accelerator; old llama.cpp: once for all
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the accelerator holds once the engine runs."""
+        cache = max(0.0, self.kv_pool_bytes) if self.cache_is_pool else self.required_kv_bytes
+        return {
+            "weights": self.weights_bytes,
+            "kv_cache": cache,
+            "activations": self.activation_bytes,
+            "graphs": self.graph_bytes,
+            "other": self.non_torch_bytes,
+        }
+
+    @property
+    def peak_bytes(self) -> float:
+        """All parts together."""
+        return sum(self.parts.values())
+
+    @property
+    def cure(self) -> str:
+        """What to change when it does not fit, in the language in use; empty when it fits."""
+        return _cure(self)
+
+
+def accelerators_enough(m: ServingMemory) -> int:
+    """How many accelerators like this one would hold the weights with room to work: a power of two."""
+    fixed = m.non_torch_bytes + m.activation_bytes
+    room = max(m.budget_bytes - fixed, m.budget_bytes * 0.1, 1.0) * ROOM_FOR_CACHE_RATIO
+    cache = m.required_kv_bytes * m.accelerators_count
+    return int(2 ** math.ceil(math.log2(max(1.0, (m.weights_total_bytes + cache) / room))))
+
+
+def _cure(m: ServingMemory) -> str:
+    """What would make the deployment fit, in the language in use; empty when it fits."""
+    if m.verdict == "fits":
+        return ""
+    if m.headroom_bytes >= 0 and m.state_slots_count < m.max_num_seqs:
+        return tr("memory.cure.slots", slots=number(m.state_slots_count, 4), asked=number(m.max_num_seqs, 4))
+    if m.verdict == "tight" and m.outside_bytes < 0:
+        return tr("memory.cure.late", lacking=size(-m.outside_bytes))
+    if m.verdict == "tight":
+        return tr(
+            "memory.cure.tight", headroom=size(m.headroom_bytes), context=number(m.largest_context_tokens, 6)
+        )
+    if m.kv_pool_bytes <= 0:
+        overheads = m.needed_bytes - m.required_kv_bytes
+        return tr(
+            "memory.cure.weights",
+            needed=size(overheads),
+            budget=size(m.budget_bytes),
+            count=max(accelerators_enough(m), 2 * m.accelerators_count),
+        )
+    if m.largest_context_tokens >= 1 and m.cache_is_pool:
+        return tr(
+            "memory.cure.context",
+            context=number(m.largest_context_tokens, 7),
+            asked=number(m.max_model_len, 7),
+        )
+    most = m.kv_pool_bytes / max(m.required_kv_bytes, 1.0)
+    return tr("memory.cure.cache", needed=size(m.required_kv_bytes), left=size(m.kv_pool_bytes),
+              context=number(math.floor(m.max_model_len * most), 4))  # fmt: skip

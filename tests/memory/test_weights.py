@@ -174,7 +174,7 @@ def test_layers_left_over_go_to_the_middle_stages(layers, stages, expected):
 
 
 def test_a_middle_stage_with_one_more_layer_holds_no_embedding():
-    """Llama-3-70B over 3 stages: 26, 27 and 27 layers; the last has the head."""
+    """Llama-3-70B over 3 stages: 27, 27 and 26 layers; the first has the embedding."""
     seventy = facts.model("meta-llama/Meta-Llama-3-70B")
     whole = memory.params(seventy)
     layer = (whole.attention_count + whole.mlp_count) / 80

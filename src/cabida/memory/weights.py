@@ -173,12 +173,13 @@ def _stage(model: Model, stage: Stage, split: Split, lens: Lens) -> Number:
 def _left_alone(model: Model, held: WeightFormat, lens: Lens) -> Number | None:
     """Matrices of the layers that a quantised build keeps in 16 bit.
 
-    As its config says; else as a build of the same shapes keeps them that was published in this format; else as
-    builders do.
+    As its config says; else (it says nothing, or only a name is known) as a build of the same shapes keeps them that
+    was published in this format; else as builders do.
     """
-    if held.id == model.native_format:
-        kept = model.unquantised_params_count
-        return lens.field(model, "unquantised_params_count") if kept else None
+    if held.id == model.native_format and model.unquantised_params_count:
+        return lens.field(model, "unquantised_params_count")
+    if held.family in ("bf16", "gguf"):
+        return None
     sibling = remembered(model, ("sibling", held.id), lambda: built_like(model, held.id))
     if sibling is not None:
         return lens.field(sibling, "unquantised_params_count")

@@ -36,7 +36,7 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
 
 
 def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """One accelerator, machine, engine, format, model or pipeline by id: its fields and their sources ("" = the record's).
+    """One accelerator, machine, engine, format, model or pipeline: its fields, and the source of each ("" = all).
 
     Raises:
         InvalidInput: nothing is called that (CB-U016 names the nearest).

@@ -126,6 +126,31 @@ def test_samples_share_their_prompt_and_requests_their_prefix():
     assert memory.requests_that_fit(m, 100, 100, shared_prefix_tokens=5000) > 0
 
 
+def test_recurrent_models_ran_on_v0_and_set_their_states_aside():
+    """Nemotron-Nano-9B-v2: fewer tokens at 32k than at 4k or at 131k, where chunked prefill switches itself on."""
+    nano = model(
+        "nemotron-nano-9b-v2", 4480, 131072,
+        [
+            AttentionLayers("linear", 27, state_elements_count=1310720, conv_elements_count=36864,
+                            params_count=1.47e8),
+            full(4, 40, 8, 128),
+        ],
+        [MlpLayers(25, 15680, 2)], context=131072,
+    )  # fmt: skip
+    tokens = [
+        memory.serving(deployment(nano, H100, version="0.10", max_model_len=length)).kv_pool_tokens
+        for length in (4096, 8192, 32768, 131072)
+    ]
+    assert tokens[0] > tokens[1] > tokens[2] < tokens[3]
+    few, many = (
+        memory.serving(
+            deployment(nano, H100, version="0.10", max_model_len=4096, max_num_seqs=asked)
+        ).kv_pool_bytes
+        for asked in (16, 128)
+    )
+    assert few - many == pytest.approx(112 * 27 * (1310720 + 36864) * 2, rel=0.25)
+
+
 # --- profile runs -----------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +247,7 @@ def test_a_share_near_the_whole_leaves_no_room_for_what_comes_after_the_cache():
         QWEN_7B, card(31.84, "RTX 5090"), tp=8, max_model_len=4096, gpu_memory_utilization=0.95
     )
     assert memory.serving(small).verdict == "tight"
+    assert "--gpu-memory-utilization" in memory.serving(small).cure
     lower = replace(small, settings=replace(small.settings, gpu_memory_utilization=0.9))
     assert memory.serving(lower).verdict == "fits"
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cabida.facts.model import Sourced
+from cabida.facts.model import Model, Sourced
 from cabida.memory.constants import (
     GRAPHS_V0,
     GRAPHS_V1,
@@ -65,6 +65,7 @@ class EngineRules(Sourced):
         int  # V0: batch once chunked prefill switches itself on (above 32,768 tokens); 0 = it never does
     )
     micro_batch_tokens: int  # llama.cpp: tokens computed at once; 0 = the whole batch
+    recurrent_on_v0: bool  # models with recurrent layers still run on V0
     pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
     from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
     ratio_by_ranks: bool  # SGLang before its memory heuristics: mem-fraction-static by tensor-parallel size
@@ -83,7 +84,7 @@ def _rules(
         "whole_logits": False, "cache_copies_count": 1, "expert_rows_count": 1, "close_ratio": 1.25,
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
-        "pipelines": False,
+        "pipelines": False, "recurrent_on_v0": False,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -123,7 +124,7 @@ def version_at(engine: str, month: str) -> str:
 def _version(engine: str, written: str) -> tuple[int, ...]:
     """A version however a log writes it: ``0.11.2``, ``b1691``, ``V0, 2025-08``, ``2026-09``."""
     if engine == "vllm" and re.search(r"\bV0\b", written):
-        return (0, 7, 3)
+        return _numbers(LAST_V0)
     dated = re.search(r"20\d\d-\d\d", written)
     if dated and not re.search(r"\d+\.\d+", written):
         written = version_at(engine, dated.group())
@@ -181,9 +182,12 @@ ROWS = (
            chunk_tokens=2048),
     _rules("vllm", "0.7.3", "share", 0.9, "vLLM V0 with MLA", _VLLM, **_V0, chunk_tokens=2048),
     _rules("vllm", "0.8", "share", 0.9, "vLLM V1 defaults (engine/arg_utils.py); all that is used on the card counts",
-           _VLLM, **_V1, others_inside=True),
-    _rules("vllm", "0.9.1", "share", 0.9, "vLLM V1: only what the process adds counts (MemorySnapshot)", _VLLM, **_V1),
-    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager", _PAGES, **_V1_10),
+           _VLLM, **_V1, others_inside=True, recurrent_on_v0=True),
+    _rules("vllm", "0.9.1", "share", 0.9, "vLLM V1: only what the process adds counts (MemorySnapshot)", _VLLM, **_V1,
+           recurrent_on_v0=True),
+    _rules("vllm", "0.10", "share", 0.9, "vLLM V1 with the hybrid cache manager for windows", _PAGES, **_V1_10,
+           recurrent_on_v0=True),
+    _rules("vllm", "0.10.2", "share", 0.9, "vLLM V1 with the hybrid cache manager", _PAGES, **_V1_10),
     _rules("vllm", "0.19", "share", 0.9, "vLLM V1: prefix caching keeps a second recurrent state (align)", _PAGES,
            **{**_V1_10, "state_blocks_count": 2}),
     _rules("vllm", "0.20", "share", 0.9, "vLLM V1 with a sampler that does not sort", _VLLM, **_V1_20),
@@ -228,10 +232,19 @@ ALIASES = {"ik_llama.cpp": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tens
            "litgpt": "transformers", "tgi": "vllm", "mlx": "llama.cpp"}  # fmt: skip
 
 
+LAST_V0 = "0.7.3"
 _WITHIN = {
     "ollama": "ollama",
     "gfx906": "vllm-gfx906",
 }  # engines that a name mentions beside the one they run
+
+
+def rules_for(engine: str, version: str, model: Model) -> EngineRules:
+    """:func:`rules`, of the engine that runs ``model``: vLLM long kept recurrent layers on V0."""
+    row = rules(engine, version)
+    if row.recurrent_on_v0 and any(group.kind == "linear" for group in model.attention):
+        return rules("vllm", LAST_V0)
+    return row
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from cabida.memory.budget import (
     static_budget_bytes,
 )
 from cabida.memory.cache import remembered
-from cabida.memory.engines import EngineRules, rules
+from cabida.memory.engines import EngineRules, rules_for
 from cabida.memory.kv import (
     Shape,
     admitted_sequence_bytes,
@@ -76,7 +76,7 @@ class Asked:
 
 def asked(d: Deployment) -> Asked:
     """What the deployment comes to once the engine's defaults are filled in."""
-    row = rules(d.engine, d.engine_version)
+    row = rules_for(d.engine, d.engine_version, d.model)
     p, s = d.parallel, d.settings
     large = budgets.is_large(d.accelerator)
     max_len = s.max_model_len or int(d.model.context_tokens or DEFAULT_CONTEXT_TOKENS)

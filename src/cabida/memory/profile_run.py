@@ -175,6 +175,14 @@ def _heads(model: Model) -> tuple[int, int]:
     return widest.heads_count, widest.head_dim_count + (widest.v_head_dim_count or widest.head_dim_count)
 
 
+def _mixed(model: Model) -> float:
+    """Values that one token's projections make in the widest recurrent layer: its weights over the hidden size."""
+    return max(
+        (group.params_count / model.hidden_dim_count for group in model.attention if group.kind == "linear"),
+        default=0.0,
+    )
+
+
 def layer_peak(
     d: Deployment, tp: int, batched_tokens: float, prompts: tuple[float, float], row: EngineRules, lens: Lens
 ) -> Number:
@@ -222,6 +230,12 @@ def layer_peak(
         bits,
     )
     made = lens.of(larger_bytes)(attention, made)
+    mixed = remembered(model, ("mixed",), lambda: _mixed(model))
+    if mixed:
+        recurrent = lens.of(layer_activation_bytes)(
+            tokens, hidden, copies, lens.field(model, "intermediate_dim_count", mixed), width, split, bits
+        )
+        made = lens.of(larger_bytes)(recurrent, made)
     if prompts[0]:
         scores = lens.of(scores_activation_bytes)(
             lens.setting("prompts_count", prompts[0]),

@@ -112,13 +112,14 @@ def find_model(ref: str) -> Model | None:
     A quantised build or a variant that isn't shipped itself is told by the model it derives from: same shapes, the
     format its name says, ``attention`` and ``mlp`` graded derived.
     """
-    name = cleaned(ref)
-    exact, loose = _keys()
+    if ref in models():
+        return models()[ref]
+    name, exact = cleaned(ref), _exact()
     id = exact.get(name_key(ref)) or exact.get(name_key(name))
     if id is not None:
         return models()[id]
     base, format_id = format_of(name.replace(" ", "-"))
-    id = exact.get(name_key(base)) or loose.get(base_key(base)) or loose.get(compact_key(base))
+    id = exact.get(name_key(base)) or _loose().get(base_key(base)) or _loose().get(compact_key(base))
     if id is None:
         return None
     return _derived(models()[id], name, format_id if format_id and find_format(format_id) else "")
@@ -138,25 +139,30 @@ def built_like(known: Model, format_id: str) -> Model | None:
 
 def nearest(ref: str, count: int = 3) -> list[str]:
     """The shipped models whose names are most like ``ref``."""
-    exact, _ = _keys()
+    exact = _exact()
     near = get_close_matches(name_key(cleaned(ref)), list(exact), n=3 * count, cutoff=0.3)
     return list(dict.fromkeys(exact[key] for key in near))[:count]
 
 
 @cache
-def _keys() -> tuple[dict[str, str], dict[str, str]]:
-    """Ids by normalised name, and by name without variant words."""
-    exact: dict[str, str] = {}
-    loose: dict[str, str] = {}
-    names = list(models().names())
-    for name, id in names:
-        exact.setdefault(name.lower(), id)
-        exact.setdefault(name_key(name), id)
-    for name, id in sorted(names, key=lambda pair: len(pair[0])):
+def _exact() -> dict[str, str]:
+    """Ids by normalised name."""
+    keys: dict[str, str] = {}
+    for name, id in models().names():
+        keys.setdefault(name.lower(), id)
+        keys.setdefault(name_key(name), id)
+    return keys
+
+
+@cache
+def _loose() -> dict[str, str]:
+    """Ids by name without variant words, shorter names first."""
+    keys: dict[str, str] = {}
+    for name, id in sorted(models().names(), key=lambda pair: len(pair[0])):
         if not format_of(name)[1]:
-            loose.setdefault(base_key(name), id)
-            loose.setdefault(compact_key(name), id)
-    return exact, loose
+            keys.setdefault(base_key(name), id)
+            keys.setdefault(compact_key(name), id)
+    return keys
 
 
 def _derived(known: Model, name: str, format_id: str) -> Model:

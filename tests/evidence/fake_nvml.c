@@ -12,7 +12,7 @@ typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; c
 typedef struct { unsigned pid; u64 used; unsigned instance, compute; } process;
 typedef struct { const char *name; u64 total_mib, used_mib; int major, minor, links, display, mig; } card;
 
-enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, DENIED = 4, NOT_FOUND = 6, SMALL = 7, NO_DRIVER = 9, LOST = 15 };
+enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, DENIED = 4, NOT_FOUND = 6, SMALL = 7, NO_DRIVER = 9, LOST = 15, MISMATCH = 18 };
 #define MIB 1048576ull
 #define RESERVED (300 * MIB)
 #define SLICE 0x1000
@@ -60,12 +60,12 @@ static const card *of(void *handle) {
 }
 #define CARD(handle) const card *c = of(handle); if (!c) return INVALID; if (is("lost") && c != LOSING) return LOST; (void)c;
 
-int nvmlInit_v2(void) { return is("no_driver") ? NO_DRIVER : OK; }
+int nvmlInit_v2(void) { return is("no_driver") ? NO_DRIVER : is("mismatch") ? MISMATCH : OK; }
 int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
 int nvmlShutdown(void) { return OK; }
 const char *nvmlErrorString(int code) {
     return code == LOST ? "GPU is lost" : code == DENIED ? "Insufficient Permissions"
-         : code == NO_DRIVER ? "Driver Not Loaded" : "Error";
+         : code == NO_DRIVER ? "Driver Not Loaded" : code == MISMATCH ? "RM has detected an NVML/RM version mismatch." : "Error";
 }
 int nvmlSystemGetDriverVersion(char *text, unsigned size) { snprintf(text, size, "580.65.06"); return OK; }
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return OK; }

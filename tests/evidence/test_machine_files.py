@@ -236,7 +236,7 @@ def test_a_card_on_the_bus_without_a_driver_is_told(tmp_path):
     machine = found(tmp_path)
     assert Trouble("nvidia", "no_driver", "10de:2684") in machine.troubles
     answer = app.here("Qwen/Qwen3-0.6B", roots=roots(tmp_path))
-    assert any("install the NVIDIA driver" in note for note in answer["notes"])
+    assert any("load the NVIDIA driver" in note for note in answer["notes"])
     assert answer["fit"]["gpu"] == "cpu"
 
 

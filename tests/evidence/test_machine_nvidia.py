@@ -195,6 +195,7 @@ def test_a_card_that_lives_in_host_memory_has_the_machines(library):
 @pytest.mark.parametrize(("story", "language", "told"), [
     ("none", "en", "No graphics card that computes was found"),
     ("no_driver", "es", "ningún controlador"),
+    ("mismatch", "en", "restart the machine"),
 ])  # fmt: skip
 def test_without_a_card_the_processor_is_the_honest_answer(library, story, language, told):
     done = run(library[0], story, "Qwen/Qwen3-0.6B", "--lang", language, COLUMNS="200")

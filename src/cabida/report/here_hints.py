@@ -81,6 +81,8 @@ def _none(machine: Machine, held: list[Pool]) -> Iterator[str]:
     yield tr("evidence.machine.note.none")
     if silent:
         yield tr("evidence.machine.note.no_driver", ids=silent)
+    if any(one.reason == "mismatch" for one in machine.troubles):
+        yield tr("evidence.machine.note.mismatch")
     if held:
         yield tr("evidence.machine.note.processor", size=size(held[0].accelerator.usable_bytes))
 

@@ -59,6 +59,7 @@ def look(roots: Roots) -> tuple[dict[str, str], list[Card]] | Trouble | None:
         reasons = {
             pynvml.NVML_ERROR_NO_PERMISSION: "no_permission",
             pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "no_driver",
+            pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "mismatch",
         }
         return Trouble("nvml", reasons.get(error.value, "failed"), str(error))
     try:
@@ -186,7 +187,7 @@ def _held(process: Any) -> float | None:
 
 def _short(name: str) -> str:
     """A program's name without its folder and arguments."""
-    return (name.split(" ")[0].replace("\\", "/").rsplit("/", 1)[-1] or name)[:40]
+    return (name.split(" ")[0].replace("\\", "/").rsplit("/", 1)[-1] or name or "?")[:40]
 
 
 def _links(handle: Any, asking: Asking) -> int:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,15 +57,26 @@ def read_file(file: Path | str, **said: Any) -> ReadFile:
 
 @contextmanager
 def _on_disk(file: Path | str) -> Iterator[Path]:
-    """The file itself; standard input, which can be read only once, through a file that goes away."""
-    if str(file) != STDIN:
-        yield Path(file)
+    """The file itself; what can be read only once - standard input, a pipe - through a file that goes away."""
+    path = Path(file)
+    piped = str(file) == STDIN or _is_pipe(path)
+    if not piped:
+        yield path
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "stdin"
-        with path.open("wb") as stream:
-            shutil.copyfileobj(sys.stdin.buffer, stream)
-        yield path
+        kept = Path(folder) / "piped"
+        with (
+            kept.open("wb") as stream,
+            nullcontext(sys.stdin.buffer) if str(file) == STDIN else path.open("rb") as pipe,
+        ):
+            shutil.copyfileobj(pipe, stream)
+        yield kept
+
+
+def _is_pipe(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return path.is_fifo()
+    return False
 
 
 def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
@@ -107,7 +118,8 @@ def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) 
     if run.more.get("row"):
         given = of_row(run.more["row"])
         return replace(_completed(given, said or {}), source=given.source or source)
-    setup: dict[str, Any] = {"task": "inference", "engine": run.engine, **run.setup}
+    serving = {"task": "inference", "engine": run.engine} if run.engine else {}
+    setup: dict[str, Any] = {**serving, **run.setup}
     if run.args:
         setup["args"] = run.args
     made = Observation(

@@ -15,6 +15,11 @@ from cabida.faces.grid import clean, table
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
+ORDER = (
+    "weights_gib_per_gpu", "weights_gib_total", "kv_cache_gib_per_gpu", "kv_cache_gib_total", "kv_cache_tokens",
+    "max_concurrency", "kv_needed_gib", "estimated_max_model_len", "recurrent_state_gib", "activation_peak_gib",
+    "cuda_graph_gib", "cuda_graph_estimated_gib", "non_torch_gib", "peak_gib_per_gpu", "peak_gib_total",
+)  # fmt: skip
 WORDS_SHOWN = 300  # of a line nobody understood
 
 
@@ -82,11 +87,9 @@ def setup_line(setup: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    return (
-        text.number(value, 9)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else str(value)
-    )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return text.number(value, 12 if isinstance(value, int) else 6)
 
 
 def _ended(one: dict[str, Any]) -> str:
@@ -102,9 +105,8 @@ def _ended(one: dict[str, Any]) -> str:
 def figures(found: dict[str, dict[str, float]]) -> Table:
     """Each figure measured, and where there is one its prediction with the interval and the error."""
     header = [tr(f"faces.observed.{key}") for key in ("figure", "measured", "predicted", "interval", "error")]
-    return table(
-        header, [_row(name, one) for name, one in found.items()], right=(1, 2, 3, 4), whole=(1, 2, 3, 4)
-    )
+    named = sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+    return table(header, [_row(name, found[name]) for name in named], right=(1, 2, 3, 4), whole=(1, 2, 3, 4))
 
 
 def _row(name: str, one: dict[str, Any]) -> list[str]:

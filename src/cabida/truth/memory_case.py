@@ -34,6 +34,7 @@ DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, 
 STAND_IN = "a100-sxm-80"
 SHORT_TOKENS = 128  # a prompt and fifty new tokens
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
+NOT_STATED = "not stated"
 OF_THE_POOL = ("kv_cache", "max_concurrency", "peak")  # what follows from the size of the cache
 FREE_OF_OTHERS = ("activation_peak_gib",)
 FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
@@ -62,6 +63,9 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
 
 
 def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
+    if row.get("engine") == NOT_STATED:
+        why = "engine not stated"
+        raise Unanswerable(why)
     d = deployment_of(row)
     m = memory.serving(d)
     count = d.parallel.accelerators_count

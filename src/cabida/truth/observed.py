@@ -35,6 +35,8 @@ def beside(one: Observation) -> Beside:
     fitted = one.measured.get("fits") if isinstance(one.measured.get("fits"), bool) else None
     if case is None:
         return Beside({}, None, fitted, NOT_STATED)
+    if "model" not in one.setup:
+        return Beside({}, None, fitted, f"model {NOT_STATED}")
     try:
         found = answer(case)
     except Unanswerable as reason:
@@ -56,7 +58,7 @@ def _case(one: Observation, file: str = "") -> Case | None:
     """The observation as a case; what a log leaves out that a case must name stands as not stated."""
     row = {"model": NOT_STATED, "source": NOT_STATED, **one.case()}
     if one.kind == "memory":
-        row = {"engine": "", "gpus": 1, **row}
+        row = {"engine": NOT_STATED, "gpus": 1, **row}
     made = case_of(row, file)
     return made if isinstance(made, Case) else None
 

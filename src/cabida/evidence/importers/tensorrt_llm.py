@@ -105,7 +105,7 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
     for run in runs:
         run.unit = "GiB"
         if run.by_rank and "gpus" not in run.setup and "tp" not in run.setup:
-            ranks = {rank for place in run.by_rank.values() for rank in place}
+            ranks = {rank for place in run.by_rank.values() for rank in place if rank}
             if len(ranks) > 1:
                 run.setup["gpus"] = len(ranks)
     return runs

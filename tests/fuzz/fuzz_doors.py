@@ -1,17 +1,20 @@
 """The doors by which strangers' bytes come in, each with examples to start from and words that matter to it."""
 
 import json
+import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
 from pathlib import Path
+from unittest.mock import patch
 
 from cabida.brief.read import parse_brief
 from cabida.brief.trace import read_trace, summarise
 from cabida.errors import CabidaError
-from cabida.facts import checkpoint, overlay
+from cabida.facts import checkpoint, fetch, overlay
 from cabida.facts.formats import weight_format
 from cabida.facts.gguf_header import TYPES
 from cabida.facts.models import model
@@ -111,6 +114,35 @@ def _prices(data, scratch):
     import_prices(path, scratch / "own")
 
 
+def _http(data, scratch):
+    """What a hub's server says, byte by byte, to a question for a document and to one for a part of a file."""
+    del scratch
+    for wanted in (
+        fetch.Wanted(most=4096),
+        fetch.Wanted(first=0, count=64),
+        fetch.Wanted(first=64, count=64),
+    ):
+        web, sides = fetch.Web("http://127.0.0.1:1"), []
+        told = partial(_saying, data, sides)
+        with patch.object(fetch, "dial", told), suppress(fetch.Unanswered):
+            answer = web.get("x", wanted)
+            assert len(answer.body) <= (wanted.most if wanted.first is None else wanted.count)
+        web.close()
+        for side in sides:
+            side.close()
+
+
+def _saying(data, sides, *_, **__):
+    """A connection on which the other side says ``data`` and no more."""
+    near, far = socket.socketpair()
+    sides += near, far
+    far.setblocking(False)
+    with suppress(BlockingIOError):
+        far.send(data)
+    far.shutdown(socket.SHUT_WR)
+    return near
+
+
 def _brief(data, scratch):
     del scratch
     parse_brief(data.decode("utf-8", "replace"), as_of="2026-11-30")
@@ -203,6 +235,18 @@ _PRICES = (
     b"provider,accelerator,amount,currency,seen,term_months,region\n"
     b"me,H100 SXM,2.10,EUR,2026-01-01,0,eu\nyou,l40s,0.8,USD,2026-02-01,12,\n"
 )
+_HTTP = (
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Repo-Commit: 0\r\n\r\n{}",
+    b"HTTP/1.1 206 Partial\r\nContent-Range: bytes 0-63/9000\r\nContent-Length: 64\r\n\r\n" + b"x" * 64,
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"HTTP/1.1 302 Found\r\nLocation: https://10.0.0.1/\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 404 Not Found\r\nX-Error-Code: RepoNotFound\r\n\r\n",
+)
+_HTTP_WORDS = _words(
+    "\r\n", "\r\n\r\n", ": ", "HTTP/1.1 ", "206", "416", "100 Continue", "Content-Length: ", "Content-Range: bytes ",
+    "Transfer-Encoding: chunked", "Location: ", "//[", "http://127.0.0.1:2/", "Content-Encoding: gzip", "-1", "9" * 25,
+    "Connection: close", "\n ", "\0", "\u00e9",
+)  # fmt: skip
 _BRIEF_WORDS = _words(
     "models", "weights", "traffic", "requests_per_s", "input_tokens", "p50", "objectives", "unknown", "have",
     "accelerator", "count", "each", "budget", "monthly", "training", "data:", "trace", "EUR", " ms", "GiB", "%",
@@ -255,6 +299,7 @@ def doors():
         "gguf": Door(
             _gguf, ggufs, _number_words() + _words("general.alignment", "split.count", "expert_count")
         ),
+        "http": Door(_http, _HTTP, _HTTP_WORDS),
         "facts": Door(_facts("accelerators"), (_FACTS, _OFFERS), _BRIEF_WORDS),
         "trace": Door(_trace, (_TRACE,), csv_words),
         "prices": Door(_prices, (_PRICES,), csv_words),

@@ -67,6 +67,7 @@ class Fuzzer:
             frames = [f for f in traceback.extract_tb(error.__traceback__) if "cabida" in f.filename]
             place = f"{type(error).__name__} {frames[-1].name if frames else ''}"
             self.found.setdefault(place, (data, traceback.format_exc()))
+            new.clear()  # to go on from it would only find it again
         finally:
             sys.settrace(None)
         if guided and new - self.reached:

@@ -1,8 +1,10 @@
 """Where the fitted constants of ``cabida.memory.constants`` come from: worked out again from the public start-ups.
 
 ``python calibration/memory.py`` prints, for each constant, the median over sources of each source's median, the
-5th and 95th percentile over sources, how many sources, and the shipped value. Nothing is written: a constant
-is changed by hand, with its source, when the cases say so.
+5th and 95th percentile over sources, how many sources, how far the median moves when any one source is left out, the
+shipped value, and how many sources the shipped interval holds. Then the same of the pools that start-ups print: how
+many the interval holds, altogether and with each source left out. Nothing is written: a constant is changed by hand,
+with its source, when the cases say so.
 """
 
 from __future__ import annotations
@@ -17,9 +19,14 @@ from cabida import facts
 from cabida.facts.models import find_model
 from cabida.memory import constants as known
 from cabida.memory.engines import rules, version_at
+from cabida.memory.overheads import relays
+from cabida.truth.predict import Prediction
+from cabida.truth.validate import predicted
 
 CASES = Path(__file__).parent.parent / "cases" / "memory.jsonl"
 GIB = 2.0**30
+POOLS = ("kv_cache_gib_per_gpu", "kv_cache_tokens", "max_concurrency")
+POOLED = ("vllm", "sglang", "tensorrt-llm")
 
 
 def rows() -> list[dict]:
@@ -98,7 +105,9 @@ def processes(row: dict, found: dict[str, list]) -> None:
     if tp * (row.get("pp") or 1) == 1:
         found["context_bytes (GiB)"].append((row["source"], held))
     elif not row.get("pp") and "gfx" not in row["engine"]:
-        found["peer_bytes (GiB)"].append((row["source"], (held - known.CONTEXT_BYTES.value / GIB) / (tp - 1)))
+        card = facts.accelerators().get(row.get("gpu") or "")
+        name = "peer_bytes through host (GiB)" if card is not None and relays(card) else "peer_bytes (GiB)"
+        found[name].append((row["source"], (held - known.CONTEXT_BYTES.value / GIB) / (tp - 1)))
 
 
 def reserve(row: dict, found: dict[str, list]) -> None:
@@ -113,7 +122,24 @@ def reserve(row: dict, found: dict[str, list]) -> None:
         found["driver_reserve_bytes (GiB)"].append((card.id, card.usable_bytes / GIB - printed))
 
 
-def main() -> None:
+def spread(medians: list[float]) -> tuple[float, float, float]:
+    """(median, 5th, 95th percentile) of sources' medians."""
+    ordered = sorted(medians)
+    low, high = ordered[int(0.05 * (len(ordered) - 1))], ordered[round(0.95 * (len(ordered) - 1))]
+    return statistics.median(ordered), low, high
+
+
+def left_out(medians: list[float]) -> tuple[float, float]:
+    """Least and most of the median when any one source is left out."""
+    others = [
+        statistics.median([*medians[:place], *medians[place + 1 :]])
+        for place in range(len(medians))
+        if len(medians) > 1
+    ]
+    return (min(others), max(others)) if others else (medians[0], medians[0])
+
+
+def constants_table() -> None:
     found: dict[str, list] = defaultdict(list)
     for row in rows():
         if row["task"] == "inference" and row["engine"].startswith("vllm"):
@@ -123,18 +149,49 @@ def main() -> None:
         "sampler_bytes_per_element v0": known.SAMPLER_V0, "sampler_bytes_per_element v1": known.SAMPLER_V1,
         "sampler_bytes_per_element late": known.SAMPLER_UNSORTED, "graph_bytes_per_element v0": known.GRAPHS_V0,
         "graph_bytes_per_element v1": known.GRAPHS_V1, "context_bytes (GiB)": known.CONTEXT_BYTES,
-        "peer_bytes (GiB)": known.PEER_BYTES, "driver_reserve_bytes (GiB)": known.DRIVER_RESERVE_BYTES,
+        "peer_bytes (GiB)": known.PEER_BYTES, "peer_bytes through host (GiB)": known.HOST_PEER_BYTES,
+        "driver_reserve_bytes (GiB)": known.DRIVER_RESERVE_BYTES,
     }  # fmt: skip
     for name, seen in sorted(found.items()):
         by_source = defaultdict(list)
         for source, value in seen:
             by_source[source].append(value)
-        medians = sorted(statistics.median(values) for values in by_source.values())
-        low, high = medians[int(0.05 * (len(medians) - 1))], medians[round(0.95 * (len(medians) - 1))]
-        scale = GIB if "GiB" in name else 1.0
-        now = shipped[name].value / scale
-        spread = f"{statistics.median(medians):8.3f} [{low:.3f}, {high:.3f}]"
-        print(f"{name:34s} sources {len(medians):2d} {spread} shipped {now:.3f}")
+        medians = [statistics.median(values) for values in by_source.values()]
+        middle, low, high = spread(medians)
+        least, most = left_out(medians)
+        scale, now = GIB if "GiB" in name else 1.0, shipped[name]
+        held = sum(now.low <= value * scale <= now.high for value in medians)
+        print(
+            f"{name:32s} sources {len(medians):2d} {middle:8.3f} [{low:.3f}, {high:.3f}]"
+            f" left out {least:.3f} to {most:.3f}"
+            f" shipped {now.value / scale:.3f} [{now.low / scale:.3f}, {now.high / scale:.3f}] holds {held}"
+        )
+
+
+def inside(predictions: list[Prediction]) -> float:
+    return sum(one.low <= one.measured <= one.high for one in predictions) / len(predictions)
+
+
+def pools_table() -> None:
+    for metric in POOLS:
+        made = [one for one in predicted([CASES]) if one.metric == metric and one.case.engine in POOLED]
+        sources = sorted({source_of(one) for one in made})
+        shares = [inside([one for one in made if source_of(one) != source]) for source in sources]
+        wide = statistics.median(one.high / one.low for one in made)
+        print(
+            f"{metric:32s} sources {len(sources):2d} rows {len(made):3d} inside {inside(made):.2f},"
+            f" left out {min(shares):.2f} to {max(shares):.2f}; high over low {wide:.2f}"
+        )
+
+
+def source_of(one: Prediction) -> str:
+    """The very page: "public GitHub file" is many."""
+    return str(one.case.row["source"])
+
+
+def main() -> None:
+    constants_table()
+    pools_table()
 
 
 if __name__ == "__main__":

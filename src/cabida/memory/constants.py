@@ -40,7 +40,7 @@ def read(name: str, value: float, what: str, url: str = "", grade: str = "quoted
 
 # --- what the driver keeps, what else is on the card ---------------------------------------------
 DRIVER_RESERVE_BYTES = _fitted(
-    "driver_reserve_bytes", 0.46 * GIB, 0.36 * GIB, 0.58 * GIB,
+    "driver_reserve_bytes", 0.46 * GIB, 0.3 * GIB, 0.7 * GIB,
     "nvidia-smi total less the total PyTorch prints (3090, 4090, 5090, T4, L40S, A100, H100, H200)",
 )  # fmt: skip
 DESKTOP_BYTES = Constant(
@@ -54,7 +54,7 @@ CONTEXT_BYTES = _fitted(
     "context_bytes",
     0.2 * GIB,
     0.02 * GIB,
-    0.5 * GIB,
+    0.56 * GIB,
     "non-torch memory of single-accelerator vLLM start-ups",
 )
 ROCM_CONTEXT_BYTES = _fitted(
@@ -67,8 +67,8 @@ ROCM_CONTEXT_BYTES = _fitted(
 PEER_BYTES = _fitted(
     "peer_bytes",
     0.3 * GIB,
-    0.1 * GIB,
-    0.55 * GIB,
+    0.05 * GIB,
+    0.8 * GIB,
     "non-torch memory of vLLM start-ups at TP 2, 4 and 8, per further rank (NCCL and custom all-reduce buffers)",
 )  # fmt: skip
 
@@ -147,7 +147,7 @@ BUFFER_COPIES_COUNT = _fitted(
 # --- CUDA graphs ----------------------------------------------------------------------------------
 _GRAPHS = "graph memory of vLLM {} start-ups over layers x hidden size x captured batch sizes"
 GRAPHS_V0 = _fitted("graph_bytes_per_element", 400.0, 170.0, 590.0, _GRAPHS.format("V0"))
-GRAPHS_V1 = _fitted("graph_bytes_per_element", 70.0, 20.0, 180.0, _GRAPHS.format("V1"))
+GRAPHS_V1 = _fitted("graph_bytes_per_element", 70.0, 8.0, 250.0, _GRAPHS.format("V1"))
 TOWER_HIDDEN_COPIES_COUNT = _fitted(
     "tower_hidden_copies_count", 4.5, 3.0, 7.0,
     "copies of a patch's hidden state alive in a vision tower's layer (queries, keys, values, input, residual)",

@@ -10,7 +10,8 @@ from memory_world import BF16, DEEPSEEK, FP8, GIB, H100, LLAMA_8B, QWEN3_06B, QW
 from cabida import facts, memory
 from cabida.memory.params import Experts
 from cabida.memory.recipes import more
-from cabida.memory.weights import Split, plain_weights_bytes, stages_of
+from cabida.memory.stages import stages_of
+from cabida.memory.weights import Split, plain_weights_bytes
 from cabida.plan import Deployment, Parallel, Settings
 
 MOE = facts.model("Qwen/Qwen3-30B-A3B")
@@ -112,6 +113,16 @@ def test_the_table_of_angles_of_the_whole_context_comes_with_the_weights():
     assert served(facts.model("facebook/opt-6.7b"), bf16).weights_bytes / GIB == pytest.approx(
         12.40, abs=0.02
     )
+
+
+def test_llama_cpp_looks_per_layer_embeddings_up_in_host_memory():
+    """Gemma 3n E4B: 7.85 billion weights of which it needs about 4 on the accelerator."""
+    gemma, bf16 = facts.model("google/gemma-3n-E4B-it"), facts.weight_format("bf16")
+    everything, needed = (
+        served(gemma, bf16, engine=name).weights_bytes / 2e9 for name in ("vllm", "llama.cpp")
+    )
+    assert everything == pytest.approx(7.85, rel=0.01)
+    assert 4 < needed < 5.6
 
 
 def test_adapter_slots_are_allocated_whether_used_or_not():

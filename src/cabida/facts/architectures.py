@@ -34,7 +34,7 @@ from cabida.facts.recurrent import (
     rwkv,
     short_conv,
 )
-from cabida.facts.towers import draft_params, extra_params, rotary_dims
+from cabida.facts.towers import draft_params, extra_params, looked_up_params, rotary_dims
 from cabida.quantity import Source
 
 _READERS: dict[str, Callable[[Fields, Family], Layers]] = {
@@ -109,6 +109,7 @@ def from_config(config: dict[str, Any], source: Source, id: str = "", file: str 
         source=source,
         field_sources=_field_sources(f, family, source, known=known),
         draft_params_count=draft_params(f, layers, blocks),
+        looked_up_params_count=looked_up_params(f),
         rotary_dim_count=rotary_dims(f, family, layers),
         half_overflows=not family.half,
         tower=tower_of(f),

@@ -224,6 +224,7 @@ class Model(Sourced):
     stored: tuple[StoredPart, ...] = ()  # component by component, when headers were read
     container: str = ""  # what those headers were of: safetensors | gguf
     tower: Tower | None = None  # how its images are encoded, when its config says so
+    looked_up_params_count: float = 0.0  # of extra_params_count: embeddings of each layer, never multiplied
     rotary_dim_count: int = 0  # elements of a head that rotate with its position, all tables of angles together
     half_overflows: bool = False  # doesn't run in fp16: a card without bf16 holds it in 32 bit
 

@@ -89,6 +89,13 @@ def _positions(f: Fields, family: Family) -> float:
     return float(f.count("max_position_embeddings", 0) * f.count("hidden_size", least=1))
 
 
+def looked_up_params(f: Fields) -> float:
+    """The per-layer embeddings alone, without the matrices that gate them into the stream."""
+    size = f.count("hidden_size_per_layer_input", 0)
+    words = f.count("vocab_size_per_layer_input", f.count("vocab_size", least=1))
+    return float(f.count("num_hidden_layers", least=1) * size * words) if size else 0.0
+
+
 def _per_layer_embeddings(f: Fields) -> float:
     """Gemma 3n and Gemma 4 E: a small embedding per layer and token, gated into the stream."""
     size = f.count("hidden_size_per_layer_input", 0)

@@ -17,24 +17,19 @@ from cabida.memory.cache import remembered
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.params import Experts, Slice, added, body_correction, published_body_params_count, slice_of
 from cabida.memory.recipes import as_quantised
+from cabida.memory.stages import Stage, layered_stage_ratio, stage_ratio, stages_of
 from cabida.memory.stored import Dealt, is_as_stored, stored_weights
 from cabida.plan import Deployment
-from cabida.quantity import ceil_to, formula, least
+from cabida.quantity import formula, least, most
 from cabida.units import BITS_PER_BYTE
 
 DOUBLY_QUANTISED = ("bnb-nf4-dq", "bnb-nf4-dynamic")
 
 
 @formula
-def stage_ratio(stage_layers_count: float, layers_count: float) -> float:
-    """Share of the layers that the fullest pipeline stage holds."""
-    return stage_layers_count / layers_count
-
-
-@formula
-def layered_stage_ratio(layers_count: float, stages_count: float) -> Any:
-    """The same when an engine deals out whole layers and counts the head as one more (llama.cpp)."""
-    return least(ceil_to((layers_count + 1) / stages_count, 1), layers_count) / layers_count
+def on_accelerator_params_count(extra_params_count: float, looked_up_params_count: float) -> Any:
+    """What stands beside the layers less the embeddings of each layer, which are looked up in host memory."""
+    return most(extra_params_count - looked_up_params_count, 0)
 
 
 @formula
@@ -86,28 +81,6 @@ class Split:
 def _apart(model: Model, held: WeightFormat) -> bool:
     """Whether the embedding stays in 16 bit while the head does not (EXL2, EXL3)."""
     return held.embedding_bits >= 16 and held.head_bits < 16 and not model.tied_embeddings
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One pipeline stage: its layers, and whether embedding and head are on it."""
-
-    layers_count: int
-    first: bool
-    last: bool
-
-
-def stages_of(layers_count: int, stages_count: int, partition: tuple[int, ...] = ()) -> list[Stage]:
-    """The stages of a pipeline: as stated, else evenly with the layers left over given to the last but one and on.
-
-    vLLM vllm/distributed/utils.py, get_pp_indices: the first and the last stage hold embedding and head already.
-    """
-    sizes = list(partition)
-    if not sizes:
-        sizes = [layers_count // stages_count] * stages_count
-        for back in range(layers_count % stages_count):
-            sizes[-(back + 2) % stages_count] += 1
-    return [Stage(size, i == 0, i == len(sizes) - 1) for i, size in enumerate(sizes)]
 
 
 def fullest(model: Model, held: WeightFormat, split: Split) -> Stage:
@@ -207,6 +180,9 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
     stage = _stage(model, at, split, lens)
     head_bits = lens.field(held, "head_bits")
     apart = _apart(model, held) and not split.layers
+    beside = part.extra
+    if split.layers and model.looked_up_params_count:
+        beside = lens.of(on_accelerator_params_count)(beside, lens.field(model, "looked_up_params_count"))
     left = lens.setting("absent_params_count", 0.0)
     kept = _left_alone(model, held, lens)
     if kept is not None:
@@ -215,7 +191,7 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
         body,
         left,
         _head(part, model, held, split, at, lens),
-        added([part.router, part.norm, part.extra, part.embedding if apart and at.first else None], lens),
+        added([part.router, part.norm, beside, part.embedding if apart and at.first else None], lens),
         stage,
         lens.field(held, "body_bits"),
         head_bits,

@@ -80,6 +80,23 @@ def test_a_directory_gives_the_model_its_exact_bytes(tmp_path):
     assert model(str(tmp_path)).checkpoint_bytes == 3856
 
 
+def test_weights_that_lie_there_twice_are_counted_once(tmp_path):
+    for name in ("model.safetensors", "consolidated.safetensors", "adapter_model.safetensors"):
+        (tmp_path / name).write_bytes(written(TENSORS))
+    assert checkpoint.read(tmp_path).files == ("model.safetensors",)
+    (tmp_path / "model.safetensors").rename(tmp_path / "odd.safetensors")
+    assert checkpoint.read(tmp_path).files == ("odd.safetensors",)
+    for number in (1, 2):
+        (tmp_path / f"model-0000{number}-of-00002.safetensors").write_bytes(
+            written(TENSORS[number : number + 1])
+        )
+    assert len(checkpoint.read(tmp_path).files) == 2
+    assert (
+        checkpoint.read(tmp_path / "model-00002-of-00002.safetensors").files
+        == checkpoint.read(tmp_path).files
+    )
+
+
 @pytest.mark.parametrize(
     "index", ["{}", "[]", "no", '{"weight_map": {"a": "../../x.safetensors"}}', '{"weight_map": 3}']
 )

@@ -77,13 +77,11 @@ def read(path: str | Path) -> Checkpoint:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        index = next(iter(sorted(path.glob("*.safetensors.index.json"))), None)
-        if index is None:
-            found = sorted(path.glob("*.safetensors"))
-            if not found:
-                raise broken(str(path), 0, tr("facts.no_safetensors"))
-            return _whole(path, found)
-        path = index
+        indices = sorted(path.glob("*.safetensors.index.json"))
+        usual = path / "model.safetensors.index.json"
+        if not indices:
+            return _unlisted(path)
+        path = usual if usual in indices else indices[0]
     if path.suffix == ".json":
         return [path.parent / name for name in index_files(_index_bytes(path), str(path))]
     part = PART.search(path.stem)
@@ -91,6 +89,22 @@ def _files(path: Path) -> list[Path]:
         return [path]
     alike = f"{path.stem[: part.start()]}-*-of-{part[2]}.safetensors"
     return _whole(path.parent, sorted(path.parent.glob(alike)) or [path])
+
+
+def _unlisted(folder: Path) -> list[Path]:
+    """The files an engine would load where no index lists them: one, or all parts; not the same weights twice.
+
+    Some repositories hold them a second time for other software (``consolidated.safetensors``, ``model.fp32``).
+    """
+    found = sorted(folder.glob("*.safetensors"))
+    if not found:
+        raise broken(str(folder), 0, tr("facts.no_safetensors"))
+    for pattern in ("model.safetensors", "model-*-of-*.safetensors"):
+        if usual := [file for file in found if file.match(pattern)]:
+            return _whole(folder, usual)
+    return _whole(
+        folder, [file for file in found if not file.name.startswith(("adapter_", "consolidated"))] or found
+    )
 
 
 def _whole(folder: Path, found: list[Path]) -> list[Path]:

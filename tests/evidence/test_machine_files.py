@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import card, compute_node, host, program, roots
+from trees import card, compute_node, host, program, roots, write
 
 from cabida import app
 from cabida.evidence.machine import Trouble, amd, look, match
@@ -40,6 +40,28 @@ def test_eight_instincts_by_the_kernels_files_alone(tmp_path):
     )
     assert one.used_bytes == 300 * 2**20
     assert match(one).accelerator.id == "mi300x"
+
+
+def test_who_computes_on_an_amd_card_is_told_where_the_kernel_says(tmp_path):
+    card(
+        tmp_path,
+        0,
+        AMD,
+        "0x74a1",
+        "0000:10:00.0",
+        mem_info_vram_total=196592 * 2**20,
+        mem_info_vram_used=9 * GIB,
+    )
+    compute_node(tmp_path, 1, 90402, 0x10)
+    [one] = found(tmp_path).cards
+    assert one.users is None
+    kfd = tmp_path / "sys" / "class" / "kfd" / "kfd"
+    write(kfd / "topology" / "nodes" / "1" / "gpu_id", "51234\n")
+    write(kfd / "proc" / "777" / "vram_51234", f"{8 * GIB}\n")
+    write(kfd / "proc" / "778" / "vram_51234", "0\n")
+    write(tmp_path / "proc" / "777" / "comm", "vllm\n")
+    [one] = found(tmp_path).cards
+    assert [(user.pid, user.name, user.used_bytes) for user in one.users] == [(777, "vllm", 8 * GIB)]
 
 
 def test_a_nameless_radeon_is_known_by_chip_and_memory_and_the_graphics_on_the_processor_is_no_card(tmp_path):

@@ -144,6 +144,24 @@ def test_software_that_goes_together_needs_no_words():
     assert hints(here, pools(here), []) == []
 
 
+def test_two_of_four_bridged_cards_are_a_bridged_pair_and_the_emptier_one():
+    """0-3 and 1-2 are bridged; card 1 is full, so 0 and 3 are taken although 2 is emptier than 3."""
+    used = {0: 0.0, 1: 9.0, 2: 0.1, 3: 0.5}
+    bridged = {0: (3,), 3: (0,), 1: (2,), 2: (1,)}
+    here = machine(
+        *(
+            card(at, "NVIDIA RTX A6000", 47.99, used[at], "8.6", peers=bridged[at], link_kind="nvlink")
+            for at in range(4)
+        )
+    )
+    [pool] = pools(here)
+    assert sorted(pool.cards[at] for at in pool.chosen(2)) == [0, 3]
+    assert pool.used(2) == 0.5 * GIB
+    assert pool.used(1) == 0.0
+    assert pool.used(4) == 9.0 * GIB
+    assert pool.linked is False
+
+
 OPEN = (None, None)
 
 

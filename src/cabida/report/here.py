@@ -94,7 +94,8 @@ class Tried:
     @property
     def more(self) -> dict[str, Any]:
         """What this machine adds to a row: which cards, what others hold there, how to start."""
-        cards = self.pool.cards if self.pool.most == 1 else self.pool.cards[: self.count]
+        pool = self.pool
+        cards = pool.cards if pool.most == 1 else tuple(pool.cards[at] for at in pool.chosen(self.count))
         return {
             "cards": list(cards),
             "used_gib": self.setup.used_bytes / GIB,

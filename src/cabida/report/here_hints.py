@@ -100,7 +100,8 @@ def _cards(machine: Machine, held: list[Pool]) -> Iterator[str]:
             yield tr("evidence.machine.note.unknown", name=name)
         cut = pool.accelerator.form_factor == FORM
         if len(pool.cards) > 1 and not cut and not pool.linked and pool.accelerator.form_factor != "unified":
-            yield tr("evidence.machine.note.bus", name=name, cards=", ".join(map(str, sorted(pool.cards))))
+            key = "pairs" if pool.peers else "bus"
+            yield tr(f"evidence.machine.note.{key}", name=name, cards=", ".join(map(str, sorted(pool.cards))))
 
 
 def _each(machine: Machine) -> Iterator[str]:

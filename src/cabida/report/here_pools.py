@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cabida import facts
@@ -36,7 +37,7 @@ class Pool:
     known: bool  # whether its speed is known
     cards: tuple[int, ...]  # numbers on this machine
     used_bytes: tuple[float, ...]
-    linked: bool = False
+    peers: tuple[frozenset[int], ...] = ()  # of each card, those it reaches over NVLink or XGMI
 
     @property
     def most(self) -> int:
@@ -44,9 +45,31 @@ class Pool:
         alone = self.accelerator.form_factor in (FORM, "host")
         return 1 if alone else len(self.cards)
 
+    @property
+    def linked(self) -> bool:
+        """Whether all of them reach each other over a link."""
+        return len(self.cards) > 1 and self._together(range(len(self.cards)))
+
+    def chosen(self, count: int) -> tuple[int, ...]:
+        """Places of the ``count`` cards one would take: linked ones where there are, the emptiest of those."""
+        plain = tuple(range(count))
+        if count < 2 or not self.peers:
+            return plain
+        groups = []
+        for at in range(len(self.cards)):
+            near = [other for other in range(len(self.cards)) if self.cards[other] in self.peers[at]]
+            group = tuple(sorted([at, *near[: count - 1]]))
+            if len(group) == count and self._together(group):
+                groups.append(group)
+        return min(groups, key=lambda group: (max(self.used_bytes[at] for at in group), group), default=plain)
+
+    def _together(self, places: Iterable[int]) -> bool:
+        own = {self.cards[at] for at in places}
+        return bool(self.peers) and all(self.peers[at] >= own - {self.cards[at]} for at in places)
+
     def used(self, count: int) -> float:
-        """What others hold on the fullest of the ``count`` emptiest."""
-        return self.used_bytes[count - 1]
+        """What others hold on the fullest of the ``count`` cards one would take."""
+        return max(self.used_bytes[at] for at in self.chosen(count))
 
 
 def pools(machine: Machine) -> list[Pool]:
@@ -77,15 +100,15 @@ def _equal(a: Accelerator, b: Accelerator) -> bool:
 
 
 def _pool(group: list[tuple[Match, Card, float]]) -> Pool:
-    numbers = {card.index for _, card, _ in group}
-    linked = len(numbers) > 1 and all(set(card.peers) >= numbers - {card.index} for _, card, _ in group)
     smallest = min((one.accelerator for one, _, _ in group), key=lambda one: one.usable_bytes)
     return Pool(
         smallest,
         group[0][0].known,
         tuple(card.index for _, card, _ in group),
         tuple(used for _, _, used in group),
-        linked,
+        tuple(frozenset(card.peers) for _, card, _ in group)
+        if any(card.peers for _, card, _ in group)
+        else (),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.evidence.machine import sysfs
-from cabida.evidence.machine.nouns import Card, Roots, Trouble
+from cabida.evidence.machine.nouns import Card, Roots, Trouble, User
 from cabida.evidence.machine.probing import json_of, line_of, number_of
 
 # chips with the graphics on the processor ("APU" in LLVM's AMDGPU usage guide); those of UNIFIED are meant to compute
@@ -23,14 +23,17 @@ def look(roots: Roots) -> tuple[dict[str, str], list[Card]] | None:
     if not found:
         return None
     nodes = _topology(roots)
-    cards = [_card(at, device, nodes) for at, (_, device) in enumerate(found)]
+    holders = _holders(roots)
+    cards = [_card(at, device, nodes, holders) for at, (_, device) in enumerate(found)]
     if any(card.name.startswith("AMD GPU") and not card.integrated for card in cards):
         cards = _named(cards, roots)
     version = line_of(roots.file("opt", "rocm", ".info", "version")).partition("-")[0]
     return {"rocm": version}, cards
 
 
-def _card(index: int, device: Path, nodes: dict[str, dict[str, Any]]) -> Card:
+def _card(
+    index: int, device: Path, nodes: dict[str, dict[str, Any]], holders: dict[str, list[User]] | None
+) -> Card:
     total = number_of(line_of(device / "mem_info_vram_total"))
     used = number_of(line_of(device / "mem_info_vram_used"))
     pci = sysfs.address(device)
@@ -53,6 +56,7 @@ def _card(index: int, device: Path, nodes: dict[str, dict[str, Any]]) -> Card:
         total_bytes=total or None,
         used_bytes=used,
         free_bytes=total - used if total and used is not None else None,
+        users=None if holders is None else tuple(holders.get(str(node.get("id", "")), ())),
         capability=chip,
         **sysfs.bus(device),
         link_kind="xgmi" if node.get("links") else "",
@@ -80,8 +84,27 @@ def _topology(roots: Roots) -> dict[str, dict[str, Any]]:
             continue
         pci = f"{int(said.get('domain', 0)):04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7:x}"
         links = sum(_properties(one).get("type") == XGMI for one in node.glob("io_links/*/properties"))
-        found[pci] = {"chip": chip_of(version), "links": links}
+        found[pci] = {"chip": chip_of(version), "links": links, "id": line_of(node / "gpu_id")}
     return found
+
+
+def _holders(roots: Roots) -> dict[str, list[User]] | None:
+    """Who computes on each card, by the driver's number of it, most first; ``None`` where that is not readable."""
+    found: dict[str, list[User]] = {}
+    try:
+        folders = [
+            one for one in roots.file("sys", "class", "kfd", "kfd", "proc").iterdir() if one.name.isdigit()
+        ]
+    except OSError:
+        return None
+    for folder in folders:
+        name = line_of(roots.file("proc", folder.name, "comm")) or "?"
+        for path in folder.glob("vram_*"):
+            if size := number_of(line_of(path)):
+                found.setdefault(path.name.removeprefix("vram_"), []).append(
+                    User(int(folder.name), name, size)
+                )
+    return {card: sorted(users, key=lambda one: -(one.used_bytes or 0.0)) for card, users in found.items()}
 
 
 def chip_of(version: int) -> str:

@@ -4,7 +4,8 @@
 
 ``fit_s`` and the catalogues are whole processes, the best of five. The sweep works out 10,000 different deployments
 (models x accelerators x formats x contexts) in one process, their making included, nothing asked twice: cold is the
-first time in a new process, warm the same again, when what is alike among deployments of one model is remembered; ``cpu`` leaves out what other processes took.
+first time in a new process, warm the same again, when what is alike among deployments of one model is remembered;
+``cpu`` leaves out what other processes took.
 ``--rival`` names the ``llmfit`` command (``pip install llmfit``; looked for on the path), whose process and whose pass
 over its own catalogue are timed in the same run. The naive formula is bits per weight times parameters.
 """

@@ -101,7 +101,7 @@ def full(f: Fields, family: Family) -> AttentionLayers:
     """One layer of ordinary attention, with the shapes its config gives."""
     heads = f.count("num_attention_heads", least=1, most=65536)
     hidden = f.count("hidden_size", least=1)
-    dim = f.count("head_dim", hidden // heads, least=1, most=65536)
+    dim = _head_dim(f, heads, hidden)
     kv_heads = _kv_heads(f, heads)
     global_heads = f.count("num_global_key_value_heads", kv_heads, least=1, most=heads)
     global_dim = f.count("global_head_dim", dim, least=1, most=65536)
@@ -112,12 +112,19 @@ def full(f: Fields, family: Family) -> AttentionLayers:
     return _gated(one, f, hidden)
 
 
+def _head_dim(f: Fields, heads: int, hidden: int) -> int:
+    """The size of a head, by default its part of the width, which can't be nothing."""
+    if not f.has("head_dim") and heads > hidden:
+        raise f.wrong(heads, "num_attention_heads", f"1..{hidden}")
+    return f.count("head_dim", hidden // heads, least=1, most=65536)
+
+
 def _local(f: Fields, family: Family) -> AttentionLayers:
     """One sliding layer: the shapes of the full one unless the config has ``swa_`` shapes of its own."""
     heads = f.count("num_attention_heads", least=1, most=65536)
     heads = f.count("swa_num_attention_heads", heads, least=1, most=65536)
     hidden = f.count("hidden_size", least=1)
-    dim = f.count("swa_head_dim", f.count("head_dim", hidden // heads, least=1), least=1, most=65536)
+    dim = f.count("swa_head_dim", _head_dim(f, heads, hidden), least=1, most=65536)
     kv_heads = f.count("swa_num_key_value_heads", _kv_heads(f, heads), least=1, most=heads)
     values = f.count("swa_v_head_dim", f.count("v_head_dim", dim), least=1, most=65536)
     return _gated(

@@ -84,3 +84,34 @@ def test_every_row_with_a_memory_figure_is_answered():
     asked = [one for one in cases if isinstance(one.measured.get("peak_mem_gib"), int | float)]
     assert len(asked) > 220
     assert all(answer(one).predictions for one in asked)
+
+
+@pytest.mark.parametrize(
+    ("said", "accelerators", "wanted"),
+    [
+        (
+            ["enable_model_cpu_offload", "VAE tiling"],
+            1,
+            {"offload": "model", "vae_tiling": True, "split": "none"},
+        ),
+        (["sequential CPU offload"], 1, {"offload": "sequential"}),
+        (["group offload"], 1, {"offload": "group"}),
+        (["TP2"], 2, {"split": "tensor", "offload": "none"}),
+        (["ulysses 4"], 4, {"split": "sequence"}),
+        (["FSDP"], 4, {"split": "fsdp"}),
+        ([], 4, {"split": "data"}),
+    ],
+)
+def test_settings_as_people_call_them(said, accelerators, wanted):
+    run = media_run({**ROW, "optimisations": said, "gpus": accelerators})
+    assert {name: getattr(run, name) for name in wanted} == wanted
+
+
+def test_a_batch_of_texts_with_a_memory_figure_is_answered(tmp_path):
+    row = {"id": "e", "kind": "media", "task": "embed", "model": "BAAI/bge-m3", "precision": "fp16", "batch": 8,
+           "measured": {"peak_mem_gib": 1.3}, "source": "somebody/else"}  # fmt: skip
+    file = tmp_path / "embed.jsonl"
+    file.write_text(json.dumps(row), encoding="utf-8")
+    told = validate([file])
+    assert told["answered"] == 1
+    assert told["metrics"]["peak_mem_gib"]["median_error_ratio"] < 0.25

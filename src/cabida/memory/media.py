@@ -47,7 +47,7 @@ class MediaMemory:
 
     usable_bytes: float  # what a process sees of the card
     parts: dict[str, float]  # at the peak: a component's weights by its id, activations, gathered, peers
-    phases: dict[str, float]  # peak of each phase: load, text, denoise, decode
+    phases: dict[str, float]  # peak of each phase: load, first_frame, text, denoise, decode
     weights_bytes: float  # all components together as stored, one copy
     peak_bytes: float
     low_bytes: float  # 90 % interval of the peak
@@ -84,6 +84,8 @@ def _phases(run: MediaRun, lens: Lens) -> list[_Phase]:
     vae = next(one for one in every if one.kind == VAE)
     parts = [part_of(run, one, lens) for one in used_components(run)]
     found = [_loading(run, lens)] if run.quantised_on_device else []
+    if run.pipeline.drawn_by and run.framework == "repository":
+        found.append(_first_frame(run, parts, lens))
     for part in parts:
         one, name, alive = part.component, "", None
         if one.kind == TEXT and not run.text_on_cpu:
@@ -110,6 +112,16 @@ def _loading(run: MediaRun, lens: Lens) -> _Phase:
     """All weights in 16 bit on the card, before the first of them is quantised there."""
     parts = [part_of(run, one, lens, quantised=False) for one in used_components(run)]
     return _Phase("load", tuple((part.component.id, part.held) for part in parts))
+
+
+def _first_frame(run: MediaRun, parts: list[Part], lens: Lens) -> _Phase:
+    """The denoiser, whole before any split, and the pipeline that draws the first frame of a clip."""
+    first = replace(
+        run, pipeline=facts.pipelines()[run.pipeline.drawn_by], accelerators_count=1, split="none"
+    )
+    drawing = [part_of(first, one, lens) for one in used_components(first) if one.kind in (DENOISER, VAE)]
+    there = [part for part in parts if part.component.kind in (DENOISER, VAE)]
+    return _Phase("first_frame", tuple((part.component.id, part.whole) for part in (*there, *drawing)))
 
 
 def _phase(name: str, run: MediaRun, parts: list[Part], working: Part, alive: Number, lens: Lens) -> _Phase:

@@ -9,12 +9,24 @@ from typing import Any
 from cabida import facts, memory
 from cabida.errors import CabidaError
 from cabida.facts.media import Pipeline
+from cabida.plan.encoding import EncoderRun
 from cabida.plan.media import MediaRun
 from cabida.truth.case import Figures
-from cabida.truth.names import Unanswerable, reading, spellings
+from cabida.truth.names import Unanswerable, known_model, reading, spellings
 
 GIB = 2.0**30
 FIGURE = "peak_mem_gib"
+SAID = {  # what people call a setting
+    "sequential": ("sequential offload", "sequential_cpu_offload", "sequential cpu offload"),
+    "group": ("group offload", "group_offload"),
+    "model": ("model offload", "model_offload", "offload_model", "cpu offload", "cpu_offload", "low-vram", "lowvram",
+              "low vram"),
+    "text_on_cpu": ("t5_cpu", "t5 cpu", "text encoder on cpu"),
+    "tiling": ("tiling", "tiled"),
+    "slicing": ("vae slicing", "vae_slicing", "enable_slicing"),
+    "fused": ("fuse",),
+    "eager": ("eager attention", "no xformers", "vanilla attention"),
+}  # fmt: skip
 SIZES = {"480p": (832, 480), "540p": (960, 544), "720p": (1280, 720), "1080p": (1920, 1080)}
 
 
@@ -27,6 +39,8 @@ def media_figures(row: dict[str, Any]) -> Figures:
     Raises:
         Unanswerable: it has no memory figure (speed isn't predicted yet), or names a pipeline we don't know.
     """
+    if FIGURE in row["measured"] and row.get("task") in ("embed", "rerank"):
+        return _encoder_figures(row)
     if FIGURE not in row["measured"]:
         why = "it only has speed, and the speed of image, video, embedding and speech models is not predicted yet"
         raise Unanswerable(why)
@@ -37,6 +51,21 @@ def media_figures(row: dict[str, Any]) -> Figures:
     )  # as the driver shows it
     gib = shown / found.peak_bytes / GIB
     return {FIGURE: (found.peak_bytes * gib, found.low_bytes * gib, found.high_bytes * gib)}
+
+
+@reading
+def _encoder_figures(row: dict[str, Any]) -> Figures:
+    """Peak memory of a batch of texts."""
+    model = known_model(row["model"])
+    if model is None:
+        why = f"unknown model {row['model']}"
+        raise Unanswerable(why)
+    tokens = int(row.get("input_tokens") or min(512, model.context_tokens or 512))
+    weights = facts.weight_format(str(row.get("precision") or "fp32"))
+    batch = int(row.get("batch") or 32)
+    run = EncoderRun(model, _accelerator(row), weights, "sentence-transformers", batch, tokens)
+    found = memory.encoding(run)
+    return {FIGURE: (found.peak_bytes / GIB, found.low_bytes / GIB, found.high_bytes / GIB)}
 
 
 @reading
@@ -126,31 +155,25 @@ def _accelerator(row: dict[str, Any]) -> Any:
 
 def _said(text: str, run: MediaRun) -> dict[str, Any]:
     """Settings that a row's list of optimisations names."""
-    found: dict[str, Any] = {}
-    if "low-vram" in text or "model offload" in text or "offload_model" in text:
-        found["offload"] = "model"
-    elif "sequential" in text and "offload" in text:
-        found["offload"] = "sequential"
-    elif "group" in text and "offload" in text:
-        found["offload"] = "group"
-    if "t5_cpu" in text:
-        found["text_on_cpu"] = True
-    if "tiling" in text:
-        found["vae_tiling"] = True
-    if "slicing" in text:
-        found["vae_slicing"] = True
-    if "fuse" in text:
-        found["fused_qkv"] = True
-    found["compiled"] = "compile" in text
-    found["split"] = _split(text, run.accelerators_count)
-    return found
+    words = {name: any(one in text for one in known) for name, known in SAID.items()}
+    offload = next((mode for mode in ("sequential", "group", "model") if words[mode]), run.offload)
+    return {
+        "offload": offload,
+        "text_on_cpu": words["text_on_cpu"],
+        "vae_tiling": words["tiling"],
+        "vae_slicing": words["slicing"],
+        "fused_qkv": words["fused"],
+        "compiled": "compile" in text,
+        "attention": "eager" if words["eager"] else "flash",
+        "split": _split(text, run.accelerators_count),
+    }
 
 
 def _split(text: str, accelerators: int) -> str:
     if accelerators == 1:
         return "none"
     if "fsdp" in text:
-        return "fsdp+sequence" if "usp" in text or "ulysses" in text else "fsdp"
-    if re.search(r"\btp\s*\d", text) or re.match(r"tp\b", text):
+        return "fsdp+sequence" if re.search(r"usp|ulysses|sequence|\bsp", text) else "fsdp"
+    if re.search(r"\btp\s*\d*\b", text) and not re.search(r"\btp\s*1\b", text):
         return "tensor"
-    return "sequence" if text else "data"
+    return "data" if "data parallel" in text or "cfg" in text or not text else "sequence"

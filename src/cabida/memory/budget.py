@@ -107,6 +107,8 @@ def static_budget_bytes(
 
 def is_unified(accelerator: Accelerator) -> bool:
     """Whether processor and GPU share one memory, other processes and the system with them."""
+    if accelerator.form_factor.lower() == "module":  # Jetson
+        return True
     return "unified" in f"{accelerator.memory_kind} {accelerator.form_factor}".lower()
 
 

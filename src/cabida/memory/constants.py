@@ -84,6 +84,11 @@ PROCESS_BYTES = _fitted(
     "context_bytes", 0.55 * GIB, 0.4 * GIB, 0.8 * GIB,
     "total less what SGLang and TensorRT-LLM print as free before loading: context and first allocations",
 )  # fmt: skip
+LLAMA_CONTEXT_BYTES = Constant(
+    "context_bytes", 0.4 * GIB, 0.2 * GIB, 0.7 * GIB,
+    Source("CUDA context, cuBLAS workspace and memory pools of llama.cpp, which it does not print", _LOGS,
+           "2026-11-30", "assumed"),
+)  # fmt: skip
 LATE_BYTES = Constant(
     "late_bytes", 0.25 * GIB, 0.1 * GIB, 0.5 * GIB,
     Source("what an engine takes after its cache: kernels loaded late, library workspaces", _LOGS, "2026-11-30",

@@ -170,8 +170,11 @@ def relays(accelerator: Accelerator) -> bool:
 
 def non_torch(accelerator: Accelerator, row: EngineRules, tp: int, pp: int, lens: Lens) -> Number:
     """Context and communication buffers of one process; engines of one process have no peers to talk to."""
-    rocm = accelerator.vendor.lower() == "amd"
-    own = known.PROCESS_BYTES if row.from_free else known.ROCM_CONTEXT_BYTES if rocm else known.CONTEXT_BYTES
+    own = known.ROCM_CONTEXT_BYTES if accelerator.vendor.lower() == "amd" else known.CONTEXT_BYTES
+    if row.from_free:
+        own = known.PROCESS_BYTES
+    elif row.splits_layers:
+        own = known.LLAMA_CONTEXT_BYTES
     alone = row.budget == "asked"
     return lens.of(non_torch_bytes)(
         lens.constant(own),

@@ -27,7 +27,7 @@ from cabida.truth.names import (
     reading,
     stated_format,
 )
-from cabida.units import BYTES_PER_GIB
+from cabida.units import BYTES_PER_GB, BYTES_PER_GIB
 
 GIB = float(BYTES_PER_GIB)
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
@@ -41,6 +41,8 @@ FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
 LOADED_BESIDE_GIB = (
     0.14  # SGLang prints what became less free: kernels and allocator blocks come with the weights
 )
+WHOLE_GB = "rounded, decimal or binary not stated"  # tables in whole GB count in thousands
+ALLOCATED = ("max_memory_allocated", "script divides bytes")  # instruments that don't see a process's context
 DEALS_LAYERS = ("transformers", "AutoAWQ")  # several cards hold whole layers each (device_map)
 V1_SINCE = "2025-03"
 EXACT_RATIO = 1.015  # how far the cache of layers all alike may be off: rounding to blocks
@@ -153,6 +155,9 @@ def refused_at_start(row: dict[str, Any], m: ServingMemory) -> bool:
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
     cache = m.parts["kv_cache"]
     peak, whole = m.peak_bytes, m.peak_bytes * count
+    unit = float(BYTES_PER_GB) if WHOLE_GB in row.get("unit_as_printed", "") else GIB
+    if any(word in f"{row.get('unit_as_printed', '')} {row.get('note', '')}" for word in ALLOCATED):
+        peak, whole = peak - m.non_torch_bytes, whole - m.non_torch_bytes * count
     if "sum of printed buffers" in row.get("note", ""):  # without what the process itself holds
         peak -= m.non_torch_bytes
         buffers = count if m.buffer_per_accelerator else 1
@@ -163,8 +168,8 @@ def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, floa
         "kv_cache_gib_per_gpu": cache / GIB,
         "kv_cache_gib_total": m.kv_cache_total_bytes / GIB,
         "activation_peak_gib": m.activation_bytes / GIB,
-        "peak_gib_per_gpu": peak / GIB,
-        "peak_gib_total": whole / GIB,
+        "peak_gib_per_gpu": peak / unit,
+        "peak_gib_total": whole / unit,
         "recurrent_state_gib": m.recurrent_state_bytes * m.max_num_seqs / GIB,
     }
 

@@ -84,7 +84,7 @@ def _row(metric: str) -> Step:
 
 STEPS = (
     step(r"memory summary, device ID (\d+)", _device),
-    step(r"CUDA OOMs: ([1-9]\d*)", lambda run, m: run.note(f"{m[1]} allocations failed"), "CUDA OOMs"),
+    step(r"CUDA OOMs: ([1-9]\d*)", lambda run, m: run.failed(f"{m[1]} allocations failed"), "CUDA OOMs"),
     _row("allocated_gib"),
     _row("reserved_gib"),
     *oom_steps(),

@@ -16,7 +16,7 @@ from cabida.memory import media_constants as media
 from cabida.memory.constants import GIB, Constant, read
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.media_parts import driver_bytes
-from cabida.memory.weights import Split, weights_on_accelerator
+from cabida.memory.weights import Split, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment, Parallel, Settings
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity, Source, formula, most
@@ -143,7 +143,11 @@ def _parts(run: EncoderRun, lens: Lens) -> dict[str, Number]:
         lens.constant(GATED_HIDDEN_COPIES_COUNT if gated else HIDDEN_COPIES_COUNT),
         lens.constant(GATED_WIDTHS_COUNT if gated else PLAIN_WIDTHS_COUNT), lens.constant(rotary), held,
     )  # fmt: skip
-    found = {"weights": weights_on_accelerator(model, run.weights, Split(), lens), "activations": alive}
+    if lens is PLAIN:
+        weights: Number = plain_weights_bytes(model, run.weights, Split())
+    else:
+        weights = weights_on_accelerator(model, run.weights, Split(), lens)
+    found = {"weights": weights, "activations": alive}
     if run.eager_attention or run.engine == "llama.cpp":
         scores = lens.of(whole_scores_bytes)(
             lens.setting("batch_count", worked_tokens(run) / run.input_tokens),

@@ -295,6 +295,17 @@ def test_flags_of_training_that_nobody_knows_are_told_at_once():
     assert "Known: lora, dora" in told.stderr
 
 
+def test_too_many_requests_for_the_blocks_of_state_is_no_want_of_memory():
+    words = ("Qwen/Qwen3.6-27B", "--gpu", "l40s", "--weights", "fp8", "--max-num-seqs", "1024")
+    answer = rows(*words)
+    assert (answer["verdict"], answer["starved"]) == ("no", True)
+    assert answer["largest_context_tokens"] > 8192
+    assert answer["changes"][0]["flags"] == f"--max-num-seqs {answer['state_slots']}"
+    told = run(*words).stdout
+    assert "It does not start" in told
+    assert "short" not in told
+
+
 def test_where_nothing_helps_another_accelerator_is_named():
     model = "deepseek-ai/DeepSeek-V3.2"
     answer = rows(model, "--gpu", "rtx3090")

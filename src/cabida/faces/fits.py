@@ -61,6 +61,9 @@ def one(answer: dict[str, Any]) -> RenderableType:
 
 def verdict(answer: dict[str, Any]) -> str:
     """The verdict with its margin."""
+    if answer.get("starved"):
+        slots, asked = (text.number(answer[key], 15) for key in ("state_slots", "max_num_seqs"))
+        return tr("faces.fit.starved", slots=slots, asked=asked)
     on = "the_processor" if answer["gpu"] == "cpu" else "each_gpu" if answer["gpus"] > 1 else "the_gpu"
     where = tr(f"faces.fit.{on}")
     return tr(f"faces.verdict.{answer['verdict']}", size=_gib(abs(answer["headroom_gib"])), where=where)
@@ -73,7 +76,9 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
     worst = margin.low if answer["verdict"] != "no" else margin.high
     ends = {"low": _two(margin.low), "high": _two(margin.high)}
     told = [tr(f"faces.fit.sure.{state}", size=_gib(abs(worst)), **ends)] if margin.high > margin.low else []
-    if answer.get("crowded"):
+    if answer.get("starved"):
+        told = []
+    elif answer.get("crowded"):
         told.append(tr("faces.fit.crowded", engine=answer["engine"]))
     elif decides and answer["sureness"] != "sure":
         told.append(

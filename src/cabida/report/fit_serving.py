@@ -48,6 +48,8 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "budget_gib": trial.memory.budget_bytes / GIB,
         "budget_rule": rules(trial.deployment.engine, trial.deployment.engine_version).budget,
         "crowded": trial.crowded,
+        "starved": trial.starved,
+        "state_slots": trial.memory.state_slots_count,
         "cache_is_pool": trial.memory.cache_is_pool,
         "largest_sure_context_tokens": finite(largest_context(trial, sure=True)),
         "concurrency": counts,

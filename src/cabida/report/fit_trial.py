@@ -38,6 +38,12 @@ class Trial:
         return self.memory.max_model_len
 
     @property
+    def starved(self) -> bool:
+        """Whether it is refused though memory is left: more requests allowed than blocks for their recurrent state."""
+        m = self.memory
+        return self.verdict == "no" and self.headroom_bytes >= 0 and m.state_slots_count < m.max_num_seqs
+
+    @property
     def crowded(self) -> bool:
         """Whether it is close for want of room outside the engine's share, not inside it."""
         return self.verdict == "tight" and self.headroom_bytes >= MARGIN_RATIO * self.memory.budget_bytes
@@ -125,6 +131,8 @@ def largest_context(trial: Trial, *, sure: bool = False) -> float:
     if not math.isfinite(most):
         return most
     d, sequences = trial.deployment, trial.asked
+    if trial.starved:
+        d = replace(d, settings=replace(d.settings, max_num_seqs=max(1, trial.memory.state_slots_count)))
     passing = ("fits",) if sure else ("fits", "tight")
 
     def holds(tokens: float) -> bool:

@@ -13,6 +13,7 @@ from cabida.errors import InvalidInput
 from cabida.facts.gguf_header import Header, Tensor, read_header
 from cabida.facts.gguf_model import model_of
 from cabida.facts.model import Model
+from cabida.facts.parts import refuse_too_small
 from cabida.files import opened
 from cabida.text import problem, tr
 
@@ -66,15 +67,16 @@ def joined(headers: Sequence[Header], file: str, projector: str = "") -> GgufFil
     """One model of the headers of its parts, the first of them the one that describes it.
 
     Raises:
-        InvalidInput: CB-F011 when its architecture is unknown, CB-F013 when it is a projector without its model.
+        InvalidInput: CB-F011 when its architecture is unknown, CB-F013 when it is a projector without its model or
+            holds too little (a vocabulary alone).
     """
     first = headers[0]
     if is_projector(first):
         raise InvalidInput(problem("CB-F013", file=file, offset=0, reason=tr("facts.gguf.projector")))
     tensors = tuple(tensor for header in headers for tensor in header.tensors)
-    return GgufFile(
-        first.version, first.metadata, tensors, model_of(first.metadata, tensors, file, projector)
-    )
+    made = model_of(first.metadata, tensors, file, projector)
+    refuse_too_small(made, made.checkpoint_bytes or 0.0, "CB-F013", file)
+    return GgufFile(first.version, first.metadata, tensors, made)
 
 
 def parts_of(name: str) -> list[str]:

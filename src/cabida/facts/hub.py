@@ -164,8 +164,7 @@ def _told_as(error: Unanswered, want: Asked, *, sure: bool) -> CabidaError:
 def _model(want: Asked, record: Record) -> Model:
     """The noun behind a record."""
     from cabida.facts.architectures import from_config
-    from cabida.facts.parts import with_headers
-    from cabida.facts.paths import refuse_too_small
+    from cabida.facts.parts import refuse_too_small, with_headers
 
     where = f"{endpoint()}/{want.repo}"
     at = f"@{record.version[:12]}" if record.version else ""
@@ -187,5 +186,5 @@ def _model(want: Asked, record: Record) -> Model:
     made = from_config(record.config, source, want.repo, f"{where}/config.json")
     if not record.container:
         return made
-    refuse_too_small(made, sum(held.size_bytes for held in record.tensors.values()), where)
+    refuse_too_small(made, sum(held.size_bytes for held in record.tensors.values()), "CB-F012", where)
     return with_headers(made, record.tensors, record.container)

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from cabida.errors import InvalidInput
 from cabida.facts.model import Model, StoredPart
+from cabida.text import problem, tr
 
 _TOWERS = (
     r"(?:^|\.)(?:visual|vision\w*|vit|vpm|resampler|image\w*|audio\w*|speech\w*|sound\w*|multi_modal\w*|mm_\w+|"
@@ -117,6 +119,15 @@ def params_of(parts: Iterable[StoredPart]) -> float | None:
     kept = [part for part in parts if part.part != "draft"]
     whole = sum(part.params_count for part in kept)
     return whole if whole and all(part.params_count for part in kept) else None
+
+
+def refuse_too_small(model: Model, held_bytes: float, code: str, file: str) -> None:
+    """Headers that hold less than the layers could fill, at a bit for one square matrix a layer (CB-F012, CB-F013)."""
+    if held_bytes >= model.layers_count * model.hidden_dim_count**2 / 8:
+        return
+    shape = {"layers": model.layers_count, "width": model.hidden_dim_count}
+    reason = tr("facts.too_small", held=f"{held_bytes:.0f}", **shape)
+    raise InvalidInput(problem(code, file=file, offset=0, reason=reason))
 
 
 def with_headers(model: Model, tensors: Tensors, container: str) -> Model:

@@ -97,24 +97,15 @@ def _from_directory(path: Path) -> Model:
 def _with_config(held: Path, folder: Path) -> Model:
     """The model of the config.json in ``folder``, with the sizes that the safetensors files ``held`` tell."""
     from cabida.facts.checkpoint import read
-    from cabida.facts.parts import with_headers
+    from cabida.facts.parts import refuse_too_small, with_headers
 
     checkpoint = read(held)
     if not (folder / "config.json").exists():
         reason = tr("facts.no_config_beside", gib=f"{checkpoint.total_bytes / 2**30:,.2f}")
         raise _no_model(str(held), reason)
     made = _from_json(folder / "config.json")
-    refuse_too_small(made, checkpoint.total_bytes, str(held))
+    refuse_too_small(made, checkpoint.total_bytes, "CB-F012", str(held))
     return with_headers(made, checkpoint.tensors, "safetensors")
-
-
-def refuse_too_small(model: Model, held_bytes: int, file: str) -> None:
-    """Headers that hold less than the config's layers could fill, at a bit for one square matrix a layer (CB-F012)."""
-    if held_bytes >= model.layers_count * model.hidden_dim_count**2 / 8:
-        return
-    shape = {"layers": model.layers_count, "width": model.hidden_dim_count}
-    reason = tr("facts.too_small", held=held_bytes, **shape)
-    raise InvalidInput(problem("CB-F012", file=file, offset=0, reason=reason))
 
 
 def _no_model(file: str, reason: str) -> InvalidInput:

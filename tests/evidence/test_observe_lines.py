@@ -104,7 +104,8 @@ def test_memory_stays_bounded_with_a_line_that_never_ends_and_with_a_bomb(tmp_pa
         for _ in range(256):
             stream.write(b"\n" * (1 << 20))
     code = (
-        "import re\nfrom pathlib import Path\nfrom cabida.evidence import read_file\nfrom cabida.errors import InvalidInput\n"
+        "import re\nfrom pathlib import Path\n"
+        "from cabida.evidence import read_file\nfrom cabida.errors import InvalidInput\n"
         f"assert read_file({str(endless)!r}).observations[0].measured == {{'weights_gib_per_gpu': 5.5}}\n"
         f"try: read_file({str(bomb)!r})\nexcept InvalidInput as told: assert 'CB-E003' in str(told)\n"
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"

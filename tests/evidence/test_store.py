@@ -94,6 +94,14 @@ def test_an_exported_observation_comes_back_as_itself(where, log, tmp_path):
     assert of_row(json.loads(exported.read_text())).row() == store.stored(where)[0].observation.row()
 
 
+def test_a_file_may_hold_more_rows_than_one_question_can(where, tmp_path):
+    path = tmp_path / "cases.jsonl"
+    row = '{{"id": "{0}", "kind": "memory", "model": "m", "measured": {{"fits": true}}, "source": "s", "note": "{0}"}}\n'
+    path.write_text("".join(row.format(at) for at in range(3 * store.MANY + 1)))
+    assert len(put(path, where)) == 3 * store.MANY + 1
+    assert put(path, where) == []
+
+
 @pytest.mark.parametrize("id", ["zzzz", "obs-", "o"])
 def test_an_id_that_names_none_is_refused(where, log, id):
     put(log, where)

@@ -52,14 +52,13 @@ def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
     Raises:
         InvalidInput: CB-E010 to CB-E016, the store can't be written.
     """
-    from sqlalchemy import insert, select
+    from sqlalchemy import insert
 
     from cabida.evidence.schema import IMPORTS, LINES, OBSERVATIONS
 
     with writing(store_path(store)) as connection:
         ids = [one.id for one in read.observations]
-        found = select(OBSERVATIONS.c.id).where(OBSERVATIONS.c.id.in_(ids))
-        known = set(connection.execute(found).scalars())
+        known = _known(connection, ids)
         fresh = {one.id: (at, one) for at, one in enumerate(read.observations) if one.id not in known}
         if fresh:
             made = connection.execute(insert(IMPORTS).values(**_import(read)))
@@ -73,6 +72,19 @@ def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
         marked = _marks(connection)
         _mark(connection, [id for id in ids if id in marked], RESTORED, "")
     return list(fresh)
+
+
+def _known(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of the ids that are in the store."""
+    from sqlalchemy import select
+
+    from cabida.evidence.schema import OBSERVATIONS
+
+    found: set[str] = set()
+    for at in range(0, len(ids), MANY):
+        part = select(OBSERVATIONS.c.id).where(OBSERVATIONS.c.id.in_(ids[at : at + MANY]))
+        found.update(connection.execute(part).scalars())
+    return found
 
 
 def _import(read: ReadFile) -> dict[str, Any]:
@@ -112,8 +124,9 @@ def _supersede(connection: Connection, sha256: str, ids: Sequence[str]) -> None:
         .where(IMPORTS.c.file_sha256 == sha256)
     )
     marked = _marks(connection)
-    older = [id for id in connection.execute(of_file).scalars() if id not in ids and id not in marked]
-    _mark(connection, older, SUPERSEDED, ", ".join(ids))
+    kept = set(ids)
+    older = [id for id in connection.execute(of_file).scalars() if id not in kept and id not in marked]
+    _mark(connection, older, SUPERSEDED, ", ".join(ids[:3]))
 
 
 def _mark(connection: Connection, ids: Sequence[str], mark: str, why: str) -> None:

@@ -232,6 +232,15 @@ def test_sglang_s_share_depends_on_version_split_and_tower():
     assert seeing / memory.serving(new).budget_bytes == pytest.approx(0.95 * 0.958, rel=0.002)
 
 
+def test_sglang_s_table_of_ten_million_tokens_does_not_fit():
+    """Llama 4 Scout at its default context: 80.04 GiB asked for in one tensor."""
+    scout = replace(LLAMA_8B, context_tokens=10 * 2**20)
+    asked = deployment(scout, H100, engine="sglang", version="0.4.5", tp=8, max_num_seqs=2048)
+    assert memory.serving(asked).verdict == "no"
+    few = replace(asked.settings, max_num_seqs=16, max_model_len=2**20)
+    assert memory.serving(replace(asked, settings=few)).verdict == "fits"
+
+
 def test_cards_without_peer_access_keep_their_buffers_in_host_memory():
     geforce = replace(RTX4090, segment="consumer")
     at = {"tp": 8, "max_model_len": 4096}

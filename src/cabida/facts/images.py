@@ -16,7 +16,8 @@ _CHANNELS = 3
 # What a processor makes of the largest image it admits, by the start of model_type: (patches, tokens for the model).
 # Read in the processors' own settings: max_pixels of Qwen-VL (12,845,056 of 14 x 14; from Qwen3-VL on 16,777,216 of
 # 16 x 16), four tiles of 1601 patches of Llama 3.2, 896 x 896 of Gemma 3, 280 tokens of nine patches of Gemma 4,
-# 1540 x 1540 of Mistral 3, 1024 x 1024 of Pixtral, 17 tiles of Llama 4, 4096 merged patches of Kimi.
+# 1540 x 1540 of Mistral 3, 1024 x 1024 of Pixtral, 17 tiles of Llama 4, 4096 merged patches of Kimi, 13 tiles of 448 x
+# 448 of InternVL, ten slices of MiniCPM-V, 17 crops of Phi-3 vision.
 LARGEST_IMAGE = (
     ("qwen2", 65536, 16384),
     ("qwen3", 65536, 16384),
@@ -29,6 +30,9 @@ LARGEST_IMAGE = (
     ("llama4", 9809, 2448),
     ("llava_next", 2885, 2880),
     ("kimi", 16384, 4096),
+    ("internvl", 13325, 3328),
+    ("minicpmv", 10240, 640),
+    ("phi3_v", 9809, 2509),
 )
 CROSS_ATTENDED = ("mllama",)  # images go to an encoder of their own, one for every sequence at once
 KEPT_LAYERS = {"mllama": 6}  # hidden states of so many layers are put side by side for the projector

@@ -188,6 +188,8 @@ CONV_BITS = read(
     "https://docs.vllm.ai/en/latest/configuration/engine_args.html",
 )  # fmt: skip
 
+PLACE_BYTES = read("place_bytes_per_token", 4.0, "places of tokens are 32-bit integers", "", "derived")
+
 # --- SGLang's pools --------------------------------------------------------------------------------
 _SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py"
 WINDOW_SHARE_RATIO = read(

@@ -65,6 +65,7 @@ class EngineRules(Sourced):
         int  # V0: batch once chunked prefill switches itself on (above 32,768 tokens); 0 = it never does
     )
     micro_batch_tokens: int  # llama.cpp: tokens computed at once; 0 = the whole batch
+    table_sequences_count: int  # SGLang: rows of its table of token places, each as long as the context
     recurrent_on_v0: bool  # models with recurrent layers still run on V0
     pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
     from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
@@ -84,7 +85,7 @@ def _rules(
         "whole_logits": False, "cache_copies_count": 1, "expert_rows_count": 1, "close_ratio": 1.25,
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
-        "pipelines": False, "recurrent_on_v0": False,
+        "pipelines": False, "recurrent_on_v0": False, "table_sequences_count": 0,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -156,7 +157,7 @@ _FLIGHT = "https://github.com/vllm-project/vllm/pull/47728"
 _SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py"
 _STATIC = {
     "block_tokens": 1, "graph_sizes_count": 35, "batched_tokens": 2048, "large_batched_tokens": 8192,
-    "layer_pages": True, "expert_pad_count": 256, "from_free": True,
+    "layer_pages": True, "expert_pad_count": 256, "from_free": True, "table_sequences_count": 2048,
 }  # fmt: skip
 _TENSORRT = {
     "block_tokens": 32, "sequences_count": 2048, "batched_tokens": 8192, "large_sequences_count": 2048,

@@ -30,6 +30,15 @@ def late_bytes(late_bytes: float, late_peer_bytes: float, ranks_count: float) ->
 
 
 @formula
+def token_table_bytes(context_tokens: float, sequences_count: float, place_bytes_per_token: float) -> float:
+    """SGLang's table of where each token of each sequence lies, allocated for the whole context.
+
+    mem_cache/memory_pool.py, ReqToTokenPool: 80 GiB for 2048 sequences of the ten million tokens of Llama 4.
+    """
+    return context_tokens * sequences_count * place_bytes_per_token
+
+
+@formula
 def unpacked_cache_bytes(
     context_tokens: float,
     kv_heads_count: float,

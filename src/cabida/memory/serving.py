@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cabida.memory import budget as budgets
-from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES
+from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES, PLACE_BYTES
 from cabida.memory.figures import Asked, Figures, asked, figures, printed_tokens
 from cabida.memory.kv import headroom_bytes, request_bytes, sequence_bytes
 from cabida.memory.lens import PLAIN, Explaining
-from cabida.memory.overheads import late_bytes
+from cabida.memory.overheads import late_bytes, token_table_bytes
 from cabida.memory.served import ServingMemory
 from cabida.memory.weights import Split, plain_weights_bytes
 from cabida.plan import Deployment
@@ -38,7 +38,8 @@ def serving(d: Deployment) -> ServingMemory:
     slots = int(max(0.0, f.pool) // shape.slot_bytes) if shape.slot_bytes else a.sequences
     sequences = a.sequences if d.settings.max_num_seqs else max(1, min(a.sequences, slots))
     visible = budgets.visible(d.accelerator, PLAIN)
-    outside = _outside(f, a, visible - budgets.desktop(d.settings, PLAIN))
+    table = _token_table(d, a)
+    outside = _outside(f, a, table, visible - budgets.desktop(d.settings, PLAIN))
     count, is_pool = d.parallel.accelerators_count, a.row.budget != "asked"
     weights_total, cache_total = f.weights * count, (max(0.0, f.pool) if is_pool else f.required) * count
     if a.split.layers and count > 1:
@@ -57,7 +58,9 @@ def serving(d: Deployment) -> ServingMemory:
         kv_pool_bytes=f.pool,
         kv_pool_tokens=printed_tokens(shape, f.pool, f.required, a, PLAIN),
         largest_context_tokens=f.largest_context,
-        verdict=_verdict(headroom, f.budget, outside) if slots >= sequences else "no",
+        verdict="no"
+        if slots < sequences or table > visible - f.weights
+        else _verdict(headroom, f.budget, outside),
         headroom_bytes=headroom,
         needed_bytes=f.budget - headroom,
         required_kv_bytes=f.required,
@@ -79,13 +82,19 @@ def serving(d: Deployment) -> ServingMemory:
     )
 
 
-def _outside(f: Figures, a: Asked, visible: float) -> float:
+def _token_table(d: Deployment, a: Asked) -> float:
+    """SGLang's table of token places; as many rows as sequences were asked for, or its default."""
+    rows = (d.settings.max_num_seqs or a.row.table_sequences_count) if a.row.table_sequences_count else 0
+    return float(token_table_bytes.raw(a.max_len, rows, PLACE_BYTES.value))
+
+
+def _outside(f: Figures, a: Asked, table: float, visible: float) -> float:
     """What stays free of the memory the budget leaves alone, once all that comes after the cache took its part."""
     if a.row.budget not in ("static", "share"):
         return 0.0
     left = visible - float(f.budget) - (0.0 if a.row.graphs_inside else float(f.graphs))
     if a.row.budget == "static":
-        return left - float(f.non_torch) - float(f.activation)
+        return left - float(f.non_torch) - float(f.activation) - table
     return left - float(late_bytes.raw(LATE_BYTES.value, LATE_PEER_BYTES.value, a.split.tp))
 
 

@@ -109,8 +109,16 @@ def used_components(run: MediaRun) -> list[Component]:
 
 
 def _loading(run: MediaRun, lens: Lens) -> _Phase:
-    """All weights in 16 bit on the card, before the first of them is quantised there."""
-    parts = [part_of(run, one, lens, quantised=False) for one in used_components(run)]
+    """What lies on the card once weights are loaded and before anything is moved away.
+
+    bitsandbytes quantises each matrix as it comes, so that quantised components meet there; torchao quantises a
+    network that is already there in 16 bit.
+    """
+    arriving = "bnb" in (run.weights.family, run.text_weights.family)
+    parts = [part_of(run, one, lens, quantised=arriving) for one in used_components(run)]
+    if arriving and run.offload == "model":
+        formats = {DENOISER: run.weights.family, TEXT: run.text_weights.family}
+        parts = [part for part in parts if formats.get(part.component.kind) == "bnb"]
     return _Phase("load", tuple((part.component.id, part.held) for part in parts))
 
 
@@ -157,8 +165,7 @@ def _there(run: MediaRun, part: Part, phase: str, working: Part) -> Number | Non
     if run.offload in ("group", "sequential"):
         return part.streamed if at_work else None
     if run.offload == "model":
-        pinned = encoder and run.text_weights.family == "bnb"  # a 4-bit encoder can't be moved away
-        return part.at_work if at_work else part.held if pinned else None
+        return part.at_work if at_work else None
     if run.offload == "text":
         return part.held if at_work or (not encoder and phase != "text") else None
     return part.held

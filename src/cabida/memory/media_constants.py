@@ -14,6 +14,11 @@ FURTHER_IMAGE_RATIO = Constant(
     Source("each image beyond the first that a decoder takes at once: convolutions need no workspace of their own "
            "for it (batches of 4 and 8 against 1)", _CASES, _DAY, "measured"),
 )  # fmt: skip
+FP32_DECODER_RATIO = Constant(
+    "widening_ratio", 1.5, 1.26, 1.74,
+    Source("live tensors of a decoder in fp32 over those in 16 bit, whose convolutions copy input and output "
+           "(AutoencoderKL 1.26, AutoencoderKLWan 1.74)", _DIFFUSERS, _DAY, "derived"),
+)  # fmt: skip
 WHOLE_SEQUENCE_RATIO = Constant(
     "whole_ratio", 0.25, 0.1, 0.5,
     Source("share of a denoiser's activations that every rank of a sequence split holds whole: input, gathered "

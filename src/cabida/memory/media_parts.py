@@ -94,7 +94,7 @@ def body_bits(run: MediaRun, one: Component, *, quantised: bool = True) -> float
 def _wide_bits(run: MediaRun, one: Component, body: float) -> float:
     """T5's output projections: fp32 beside fp16 and bitsandbytes, unless a script casts them all the same."""
     widened = run.precision == "fp16" or run.text_weights.family == "bnb"
-    return WIDE_BITS if widened and not run.quantised_on_device and run.framework != "repository" else body
+    return WIDE_BITS if widened and run.framework != "repository" else body
 
 
 def part_of(run: MediaRun, one: Component, lens: Lens, *, quantised: bool = True) -> Part:

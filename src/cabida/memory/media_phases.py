@@ -69,10 +69,12 @@ def decoding_bytes(
     chunk_pixel_bytes: float,
     latent_pixel_bytes: float,
     latent_frames_count: float,
+    widening_ratio: float,
 ) -> float:
     """Live tensors of a decoder at its peak: the finest level of the picture, or of the chunk of frames it takes."""
     images_ratio = 1 + (images_count - 1) * further_image_ratio
-    return pixels_count * images_ratio * (chunk_pixel_bytes + latent_pixel_bytes * latent_frames_count)
+    pixel_bytes = chunk_pixel_bytes + latent_pixel_bytes * latent_frames_count
+    return pixels_count * images_ratio * pixel_bytes * widening_ratio
 
 
 @formula
@@ -169,11 +171,13 @@ def decoding(run: MediaRun, vae: Component, lens: Lens) -> Number:
     if run.frames_count > 1 and vae.temporal_factor_count <= 1 and not vae.decoded_frames_count:
         at_once = run.frames_count  # an image decoder that is given the frames of a clip as a batch
     images = at_once * (1 if run.vae_slicing else run.batch_count)
+    widened = PRECISION_BITS[run.precision] > vae.native_bits
     pixels = lens.setting("pixels_count", float(vae.tile_side_count**2)) if tiled else _pixels(run, lens)
     made: Any = lens.of(decoding_bytes)(
-        pixels, lens.setting("images_count", 1 if tiled and run.frames_count == 1 else images),
+        pixels, lens.setting("images_count", images),
         lens.constant(known.FURTHER_IMAGE_RATIO), lens.field(vae, "chunk_pixel_bytes"),
         lens.field(vae, "latent_pixel_bytes"), lens.setting("latent_frames_count", latent_frames(run, vae)),
+        lens.constant(known.FP32_DECODER_RATIO) if widened else lens.setting("widening_ratio", 1.0),
     )  # fmt: skip
     if not tiled:
         return made

@@ -41,7 +41,7 @@ def media_run(setup: Setup, own: Beyond, pipeline: Pipeline, card: Accelerator) 
         InvalidInput: an unknown format (CB-F014), or a word a flag doesn't know (CB-U019).
     """
     weights = facts.weight_format(setup.weights or "bf16")
-    plain = weights.id if weights.id in PRECISIONS else ""
+    plain = weights.id if setup.weights and weights.id in PRECISIONS else ""
     asked = setup.precision if setup.precision != "bf16" else ""
     precision = plain or asked or ("bf16" if weights.family != "bf16" else pipeline.precision)
     _known("--precision", precision, PRECISIONS)
@@ -57,7 +57,7 @@ def media_run(setup: Setup, own: Beyond, pipeline: Pipeline, card: Accelerator) 
         frames_count=own.frames or pipeline.frames_count if pipeline.task == "video" else 1,
         batch_count=own.batch or 1,
         steps_count=own.steps or pipeline.steps_count,
-        weights=weights if not plain else facts.weight_format("bf16"),
+        weights=weights if weights.id not in PRECISIONS else facts.weight_format("bf16"),
         text_weights=text if text.id not in PRECISIONS else facts.weight_format("bf16"),
         precision=precision,
         accelerators_count=_count(setup),

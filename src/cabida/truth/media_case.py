@@ -98,7 +98,7 @@ def media_run(row: dict[str, Any]) -> MediaRun:
         precision=precision,
         accelerators_count=int(row.get("gpus") or 1),
         framework=habits.get("framework", "diffusers"),
-        quantised_on_device=bool(habits.get("quantised_on_device")),
+        quantised_on_device=bool(habits.get("quantised_on_device")) or weights.family == "bnb",
         safety_checker=False,
     )
     run = replace(run, **_said(" ".join(texts), run))

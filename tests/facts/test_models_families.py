@@ -13,7 +13,7 @@ FAMILIES = {  # spelling: billions of weights, as published
     ),
     "Qwen": (
         "Qwen/Qwen1.5-110B-Chat 111, Qwen/CodeQwen1.5-7B 7.25, Qwen/Qwen2-57B-A14B-Instruct 57.4, qwen2.5:72b "
-        "72.7, Qwen/Qwen2.5-VL-32B-Instruct 33.5, Qwen/Qwen2.5-Omni-3B 5.5, Qwen/Qwen3-30B-A3B-Instruct-2507 "
+        "72.7, Qwen/Qwen2.5-VL-32B-Instruct 33.5, Qwen/Qwen2.5-Omni-3B 4.7, Qwen/Qwen3-30B-A3B-Instruct-2507 "
         "30.5, Qwen/Qwen3-Next-80B-A3B-Thinking-FP8 80, Qwen/Qwen3.5-0.8B 0.85, Qwen/Qwen3.8-27B-FP8 27.4, "
         "qwen3:8b 8.2"
     ),

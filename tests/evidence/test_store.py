@@ -96,7 +96,7 @@ def test_an_exported_observation_comes_back_as_itself(where, log, tmp_path):
 
 def test_a_file_may_hold_more_rows_than_one_question_can(where, tmp_path):
     path = tmp_path / "cases.jsonl"
-    row = '{{"id": "{0}", "kind": "memory", "model": "m", "measured": {{"fits": true}}, "source": "s", "note": "{0}"}}\n'
+    row = '{{"kind": "memory", "model": "m", "measured": {{"fits": true}}, "source": "s", "note": "{0}"}}\n'
     path.write_text("".join(row.format(at) for at in range(3 * store.MANY + 1)))
     assert len(put(path, where)) == 3 * store.MANY + 1
     assert put(path, where) == []

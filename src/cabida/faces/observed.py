@@ -20,6 +20,7 @@ ORDER = (
     "max_concurrency", "kv_needed_gib", "estimated_max_model_len", "recurrent_state_gib", "activation_peak_gib",
     "cuda_graph_gib", "cuda_graph_estimated_gib", "non_torch_gib", "peak_gib_per_gpu", "peak_gib_total",
 )  # fmt: skip
+MOST_SHOWN = 20  # observations of one file on the screen
 WORDS_SHOWN = 300  # of a line nobody understood
 
 
@@ -28,8 +29,10 @@ def imports(answer: dict[str, Any]) -> RenderableType:
     blocks: list[RenderableType] = []
     for file in answer["files"]:
         blocks += [clean(_file_line(file), "bold"), Text()]
-        for one in file["observations"]:
+        for one in file["observations"][:MOST_SHOWN]:
             blocks += [*_observation(one), Text()]
+        if (more := len(file["observations"]) - MOST_SHOWN) > 0:
+            blocks += [clean(tr("faces.observed.more", count=text.number(more, 9))), Text()]
     if answer["store"] and answer["files"]:
         blocks.append(clean(tr("faces.observed.kept", store=answer["store"])))
     return Group(*blocks)

@@ -226,12 +226,40 @@ def test_any_written_file_comes_back(tmp_path_factory, numbers, shapes):
     extra = [(f"x.{name}", U32, number) for name, number in numbers.items()]
     tensors = [(name, shape, kind) for name, (shape, kind) in shapes.items()]
     small = [(name, [min(side, 40) for side in shape], kind) for name, shape, kind in tensors]
-    path.write_bytes(written([*PAIRS, *extra], small))
+    path.write_bytes(written([*PAIRS, *extra], [*TENSORS, *small]))
     read = gguf.read(path)
     assert all(read.metadata[f"x.{name}"] == number for name, number in numbers.items())
-    assert [(tensor.name, tensor.type) for tensor in read.tensors] == [
+    assert [(tensor.name, tensor.type) for tensor in read.tensors[len(TENSORS) :]] == [
         (name, gguf_header.TYPES[kind][0]) for name, _, kind in small
     ]
+
+
+def test_a_vocabulary_alone_is_no_model(tmp_path):
+    path = tmp_path / "vocab.gguf"
+    path.write_bytes(written(PAIRS, []))
+    assert "0 bytes can't hold 2 layers" in refused(path).what
+
+
+def test_layers_that_only_draft_are_not_the_models(tmp_path):
+    path = tmp_path / "drafting.gguf"
+    drafting = [*PAIRS, ("llama.nextn_predict_layers", U32, 1)]
+    path.write_bytes(written(drafting, [*TENSORS, ("blk.1.attn_q.weight", [256, 256], Q4_K)]))
+    shown = gguf.read(path).model
+    assert shown.layers_count == 1
+    assert {one.part: one.size_bytes for one in shown.stored}["draft"] == 256 * 144
+
+
+def test_a_projector_beside_the_model_counts_with_it(tmp_path):
+    path = tmp_path / "small.gguf"
+    path.write_bytes(FILE)
+    eye = written([("general.architecture", STRING, "clip")], [("v.blk.0.attn_q.weight", [64, 64], F16)])
+    (tmp_path / "mmproj-small-f16.gguf").write_bytes(eye)
+    shown = gguf.read(path).model
+    assert {one.part: one.size_bytes for one in shown.stored}["extra"] == 8192
+    assert shown.task == "vlm"
+    assert model(str(tmp_path)) == shown
+    told = refused(tmp_path / "mmproj-small-f16.gguf")
+    assert "projector" in told.what
 
 
 QWEN35 = [

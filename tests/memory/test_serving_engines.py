@@ -151,6 +151,19 @@ def test_recurrent_models_ran_on_v0_and_set_their_states_aside():
     assert few - many == pytest.approx(112 * 27 * (1310720 + 36864) * 2, rel=0.25)
 
 
+def test_windows_are_kept_whole_by_older_builds_and_for_gemma_3_by_sglang():
+    """llama.cpp before its PR 13194, and SGLang's exception for Gemma 2 and 3."""
+    gemma_3 = replace(GEMMA_4, id="google/gemma-3-12b-it")
+    for engine, version, made, whole in (
+        ("llama.cpp", "b4000", GEMMA_4, True),
+        ("llama.cpp", "b7000", GEMMA_4, False),
+        ("sglang", "0.5.7", GEMMA_4, False),
+        ("sglang", "0.5.7", gemma_3, True),
+    ):
+        m = memory.serving(deployment(made, H100, engine=engine, version=version, max_model_len=32768))
+        assert (m.window_bytes_per_token == 0) == whole
+
+
 # --- profile runs -----------------------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,7 @@ class EngineRules(Sourced):
         int  # V0: batch once chunked prefill switches itself on (above 32,768 tokens); 0 = it never does
     )
     micro_batch_tokens: int  # llama.cpp: tokens computed at once; 0 = the whole batch
+    whole_windows: tuple[str, ...]  # words of model names whose windowed layers it keeps whole all the same
     table_sequences_count: int  # SGLang: rows of its table of token places, each as long as the context
     recurrent_on_v0: bool  # models with recurrent layers still run on V0
     pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
@@ -85,7 +86,7 @@ def _rules(
         "whole_logits": False, "cache_copies_count": 1, "expert_rows_count": 1, "close_ratio": 1.25,
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
-        "pipelines": False, "recurrent_on_v0": False, "table_sequences_count": 0,
+        "pipelines": False, "recurrent_on_v0": False, "table_sequences_count": 0, "whole_windows": (),
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -158,6 +159,7 @@ _SGLANG = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/ser
 _STATIC = {
     "block_tokens": 1, "graph_sizes_count": 35, "batched_tokens": 2048, "large_batched_tokens": 8192,
     "layer_pages": True, "expert_pad_count": 256, "from_free": True, "table_sequences_count": 2048,
+    "whole_windows": ("gemma-2", "gemma-3"),
 }  # fmt: skip
 _TENSORRT = {
     "block_tokens": 32, "sequences_count": 2048, "batched_tokens": 8192, "large_sequences_count": 2048,
@@ -208,9 +210,13 @@ ROWS = (
            "https://lmdeploy.readthedocs.io/", block_tokens=64, batched_tokens=8192, large_batched_tokens=8192,
            from_free=True, sampler=SAMPLER_ENGINE),
     _rules("llama.cpp", "0", "asked", 1.0, "llama.cpp: cache allocated in full for the context; micro-batch 512",
-           _LLAMA, **_LLAMA_DEFAULTS, flash_attention=False),
+           _LLAMA, **{**_LLAMA_DEFAULTS, "layer_pages": False}, flash_attention=False),
     _rules("llama.cpp", "2417", "asked", 1.0, "llama.cpp with pipeline parallelism: every card has a buffer of its own",
-           "https://github.com/ggml-org/llama.cpp/pull/6017", **_LLAMA_DEFAULTS, flash_attention=False, pipelines=True),
+           "https://github.com/ggml-org/llama.cpp/pull/6017", **{**_LLAMA_DEFAULTS, "layer_pages": False},
+           flash_attention=False, pipelines=True),
+    _rules("llama.cpp", "5400", "asked", 1.0, "llama.cpp with few cells for windowed layers",
+           "https://github.com/ggml-org/llama.cpp/pull/13194", **_LLAMA_DEFAULTS, flash_attention=False,
+           pipelines=True),
     _rules("llama.cpp", "6325", "asked", 1.0, "llama.cpp with flash attention by default (-fa auto)", _LLAMA,
            **_LLAMA_DEFAULTS, pipelines=True),
     _rules("ollama", "0", "asked", 1.0, "Ollama runs llama.cpp with micro-batches as large as its batch",

@@ -8,6 +8,7 @@ group. Engines without it keep windowed layers in full.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cabida.facts.model import AttentionLayers, Model, WeightFormat
@@ -107,6 +108,8 @@ def shape_of(
     """
     if row.engine == "vllm" and row.layer_pages and is_compressed(model):
         return compressed_shape(model, stages, lens)
+    if any(word in model.id.lower() for word in row.whole_windows):
+        row = replace(row, layer_pages=False)
     bits = lens.field(held, "body_bits")
     page = _page_group(model, row, stages)
     none = lens.setting("absent_bytes_per_token", 0.0)

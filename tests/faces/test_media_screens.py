@@ -107,6 +107,11 @@ def test_a_name_of_an_embedder_nobody_recorded_is_taken_for_one():
         app.fit("nobody/unknown-embedder", gpu="l4")
 
 
+@pytest.mark.parametrize("model", ["flux.1-dev", "BAAI/bge-m3"])
+def test_here_says_where_to_ask_about_what_writes_no_tokens(model):
+    assert "CB-U043" in typed("here", model, code=3)
+
+
 def test_choices_of_the_flags_are_those_of_the_nouns():
     assert media_options.KINDS == KINDS
     assert list(media_options.STORED) == list(STORED_BITS)

@@ -11,6 +11,7 @@ from typing import Any
 from cabida import facts
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.model import Model
+from cabida.facts.models import find_model
 from cabida.plan import Setup
 from cabida.text import problem
 
@@ -93,6 +94,18 @@ def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None
     if own.given:
         raise UsageProblem([problem("CB-U040", flags=", ".join(own.given), model=setup.model or "MODEL")])
     return None
+
+
+def refuse_beyond(ref: str) -> None:
+    """``here`` looks for what runs language models: anything else is asked about card by card.
+
+    Raises:
+        InvalidInput: CB-U043, ``ref`` makes images or clips, or encodes texts.
+    """
+    model = find_model(ref) if ref and not _is_path(ref) else None
+    encodes = model is not None and _encodes(ref, model)
+    if encodes or (ref and not _is_path(ref) and facts.find_pipeline(ref) is not None):
+        raise InvalidInput([problem("CB-U043", model=ref[:100])])
 
 
 def _encodes(ref: str, model: Model) -> bool:

@@ -13,6 +13,7 @@ from cabida.evidence.machine import Machine, Roots, look, processor
 from cabida.facts.model import Model
 from cabida.plan import Deployment, Setup
 from cabida.plan.setup import deployment, usual_weights
+from cabida.report.beyond_fits import refuse_beyond
 from cabida.report.fit_changes import ladder
 from cabida.report.fit_limits import family
 from cabida.report.fit_serving import serving_answer, serving_row
@@ -37,6 +38,7 @@ def here(setup: Setup, roots: Roots | None = None) -> dict[str, Any]:
     Raises:
         InvalidInput: the model or an engine is unknown, or nothing was found that could hold a model (CB-E030).
     """
+    refuse_beyond(setup.model or "")
     model = facts.model(setup.model) if setup.model is not None else None
     machine = look(roots)
     held = pools(machine)
@@ -67,7 +69,7 @@ def here(setup: Setup, roots: Roots | None = None) -> dict[str, Any]:
         key=lambda one: (
             not one.pool.cards,  # the processor only where there is no card, or as another way
             ORDER[one.trial.verdict],
-            one.count,
+            one.count if one.trial.verdict != "no" else 0,  # the fewest that hold it, else what comes nearest
             -one.trial.headroom_bytes,
         ),
     )
@@ -132,7 +134,8 @@ def _tried_on_processor(setup: Setup, model: Model, machine: Machine) -> list[Tr
     alone = processor(machine)
     if alone is None or (setup.engine and facts.engine(setup.engine).id not in GGUF_ENGINES):
         return []
-    return _tried(setup, model, machine, Pool(alone.accelerator, False, (), (0.0,)))
+    found = _tried(setup, model, machine, Pool(alone.accelerator, False, (), (0.0,)))
+    return [one for one in found if one.row["runs"]]
 
 
 def _pool_row(pool: Pool) -> dict[str, Any]:

@@ -62,6 +62,10 @@ FAMILIES = {  # spelling: billions of weights, as published
         "RWKV/rwkv-4-14b-pile 14.2, RWKV/v6-Finch-7B-HF 7.6, fla-hub/rwkv7-2.9B-world 2.95, "
         "LiquidAI/LFM2-24B-A2B 23.8"
     ),
+    "Other hybrids": (
+        "google/recurrentgemma-2b-it 2.68, google/recurrentgemma-9b 8.58, ibm-fms/Bamba-9B 9.78, "
+        "allenai/Olmo-Hybrid-7B 7.43"
+    ),
     "OLMo and Cohere": (
         "allenai/OLMo-1B-hf 1.18, allenai/OLMo-2-0325-32B-Instruct 32.2, allenai/Olmo-3-7B-Instruct 7.3, "
         "allenai/OLMoE-1B-7B-0924 6.92, CohereLabs/c4ai-command-a-03-2025 111, CohereLabs/aya-23-8B 8.03"
@@ -136,5 +140,8 @@ def test_recurrent_models_keep_a_state_and_no_cache():
         assert group.kind == "linear"
         assert group.state_elements_count > 0
         assert group.kv_heads_count == 0
+    griffin = {group.kind: group for group in models()["google/recurrentgemma-2b"].attention}
+    assert {kind: group.layers_count for kind, group in griffin.items()} == {"linear": 18, "sliding": 8}
+    assert griffin["sliding"].window_tokens == 2048
     finch = models()["RWKV/v6-Finch-7B-HF"].attention[0]
     assert finch.state_elements_count == 64 * 64 * 64  # a 64 by 64 matrix for each of 64 heads

@@ -24,6 +24,7 @@ from cabida.facts.model import AttentionLayers, MlpLayers, Model
 from cabida.facts.quantised import native_format, unquantised_params, unread_method
 from cabida.facts.recurrent import (
     gated_delta,
+    griffin,
     kda,
     lightning,
     mamba1,
@@ -45,6 +46,7 @@ _READERS: dict[str, Callable[[Fields, Family], Layers]] = {
     "encoder": encoder,
     "encoder_decoder": encoder_decoder,
     "gated_delta": gated_delta,
+    "griffin": griffin,
     "kda": kda,
     "lightning": lightning,
     "nothing": nothing,

@@ -34,7 +34,7 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
         gated = "gated" in f.text("feed_forward_proj") or f.truth("is_gated_act", default=False)
         one = MlpLayers(1, f.count("intermediate_size", least=1), 3 if gated else 2)
         return [one] * layers
-    if f.model_type in ("mamba", "mamba2") or not layers:
+    if f.model_type in ("mamba", "mamba2", "falcon_mamba") or not layers:
         return [None] * layers
     experts = _experts_count(f)
     if f.varies and experts <= 1:
@@ -43,7 +43,9 @@ def feed_forward(f: Fields, family: Family, layers: int) -> list[MlpLayers | Non
     if experts <= 1:
         return _widths(f, dense, layers)
     routed = _routed(f, family, experts)
-    if f.model_type == "longcat_flash":  # each of its layers: two attentions, two dense blocks, experts beside them
+    if (
+        f.model_type == "longcat_flash"
+    ):  # each of its layers: two attentions, two dense blocks, experts beside them
         return [*[dense] * layers, *[routed] * (layers // 2)]
     routes = _routing(f, layers)
     return [routed if routes(layer) else dense for layer in range(layers)]

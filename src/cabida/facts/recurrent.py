@@ -23,8 +23,11 @@ def gated_delta(f: Fields, family: Family) -> Layers:
     every = f.count("full_attention_interval", 4, least=1)
     whole = [kind == "full_attention" for kind in kinds] or [(i + 1) % every == 0 for i in range(layers)]
     hidden = f.count("hidden_size", least=1)
-    key_heads, heads = f.count("linear_num_key_heads", least=1), f.count("linear_num_value_heads", least=1)
-    key, value = f.count("linear_key_head_dim", least=1), f.count("linear_value_head_dim", least=1)
+    many = f.count("num_attention_heads", least=1, most=65536) if f.model_type == "olmo_hybrid" else None
+    key_heads = f.count("linear_num_key_heads", many, least=1)
+    heads = f.count("linear_num_value_heads", many, least=1)
+    key = f.count("linear_key_head_dim", 3 * hidden // (4 * key_heads) if many else None, least=1)
+    value = f.count("linear_value_head_dim", 2 * key if many else None, least=1)
     taps = f.count("linear_conv_kernel_dim", 4, least=1)
     channels = 2 * key_heads * key + heads * value
     one = _linear(
@@ -63,8 +66,12 @@ def letters(f: Fields) -> str:
 
 
 def mamba2(f: Fields, family: Family) -> Layers:
-    """Granite 4: Mamba-2 layers with attention where ``layer_types`` says so."""
-    kinds = f.per_layer("layer_types", layers_count(f))
+    """Granite 4 and Bamba: Mamba-2 layers with attention where the file says so."""
+    layers = layers_count(f)
+    chosen = f.places("attn_layer_indices")
+    kinds = f.per_layer("layer_types", layers) or [
+        "attention" if chosen and i in chosen else "mamba" for i in range(layers if chosen else 0)
+    ]
     if not kinds:
         raise f.lacks(["layer_types"])
     one = _mamba2(f, "mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv")
@@ -76,6 +83,27 @@ def mamba2_only(f: Fields, family: Family) -> Layers:
     del family
     one = _mamba2(f, "num_heads", "head_dim", "state_size", "n_groups", "conv_kernel")
     return [[one] for _ in range(layers_count(f))]
+
+
+def griffin(f: Fields, family: Family) -> Layers:
+    """RecurrentGemma: gated linear recurrences, and attention over a window in every third layer.
+
+    Two inputs and one output of the recurrence's width, gates in as many blocks as heads (De et al. 2024,
+    arXiv:2402.19427); one sequence keeps a sum per channel.
+    """
+    layers, hidden = layers_count(f), f.count("hidden_size", least=1)
+    width = f.count("lru_width", hidden, least=1)
+    taps = f.count("conv1d_width", 4, least=1)
+    kinds = [kind for kind in f.items("block_types") if isinstance(kind, str)] or [
+        "recurrent",
+        "recurrent",
+        "attention",
+    ]
+    local = replace(full(f, family), kind="sliding", window_tokens=f.count("attention_window_size", 2048))
+    gates = 2 * width * width // max(1, local.heads_count)
+    params = 3.0 * hidden * width + gates + (taps + 1) * width
+    one = _linear(1, width, 1, width, (taps - 1) * width, params, 32)
+    return [[local] if kinds[i % len(kinds)] == "attention" else [one] for i in range(layers)]
 
 
 def rwkv(f: Fields, family: Family) -> Layers:
@@ -176,7 +204,8 @@ def _mamba2(
 ) -> AttentionLayers:
     hidden = f.count("hidden_size", least=1)
     heads, size = f.count(heads_key, least=1), f.count(state_key, least=1)
-    dim = f.count(dim_key, least=1)
+    auto = f.raw(dim_key) == "auto"
+    dim = f.count("mamba_expand", 2) * hidden // heads if auto else f.count(dim_key, least=1)
     groups, taps = f.count(groups_key, 1, least=1), f.count(taps_key, 4, least=1)
     inner, channels = heads * dim, heads * dim + 2 * groups * size
     params = hidden * (inner + channels + heads) + channels * (taps + 1) + inner * hidden

@@ -88,6 +88,13 @@ def test_eight_linked_cards_are_one_pool_that_a_model_may_span(library):
     assert found["split"] is None
 
 
+def test_where_nothing_fits_the_nearest_is_shown_and_only_what_is_here_is_offered(library):
+    found = answer(library[0], "hgx", "deepseek-ai/DeepSeek-R1")
+    assert {row["verdict"] for row in found["rows"]} == {"no"}
+    assert found["fit"]["gpus"] == 8
+    assert all(change["gpus"] <= 8 for change in found["fit"]["changes"])
+
+
 def test_unequal_cards_are_never_one_pool(library):
     found = answer(library[0], "unequal", "Qwen/Qwen3-32B", "--engine", "llama.cpp")
     assert [(pool["gpu"], pool["together"]) for pool in found["pools"]] == [("rtx4090", 1), ("rtx3060-12", 1)]

@@ -107,7 +107,7 @@ def _fit(answer: dict[str, Any]) -> list[RenderableType]:
     where = tr(f"evidence.machine.{key}", cards=_numbers(cards))
     title = tr("evidence.machine.fits_here", model=best["model"])
     blocks: list[RenderableType] = [clean(f"{title} · {where}", "bold"), fits.one(best)]
-    if best["start_with"]:
+    if best["start_with"] and best["verdict"] != "no":
         told = tr("evidence.machine.start_with", flags=best["start_with"], size=_size(best["used_gib"]))
         blocks += [Text(), clean(told)]
     if not best["installed"]:

@@ -321,6 +321,8 @@ def printed_tokens(shape: Shape, pool: Number, required: Number, a: Asked, lens:
             pool, lens.setting("group_bytes", shape.group_bytes), lens.setting("groups_count", shape.groups_count),
             lens.setting("block_tokens", _printed_block(shape, a)),
         )  # fmt: skip
+    if not float(required):  # nothing of a sequence is kept in the pool
+        return lens.setting("context_tokens", float("inf"))
     if windowed or stateful or not growing:
         return lens.of(shared_pool_tokens)(pool, required, context)
     return lens.of(pool_tokens)(pool, shape.kv_bytes_per_token, shape.block_tokens)

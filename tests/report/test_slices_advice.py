@@ -73,6 +73,14 @@ def test_a_replica_never_spans_two_slices(split, engine):
     assert refused.value.problems[0].code == "CB-K098"
 
 
+def test_a_training_run_stays_on_its_slice():
+    asked = {"gpu": "h100-sxm-80:3g.40gb", "method": "lora"}
+    assert app.fit("Qwen/Qwen3-0.6B", **asked)["verdict"] == "fits"
+    with pytest.raises(InvalidInput) as refused:
+        app.fit("Qwen/Qwen3-0.6B", gpus=2, **asked)
+    assert refused.value.problems[0].code == "CB-K098"
+
+
 def test_a_slice_is_slower_than_its_card_by_about_its_share_of_bandwidth():
     asked = {"max_model_len": 8192, "concurrency": 1.0, "enforce_eager": False}
     whole = app.speed(MODEL, gpu="h100-sxm-80", **asked)["metrics"]["tpot_ms_mean"].value

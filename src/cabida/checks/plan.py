@@ -29,8 +29,8 @@ def refused_split(deployment: Deployment) -> list[Problem]:
     Empty when it would start, or splits unevenly itself.
     """
     card, p = deployment.accelerator, deployment.parallel
-    if card.form_factor == FORM and (count := p.tp * p.pp * p.cp) > 1:
-        return [problem("CB-K098", name=card.id, count=count, whole=card.id.partition(":")[0])]
+    if alone := refused_slices(card, p.tp * p.pp * p.cp):
+        return alone
     if deployment.engine not in EVEN_ENGINES:
         return []
     model = deployment.model
@@ -40,6 +40,13 @@ def refused_split(deployment: Deployment) -> list[Problem]:
         return []
     sizes = ", ".join(str(size) for size in range(1, 17) if _goes(judge_split(Parallel(size), model, card)))
     return [problem("CB-K090", model=model.id, why=why[0], sizes=sizes, layers=model.layers_count)]
+
+
+def refused_slices(card: Accelerator, count: int) -> list[Problem]:
+    """Why ``count`` MIG slices can't work on one thing (CB-K098): they have no way to each other."""
+    if card.form_factor != FORM or count < 2:
+        return []
+    return [problem("CB-K098", name=card.id, count=count, whole=card.id.partition(":")[0])]
 
 
 def _goes(found: tuple[Caution, ...]) -> bool:

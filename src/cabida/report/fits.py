@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts
-from cabida.errors import UsageProblem
+from cabida.checks.plan import refused_slices
+from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.model import Accelerator, Model
 from cabida.plan import Setup
 from cabida.report.fit_catalogue import over_cards, over_models
@@ -62,7 +63,10 @@ def _reaches(row: dict[str, Any], min_context: int | None) -> bool:
 
 def _one(setup: Setup, model: Model, card: Accelerator, sequences: int, as_of: str | None) -> dict[str, Any]:
     if setup.method:
-        return training_answer(setup, model, card)
+        answer = training_answer(setup, model, card)
+        if wrong := refused_slices(card, answer["gpus"]):
+            raise InvalidInput(wrong)
+        return answer
     answer = serving_answer(setup, model, card, sequences)
     return answer | {"mig": slice_advice(setup, model, card, answer, sequences, as_of)}
 

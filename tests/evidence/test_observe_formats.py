@@ -102,7 +102,7 @@ CASES = {
         {"engine_version": "b6325", "weights": "gguf-mxfp4", "gpus": 2, "gpu": "rtx4090", "kv_cache": "fp16"},
         {"max_model_len": 16384, "max_num_seqs": 2, "n_batch": 2048},
         {"weights_gib_total": 11036.86 * GIB_PER_MIB, "kv_cache_gib_total": 798 * GIB_PER_MIB,
-         "activation_peak_gib": 410.11 * GIB_PER_MIB, "kv_cache_tokens": 16384, "fits": True,
+         "activation_peak_gib": 410.11 * GIB_PER_MIB, "kv_cache_tokens": 32768, "fits": True,
          "peak_gib_total": (11036.86 + 798 + 808.49) * GIB_PER_MIB},
     ),
     "llama.cpp out of memory": (
@@ -265,6 +265,21 @@ def test_engines_of_data_parallelism_add_up_and_a_missing_one_leaves_the_sum_uns
     head = "INFO non-default args: {'model': 'm', 'data_parallel_size': 4}\n"
     assert one(head + "\n".join(lines)).measured["kv_cache_tokens"] == 460_000
     assert "kv_cache_tokens" not in one(head + "\n".join(lines[:3])).measured
+
+
+def test_replicas_of_attention_share_the_accelerators():
+    text = logs.SGLANG.replace("tp_size=2", "tp_size=4").replace("dp_size=1", "dp_size=2")
+    text = text.replace("enable_dp_attention=False", "enable_dp_attention=True")
+    text = text.replace(" TP0]", " DP0 TP0]").replace(" TP1]", " DP1 TP2]")
+    seen = one(text)
+    assert (seen.setup["gpus"], seen.setup["tp"], seen.setup["args"]["dp"]) == (4, 2, 2)
+    assert seen.measured["kv_cache_tokens"] == 2 * 853_512
+
+
+def test_blocks_of_the_first_v1_have_no_counterpart_on_the_host():
+    head = "INFO non-default args: {'model': 'm', 'block_size': 32}\n"
+    seen = one(head + "INFO 03-01 09:00:00 kv_cache_utils.py:393] # GPU blocks: 1000\n")
+    assert seen.measured == {"num_gpu_blocks": 1000, "kv_cache_tokens": 32_000}
 
 
 def test_stages_of_a_pipeline_count_by_the_fullest_and_the_tightest():

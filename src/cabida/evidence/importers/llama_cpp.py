@@ -58,9 +58,10 @@ def _add(run: Run, part: str, device: str, size_gib: float) -> None:
 
 
 def _cells(run: Run, found: re.Match[str]) -> None:
-    """``size = 512.00 MiB (4096 cells, 32 layers, 1/1 seqs), K (f16): ..., V (f16): ...``"""
+    """``size = 512.00 MiB (4096 cells, 32 layers, 2/2 seqs), K (f16): ...``: cells of each of its streams."""
     if run.state.get("contexts", 0) <= 1:
-        run.state["cells"] = max(whole(found[2]), run.state.get("cells", 0))
+        cells = whole(found[2]) * whole(found[3] or "1")
+        run.state["cells"] = max(cells, run.state.get("cells", 0))
     _types(run, found.string)
 
 
@@ -131,7 +132,7 @@ STEPS = (
     step(rf"{NAME} KV buffer size += +([\d.]+) MiB", _buffer("kv"), "KV buffer size"),
     step(rf"{NAME} RS buffer size += +([\d.]+) MiB", _buffer("state"), "RS buffer size"),
     step(rf"{NAME} compute buffer size (?:of|=|is)? *([\d.]+) MiB", _buffer("compute"), "compute buffer size"),
-    step(r"size = +([\d.]+) MiB \( *(\d+) cells", _cells, " cells"),
+    step(r"size = +([\d.]+) MiB \( *(\d+) cells(?:, +\d+ layers, +\d+/(\d+) seqs)?", _cells, " cells"),
     step(r"KV self size += +([\d.]+) MiB", lambda run, m: _types(run, m.string)),
     step(r"\b(n_ctx|n_ctx_seq|n_ctx_per_seq|n_batch|n_ubatch|n_seq_max) += (\d+)", _context, "n_"),
     step(r"offloaded (\d+)/(\d+) layers to GPU", _offloaded),

@@ -218,3 +218,17 @@ def card(run: Run, found: re.Match[str]) -> None:
 
 
 CARD = step(r"device_name=([\w.+-]+?)(?:,dtype|,block|\.json|,|'|\"|\]|$)", card)
+
+
+def over_replicas(run: Run, metric: str, count: int) -> None:
+    """A figure that each replica of data parallelism prints for itself becomes that of all; unsaid where one lacks."""
+    if count <= 1 or metric not in run.measured:
+        return
+    told: dict[str, float] = {}
+    for rank, value in run.by_rank.get(metric, {}).items():
+        if found := re.match(r"DP\d+", rank):
+            told[found[0]] = min(value, told.get(found[0], value))
+    if len(told) == count:
+        run.measured[metric] = int(sum(told.values()))
+    elif told:
+        run.measured.pop(metric)

@@ -9,7 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version, whole
+from cabida.evidence.importers.run import (
+    CARD,
+    Run,
+    figure,
+    number,
+    over_replicas,
+    read_runs,
+    saying,
+    step,
+    version,
+    whole,
+)
 from cabida.evidence.importers.said import formats, matching, model_name, said, share, switched_on
 from cabida.evidence.importers.torch_memory import oom_steps
 from cabida.evidence.lines import Numbered
@@ -37,7 +48,7 @@ def _settings(run: Run, found: re.Match[str]) -> None:
     for name, value in matching(SPLITS, text):
         if value > 1 or name in ("tp", "dp"):
             run.say(name, value)
-    _attention_data_parallel(run, text)
+    _replicas(run, text)
     for name, value in matching(COUNTS, text):
         run.flag(name, value)
     run.flag("mem_fraction_static", share(text, "mem_fraction_static"))
@@ -48,13 +59,17 @@ def _settings(run: Run, found: re.Match[str]) -> None:
     formats(run, text)
 
 
-def _attention_data_parallel(run: Run, text: str) -> None:
-    """With data-parallel attention the replicas share the accelerators of the tensor split."""
-    if switched_on(text, "enable_dp_attention") and run.setup.get("dp", 1) > 1:
-        run.flag("enable_dp_attention", True)
-        run.flag("dp", run.setup["dp"])
+def _replicas(run: Run, text: str) -> None:
+    """Replicas of attention share the accelerators of the tensor split; others have accelerators of their own."""
+    count = run.setup.get("dp", 1)
+    if count <= 1 or "dp" in run.args:
+        return
+    run.flag("dp", count)
+    if switched_on(text, "enable_dp_attention"):
+        run.note("data-parallel attention: tp is that of attention")
+        run.flag("enable_expert_parallel", True)
         run.setup["gpus"] = run.setup.get("tp", 1) * run.setup.get("pp", 1)
-        run.setup.pop("dp")
+        run.setup["tp"] = max(1, run.setup.get("tp", 1) // count)
 
 
 def _load_begins(run: Run, found: re.Match[str]) -> None:
@@ -118,7 +133,9 @@ def _windowed(run: Run, found: re.Match[str]) -> None:
 
 def _states(run: Run, found: re.Match[str]) -> None:
     text = found.string[found.start() :]
-    sizes = [number(size) for size in re.findall(rf"(?:conv_state|ssm_state)\w* ?size: {SIZE}", text)]
+    sizes = [
+        number(size) for size in re.findall(rf"(?:conv_state|ssm_state|conv_window)\w* size: {SIZE}", text)
+    ]
     if sizes:
         run.first("recurrent_state_gib", round(sum(sizes), 4))
     if slots := re.search(r"max_mamba_cache_size: (\d+)", text):
@@ -142,6 +159,7 @@ STEPS = (
     step(rf"Load weight begin\. avail mem={SIZE}", _load_begins, "Load weight begin."),
     step(r"Load weight end\.", _loaded, "Load weight end."),
     step(r"KV Cache is allocated\.", _cache, "KV Cache is allocated."),
+    step(r"Using KV cache dtype: torch\.(\w+)", lambda run, m: formats(run, f"kv_cache_dtype={m[1]}")),
     step(rf"SWAKVPool mem usage: {SIZE}, swa size: (\d+), full size: (\d+)", _windowed),
     step(r"Mamba Cache is allocated\.", _states, "Mamba Cache is allocated."),
     step(rf"Memory pool end\. avail mem={SIZE}", figure("avail_after_pool_gib"), "Memory pool end."),
@@ -163,6 +181,7 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
     runs = read_runs(lines, ENGINE, STEPS, _begins)
     for run in runs:
         run.unit = "GiB (labelled GB)"
+        over_replicas(run, "kv_cache_tokens", run.args.get("dp", 1))
     return runs
 
 

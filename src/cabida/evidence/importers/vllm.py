@@ -10,7 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cabida.evidence.importers.run import CARD, Run, figure, number, read_runs, saying, step, version, whole
+from cabida.evidence.importers.run import (
+    CARD,
+    Run,
+    figure,
+    number,
+    over_replicas,
+    read_runs,
+    saying,
+    step,
+    version,
+    whole,
+)
 from cabida.evidence.importers.torch_memory import oom_steps
 from cabida.evidence.importers.vllm_settings import settings
 from cabida.evidence.lines import Numbered
@@ -161,7 +172,7 @@ STEPS = (
     *saying(settings, "vllm serve ", "vllm.entrypoints."),
     step(rf"Loading model weights took {G}", figure("weights_gib_per_gpu")),
     step(rf"Model loading took {G}", figure("weights_gib_per_gpu")),
-    step(r"# (?:GPU|cuda|CUDA) blocks: ([\d,]+), # CPU", _blocks, " blocks: "),
+    step(r"# (?:GPU|cuda|CUDA) blocks: ([\d,]+)(?:, # CPU|\s*$)", _blocks, " blocks: "),
     step(r"GPU KV cache size: ([\d,]+) tokens", _tokens),
     step(rf"Available KV cache memory: {G}", figure("kv_cache_gib_per_gpu")),
     step(r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x", _concurrency),
@@ -251,7 +262,7 @@ def _finish(run: Run) -> None:
     if peak and weights and "activation_peak_gib" not in measured:
         measured["activation_peak_gib"] = round(max(0.0, peak - weights), 2)
     _blocks_as_tokens(run)
-    _data_parallel(run)
+    over_replicas(run, "kv_cache_tokens", run.setup.get("dp", 1))
     _whole_cache(run)
 
 
@@ -268,19 +279,6 @@ def _blocks_as_tokens(run: Run) -> None:
         size = BLOCK_TOKENS
         run.note(f"blocks of {size} tokens, the engine's default")
     run.measured["kv_cache_tokens"] = int(blocks * size)
-
-
-def _data_parallel(run: Run) -> None:
-    """Engines of data parallelism each print their own cache; ours is that of all."""
-    told = {
-        rank: value for rank, value in run.by_rank.get("kv_cache_tokens", {}).items() if rank.startswith("DP")
-    }
-    count = run.setup.get("dp", 1)
-    if count > 1 and told:
-        if len(told) == count:
-            run.measured["kv_cache_tokens"] = int(sum(told.values()))
-        else:
-            run.measured.pop("kv_cache_tokens")
 
 
 def _whole_cache(run: Run) -> None:

@@ -34,6 +34,8 @@ def settings(run: Run, found: re.Match[str]) -> None:
     run.say("engine_version", found.groupdict().get("version"))
     for name, value in matching(SPLITS, text):
         run.say(name, value)
+    if run.setup.get("dp", 1) > 1:
+        run.flag("dp", run.setup["dp"])
     for name, value in matching(COUNTS, text):
         run.flag(name, value)
     if (dcp := counted(text, "decode_context_parallel_size")) and dcp > 1:

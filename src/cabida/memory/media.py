@@ -63,6 +63,16 @@ class MediaMemory:
         """The phase that needs most."""
         return max(self.phases, key=self.phases.__getitem__)
 
+    @property
+    def largest_batch_count(self) -> int:
+        """As many images or clips as fit together; 0 when none does."""
+        return self.bounds.batch_count
+
+    @property
+    def largest_frames_count(self) -> int:
+        """The longest clip of this size that fits; 0 for an image or when none does."""
+        return self.bounds.frames_count
+
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
@@ -257,7 +267,7 @@ def _verdict(needed: float, at_most: float, room: float) -> str:
     """Three states: sure that it fits, near the limit, or not."""
     if needed > room:
         return "no"
-    return "fits" if needed <= TIGHT_RATIO * room and at_most <= 1.1 * room else "tight"
+    return "fits" if needed <= TIGHT_RATIO * room and at_most <= room else "tight"
 
 
 def _fits(run: MediaRun, room: float) -> bool:

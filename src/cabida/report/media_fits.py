@@ -129,8 +129,8 @@ def _answer(run: MediaRun, *, bounds: bool) -> dict[str, Any]:
         "components_gib": {name: size / GIB for name, size in found.parts.items()},
         "phases_gib": {name: size / GIB for name, size in found.phases.items()},
         "peak_phase": found.peak_phase,
-        "largest_batch": most.batch_count if bounds else None,
-        "largest_frames": most.frames_count if bounds and run.pipeline.task == "video" else None,
+        "largest_batch": found.largest_batch_count if bounds else None,
+        "largest_frames": found.largest_frames_count if bounds and run.pipeline.task == "video" else None,
         "largest_size": [most.width_count, most.height_count] if bounds else None,
         "cure": found.cure,
     }  # fmt: skip

@@ -26,6 +26,7 @@ GLYPHS = {
     "draft": ("▀", "d"),
     "adapters": ("▄", "a"),
     "encoder": ("▄", "e"),
+    "state": ("▀", "s"),
     "other": ("▌", "+"),
     "used": ("▄", "u"),
     "free": ("·", "."),
@@ -35,7 +36,7 @@ GLYPHS = {
 _UNKNOWN = ("▐", "?")
 ORDER = (
     "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph",
-    "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "activations",
+    "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "state", "activations",
     "encoder", "logits", "graphs", "other", "used", "free", "reserve",
 )  # fmt: skip
 

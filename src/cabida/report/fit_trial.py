@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 
 from cabida import memory
 from cabida.memory import ServingMemory
+from cabida.memory.engines import EngineRules, rules
 from cabida.plan import Deployment
 
 USUAL_CONTEXT_TOKENS = 8192  # what is asked about when nobody asks and the model's whole window does not fit
 MARGIN_RATIO = 0.05  # of the budget: with less to spare a verdict is not sure
 ROUNDING_BYTES = 1.0
+STATE_LEAST_BYTES = 2.0**20
 ORDER = {"fits": 0, "tight": 1, "no": 2}
 
 
@@ -65,6 +67,7 @@ class Trial:
             "graphs": m.graph_bytes,
             "other": m.non_torch_bytes,
         }
+        held["state"] = self._beside(rules(self.deployment.engine, self.deployment.engine_version))
         held |= {name: size for name, size in m.parts.items() if name not in (*held, "kv_cache")}
         free = 0.0 if m.cache_is_pool else spare
         missing = max(0.0, -self.headroom_bytes)
@@ -78,6 +81,15 @@ class Trial:
             "reserve": max(0.0, reserve + beyond),
             "missing": missing + beyond,
         }
+
+    def _beside(self, row: EngineRules) -> float:
+        """What the engine takes out of its share for recurrent states beside the pool (vLLM before it paged them)."""
+        m = self.memory
+        if row.budget != "share":
+            return 0.0
+        taken = m.weights_bytes + m.activation_bytes + m.non_torch_bytes + m.kv_pool_bytes
+        left = m.budget_bytes - taken - (m.graph_bytes if row.graphs_inside else 0.0)
+        return left if left > STATE_LEAST_BYTES else 0.0
 
 
 def tried(d: Deployment, sequences: int = 1) -> Trial:

@@ -16,6 +16,7 @@ from cabida.truth.names import Unanswerable, known_model, reading, spellings
 
 GIB = 2.0**30
 FIGURE = "peak_mem_gib"
+MOST = 1_000_000  # frames, images or accelerators beyond this are a slip
 SAID = {  # what people call a setting
     "sequential": ("sequential offload", "sequential_cpu_offload", "sequential cpu offload"),
     "group": ("group offload", "group_offload"),
@@ -45,7 +46,7 @@ def media_figures(row: dict[str, Any]) -> Figures:
         why = "it only has speed, and the speed of image, video, embedding and speech models is not predicted yet"
         raise Unanswerable(why)
     run = media_run(row)
-    found = memory.media(run)
+    found = memory.media(run, bounds=False)
     shown = (
         found.needed_bytes if run.framework == "repository" else found.peak_bytes
     )  # as the driver shows it
@@ -60,9 +61,9 @@ def _encoder_figures(row: dict[str, Any]) -> Figures:
     if model is None:
         why = f"unknown model {row['model']}"
         raise Unanswerable(why)
-    tokens = int(row.get("input_tokens") or min(512, model.context_tokens or 512))
+    tokens = _count(row.get("input_tokens") or min(512, model.context_tokens or 512))
     weights = facts.weight_format(str(row.get("precision") or "fp32"))
-    batch = int(row.get("batch") or 32)
+    batch = _count(row.get("batch") or 32)
     run = EncoderRun(model, _accelerator(row), weights, "sentence-transformers", batch, tokens)
     found = memory.encoding(run)
     return {FIGURE: (found.peak_bytes / GIB, found.low_bytes / GIB, found.high_bytes / GIB)}
@@ -91,18 +92,31 @@ def media_run(row: dict[str, Any]) -> MediaRun:
         width_count=width,
         height_count=height,
         frames_count=_frames(row, pipeline),
-        batch_count=int(row.get("batch") or 1),
-        steps_count=int(row.get("steps") or pipeline.steps_count),
+        batch_count=_count(row.get("batch") or 1),
+        steps_count=_count(row.get("steps") or pipeline.steps_count),
         weights=weights,
         text_weights=weights if encoded else facts.weight_format("bf16"),
         precision=precision,
-        accelerators_count=int(row.get("gpus") or 1),
+        accelerators_count=_count(row.get("gpus") or 1),
         framework=habits.get("framework", "diffusers"),
         quantised_on_device=bool(habits.get("quantised_on_device")) or weights.family == "bnb",
         safety_checker=False,
     )
     run = replace(run, **_said(" ".join(texts), run))
     return replace(run, offload=habits["offload"]) if habits.get("offload") and run.offload == "none" else run
+
+
+def _count(value: Any) -> int:
+    """A whole number of things, at least one.
+
+    Raises:
+        ValueError: it counts nothing that there is.
+    """
+    found = int(value)
+    if isinstance(value, bool) or not 1 <= found <= MOST:
+        message = f"{value!r} is no number of things"[:80]
+        raise ValueError(message)
+    return found
 
 
 def _named(text: str) -> str:
@@ -124,14 +138,14 @@ def _size(row: dict[str, Any], pipeline: Pipeline) -> tuple[int, int]:
     text = f"{row.get('resolution', '')} {row['model']}".lower()
     found = re.search(r"(\d{3,4})\s*[x×]\s*(\d{3,4})", text)
     if found:
-        return int(found[1]), int(found[2])
+        return _count(found[1]), _count(found[2])
     said = next((size for word, size in SIZES.items() if word in text), None)
     return said or (pipeline.width_count, pipeline.height_count)
 
 
 def _frames(row: dict[str, Any], pipeline: Pipeline) -> int:
     said = re.search(r"\b(\d+)f\b", str(row["model"]))
-    return int(row.get("frames") or (said[1] if said else pipeline.frames_count))
+    return _count(row.get("frames") or (said[1] if said else pipeline.frames_count))
 
 
 def _formats(text: str, pipeline: Pipeline) -> tuple[str, Any]:

@@ -260,7 +260,10 @@ def _tally(rows: Sequence[dict[str, Any]], left_out: int) -> str:
     """How many fit, nearly fit, or do not."""
     counts = {name: sum(row["verdict"] == name and row["runs"] for row in rows) for name in COLOURS}
     told = tr("faces.fit.tally", **{name: text.number(count, 15) for name, count in counts.items()})
-    return f"{told} {tr('faces.fit.left_out', count=text.number(left_out, 6))}" if left_out else told
+    idle = sum(not row["runs"] for row in rows)
+    more = [tr("faces.fit.idle", count=text.number(idle, 6))] if idle else []
+    more += [tr("faces.fit.left_out", count=text.number(left_out, 6))] if left_out else []
+    return " ".join([told, *more])
 
 
 def _table(told: Sequence[dict[str, str]], same: Sequence[str] = ()) -> RenderableType:

@@ -141,3 +141,27 @@ def test_odd_settings_of_a_quantised_checkpoint_are_no_accident(value):
         for method in ("gptq", "awq", "compressed-tensors", "torchao", "quark", "exl3", "auto-round"):
             made = read(quantization_config={"quant_method": method, key: value})
             assert made.unquantised_params_count >= 0
+
+
+def test_groups_of_different_widths_count_each_for_what_it_names():
+    """Attention in FP8, the rest in NVFP4: the 8-bit part counts for its extra bits."""
+    groups = {
+        "group_0": {"targets": ["re:.*self_attn.*"], "weights": {"num_bits": 8, "type": "float"}},
+        "group_1": {"targets": ["re:.*mlp.*"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}},
+    }
+    mixed = read(
+        quantization_config={
+            "quant_method": "compressed-tensors",
+            "config_groups": groups,
+            "ignore": ["lm_head"],
+        }
+    )
+    attention = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024)
+    assert mixed.native_format == "nvfp4"
+    assert mixed.unquantised_params_count == pytest.approx(attention * (8 - 4.5) / (16 - 4.5))
+
+
+def test_an_expression_that_could_run_long_is_not_tried():
+    rules = {"-:(.*.*)+x": {}, "-:.*self_attn.*": {}}
+    kept = read(quantization_config={"quant_method": "gptq", "bits": 4, "dynamic": rules})
+    assert kept.unquantised_params_count > 0

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 from cabida.facts.fields import Fields
 from cabida.facts.formats import find_format
+from cabida.facts.left_alone import PATTERNS_MOST, ignores, named_by, tail
 from cabida.facts.matrices import Matrix, matrices
 from cabida.facts.model import AttentionLayers, MlpLayers
 
-PATTERNS_MOST = 100_000
-WILDCARDS_MOST = 4
 _ALGORITHM_BITS = (
     ("NVFP4", 4.5),
     ("MXFP8", 8.25),
@@ -22,6 +19,9 @@ _ALGORITHM_BITS = (
     ("INT4", 4.125),
     ("INT8", 8.0),
 )
+
+
+GROUPS_MOST = 64  # of a compressed-tensors config
 
 
 def native_format(f: Fields) -> str:
@@ -86,14 +86,21 @@ def _bitsandbytes(method: str, settings: dict[str, Any]) -> str:
     return "bnb-nf4-dq" if settings.get("bnb_4bit_use_double_quant") else "bnb-nf4"
 
 
+def _bits_of_group(group: dict[str, Any]) -> float:
+    weights = group.get("weights")
+    bits = weights.get("num_bits") if isinstance(weights, dict) else None
+    return float(bits) if isinstance(bits, int | float) and not isinstance(bits, bool) else 16.0
+
+
 def _compressed(method: str, settings: dict[str, Any]) -> str:
-    """The weights of the first group of a compressed-tensors config."""
+    """The weights of the narrowest group of a compressed-tensors config: what most of a mixed one is."""
     del method
     groups = settings.get("config_groups")
-    first: object = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
-    weights = first.get("weights") if isinstance(first, dict) else None
+    listed = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    first = min(listed, key=_bits_of_group, default={})
+    weights = first.get("weights")
     weights = weights if isinstance(weights, dict) else {}
-    inputs = first.get("input_activations") if isinstance(first, dict) else None
+    inputs = first.get("input_activations")
     bits, kind, size = weights.get("num_bits"), weights.get("type"), weights.get("group_size")
     if kind == "float":
         return "nvfp4" if bits == 4 else "fp8-block" if weights.get("strategy") == "block" else "fp8"
@@ -190,13 +197,29 @@ def _bits_of(settings: dict[str, Any], f: Fields, body: float) -> Callable[[Matr
     listed = settings.get("quantized_layers")
     if isinstance(listed, dict) and listed:
         widths = {
-            _tail(str(name)): _width_of(entry, around) for name, entry in list(listed.items())[:PATTERNS_MOST]
+            tail(str(name)): _width_of(entry, around) for name, entry in list(listed.items())[:PATTERNS_MOST]
         }
         return lambda matrix: next((widths[name] for name in _upwards(matrix) if name in widths), around)
     if f.text("expert_dtype") == "fp4":
         return lambda matrix: body if any(".experts." in name for name in matrix.names) else 8.0
-    left = ignores(settings, f)
-    return lambda matrix: 16.0 if any(left(name) for name in matrix.names) else body
+    left, grouped = ignores(settings, f), _grouped(settings, f, body)
+    return lambda matrix: 16.0 if any(left(name) for name in matrix.names) else grouped(matrix)
+
+
+def _grouped(settings: dict[str, Any], f: Fields, body: float) -> Callable[[Matrix], float]:
+    """Widths of a compressed-tensors config of several groups, by what each group's targets name."""
+    groups = settings.get("config_groups")
+    listed = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    if len(listed) < 2:
+        return lambda matrix: body
+    told = []
+    for group in listed[:GROUPS_MOST]:
+        targets = [one for one in group.get("targets") or [] if isinstance(one, str)]
+        held = find_format(_compressed("", {"config_groups": {"": group}}))
+        told.append((named_by(targets, f), held.body_bits if held else body))
+    return lambda matrix: next(
+        (bits for names, bits in told if any(names(name) for name in matrix.names)), 16.0
+    )
 
 
 def _upwards(matrix: Matrix) -> Iterator[str]:
@@ -209,80 +232,3 @@ def _upwards(matrix: Matrix) -> Iterator[str]:
 def _width_of(entry: Any, around: float) -> float:
     algorithm = str(entry.get("quant_algo") if isinstance(entry, dict) else entry).upper()
     return next((bits for word, bits in _ALGORITHM_BITS if word in algorithm), around)
-
-
-def ignores(settings: dict[str, Any], f: Fields) -> Callable[[str], bool]:
-    """Tells of a module's name whether the config leaves it alone.
-
-    The lists are written as exact names, prefixes, shell patterns or ``re:`` expressions; families prefix the names
-    of their layers differently, so they are compared from the layer number on.
-    """
-    listed: list[str] = []
-    for key in (
-        "modules_to_not_convert",
-        "ignore",
-        "exclude_modules",
-        "ignored_layers",
-        "llm_int8_skip_modules",
-    ):
-        value = settings.get(key)
-        if isinstance(value, list):
-            listed += [entry for entry in value[:PATTERNS_MOST] if isinstance(entry, str)]
-    listed += _excluded(settings)
-    exact = {_tail(entry) for entry in listed if "*" not in entry and not entry.startswith("re:")}
-    shells = [_tail(entry) for entry in listed if "*" in entry and not entry.startswith("re:")]
-    expressions = [_compiled(entry[3:], f) for entry in listed if entry.startswith("re:")]
-    everywhere = {entry for entry in exact if not entry[:1].isdigit() and "." not in entry}
-
-    def left(name: str) -> bool:
-        parts = name.split(".")
-        if any(".".join(parts[: i + 1]) in exact for i in range(len(parts))) or everywhere & set(parts):
-            return True
-        if any(fnmatchcase(name, _open(shell)) for shell in shells):
-            return True
-        return any(expression.match(f"model.layers.{name}") for expression in expressions)
-
-    return left
-
-
-def _excluded(settings: dict[str, Any]) -> list[str]:
-    """What GPTQModel's dynamic rules and AutoRound's extra settings leave alone."""
-    dynamic, extra = settings.get("dynamic"), settings.get("extra_config")
-    rules = [f"re:{key[2:]}" for key in dynamic if key.startswith("-:")] if isinstance(dynamic, dict) else []
-    wide = [
-        name
-        for name, entry in (extra.items() if isinstance(extra, dict) else ())
-        if isinstance(entry, dict) and isinstance(entry.get("bits"), int) and entry["bits"] >= 16
-    ]
-    return (rules + wide)[:PATTERNS_MOST]
-
-
-def _tail(entry: str) -> str:
-    """The name from the layer number on, in one spelling for all families."""
-    for marker in ("layers.", "blocks.", "h."):
-        head, found, tail = entry.partition(marker)
-        if found and (not head or head.endswith(".")):
-            entry = tail
-            break
-    entry = entry.replace("block_sparse_moe", "mlp")
-    return (
-        entry.replace("shared_expert.", "shared_experts.")
-        .replace(".attn", ".self_attn")
-        .replace(".ffn", ".mlp")
-    )
-
-
-def _open(shell: str) -> str:
-    """A shell pattern that also covers what lies below the name."""
-    return shell if shell.endswith("*") else f"{shell}*"
-
-
-def _compiled(expression: str, f: Fields) -> re.Pattern[str]:
-    """An expression simple enough to be tried safely: no repeated groups, few wildcards, no back references."""
-    wild = expression.count("*") + expression.count("+") + expression.count("{")
-    if len(expression) > 200 or wild > WILDCARDS_MOST or re.search(r"\)[*+{?]|\\[1-9]|\(\?", expression):
-        raise f.wrong(expression, "quantization_config.ignore", f"re: 200, {WILDCARDS_MOST} *")
-    try:
-        return re.compile(expression)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise f.wrong(expression, "quantization_config.ignore", "re:") from error

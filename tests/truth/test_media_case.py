@@ -59,12 +59,9 @@ def test_an_unknown_pipeline_and_a_figure_of_speed_say_why():
 
 
 def test_odd_values_are_told_not_raised(tmp_path):
-    odd = [
-        {**ROW, "frames": "many"},
-        {**ROW, "resolution": ["a"]},
-        {**ROW, "optimisations": 3},
-        {**ROW, "batch": {}},
-    ]
+    values = ["many", "", [], {}, [1], True, 0, -3, 1e308, 10**400, "99999x99999", ["a", 3]]
+    keys = ("task", "resolution", "frames", "steps", "batch", "precision", "gpus", "optimisations", "gpu")
+    odd = [{**ROW, key: value} for key in keys for value in values]
     file = tmp_path / "odd.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in odd), encoding="utf-8")
     told = validate([file])

@@ -156,12 +156,12 @@ def _left_alone(model: Model, held: WeightFormat, lens: Lens) -> Number | None:
     sibling = remembered(model, ("sibling", held.id), lambda: built_like(model, held.id))
     if sibling is not None:
         return lens.field(sibling, "unquantised_params_count")
-    kept = mixers_left_alone(model) if held.family == "int4" else 0.0
+    kept = mixers_left_alone(model) if held.family in ("int4", "int8") else 0.0
     return lens.setting("unquantised_params_count", kept) if kept else None
 
 
 def mixers_left_alone(model: Model) -> float:
-    """Mixers and shared experts of a hybrid of experts: 4-bit builds quantise its routed experts only.
+    """Mixers and shared experts of a hybrid of experts: integer builds quantise its routed experts only.
 
     So do the builds that Qwen itself publishes (Qwen3-Next and Qwen3.5 MoE, GPTQ-Int4: ``-:.*attn.*`` and
     ``-:.*shared_expert.*`` among the dynamic rules): both are small beside the experts, and recurrent mixers are

@@ -102,7 +102,13 @@ def test_what_makes_no_sense_is_told_with_its_code(words, code, told):
 
 
 def test_a_name_of_an_embedder_nobody_recorded_is_taken_for_one():
-    assert app.fit("Qwen/Qwen3-Reranker-8B", gpu="h100-sxm-80")["kind"] == "encoder"
+    for name in (
+        "Qwen/Qwen3-Reranker-8B",
+        "intfloat/e5-mistral-7b-instruct",
+        "Alibaba-NLP/gte-Qwen2-7B-instruct",
+    ):
+        assert app.fit(name, gpu="h100-sxm-80")["kind"] == "encoder"
+    assert "kind" not in app.fit("Qwen/Qwen3-8B", gpu="h100-sxm-80")
     with pytest.raises(CabidaError):
         app.fit("nobody/unknown-embedder", gpu="l4")
 

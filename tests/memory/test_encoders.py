@@ -77,6 +77,14 @@ def test_scores_kept_whole_are_quadratic_in_the_length():
     assert longer == 4 * encoding(eager).parts["scores"]
 
 
+def test_families_without_a_fused_kernel_keep_their_scores():
+    """Followed on the meta device: MPNet has 47,616 bytes of a token alive at 512 tokens in 16 bit."""
+    found = encoding(run("sentence-transformers/all-mpnet-base-v2"))
+    alive = found.parts["scores"] + found.parts["activations"]
+    assert alive / (32 * 512) == pytest.approx(47616, rel=0.15)
+    assert "scores" not in encoding(run("sentence-transformers/all-mpnet-base-v2", "tei")).parts
+
+
 def test_engines_with_a_limit_of_their_own_work_up_to_it():
     assert worked_tokens(run("BAAI/bge-m3", "tei")) == 16384
     assert worked_tokens(run("BAAI/bge-m3", "tei", batch_count=4096)) == 16384

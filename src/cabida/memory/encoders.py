@@ -24,6 +24,10 @@ from cabida.text import number, size, tr
 from cabida.units import BITS_PER_BYTE
 
 TIGHT_RATIO = 0.95
+UNFUSED = (
+    "mpnet",
+    "deberta",
+)  # position biases inside their attention: transformers has no fused kernel for it
 LARGEST_BATCH = 1 << 20  # engines that cut batches up themselves take any number
 SPREAD = (0.85, 1.25)  # 90 % interval as factors: assumed, no measured rows of encoders are carried
 _TRANSFORMERS = "https://github.com/huggingface/transformers"
@@ -117,6 +121,12 @@ def is_decoder(model: Model) -> bool:
     return any(group.kv_heads_count < group.heads_count for group in model.attention)
 
 
+def keeps_scores(run: EncoderRun) -> bool:
+    """Whether attention scores are kept whole: asked for, by llama.cpp, or in families without a fused kernel."""
+    unfused = run.engine == "sentence-transformers" and any(word in run.model.id.lower() for word in UNFUSED)
+    return run.eager_attention or run.engine == "llama.cpp" or unfused
+
+
 def worked_tokens(run: EncoderRun) -> float:
     """Tokens the engine works on at once: padded batches, or its own limit."""
     asked = float(run.batch_count * run.input_tokens)
@@ -148,7 +158,7 @@ def _parts(run: EncoderRun, lens: Lens) -> dict[str, Number]:
     else:
         weights = weights_on_accelerator(model, run.weights, Split(), lens)
     found = {"weights": weights, "activations": alive}
-    if run.eager_attention or run.engine == "llama.cpp":
+    if keeps_scores(run):
         scores = lens.of(whole_scores_bytes)(
             lens.setting("batch_count", worked_tokens(run) / run.input_tokens),
             lens.setting("heads_count", max(group.heads_count for group in model.attention)),

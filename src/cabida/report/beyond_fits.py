@@ -109,8 +109,10 @@ def refuse_beyond(ref: str) -> None:
 
 
 def _encodes(ref: str, model: Model) -> bool:
-    """Whether a model is an embedder or a reranker: by its record, or by the name of a build that has none."""
-    return model.task in ENCODERS or bool(re.search(r"embed|rerank", ref.lower().rsplit("/", 1)[-1]))
+    """Whether a model is an embedder or a reranker: by its record, or by its name where a decoder is recorded."""
+    return model.task in ENCODERS or bool(
+        re.search(r"embed|rerank|\b(e5|gte|bge)-", ref.lower().rsplit("/", 1)[-1])
+    )
 
 
 def _is_path(ref: str) -> bool:

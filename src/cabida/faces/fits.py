@@ -245,8 +245,9 @@ def catalogue(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
     told = _together([_cells(row) for row in rows])
     same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
     listed = told if every else told[:MOST_ROWS]
+    head = [clean(" · ".join(told[0][key] for key in same), "bold")] if same else []
     blocks: list[RenderableType] = [
-        clean(" · ".join(told[0][key] for key in same), "bold"),
+        *head,
         clean(_tally(rows, left_out)),
         Text(),
         _table(listed, same),

@@ -25,10 +25,10 @@ def over_cards(setup: Setup, model: Model, cards: list[Accelerator], sequences: 
     )
 
 
-def over_models(setup: Setup, card: Accelerator, sequences: int) -> list[dict[str, Any]]:
-    """One row for each model, at the widest format that fits; largest model first."""
+def over_models(setup: Setup, cards: list[Accelerator], sequences: int) -> list[dict[str, Any]]:
+    """One row for each model on each card, at the widest format that fits; largest model first."""
     models = [one for one in facts.models().values() if one.task in WRITERS]
-    rows = [_best_format(setup, one, card, sequences) for one in models]
+    rows = [_best_format(setup, one, card, sequences) for one in models for card in cards]
     return sorted(
         rows, key=lambda row: (not row["runs"], ORDER[row["verdict"]], -row["params"], row["model"])
     )

@@ -78,4 +78,4 @@ def _rows(
         return over_training(setup, model, cards or list(facts.accelerators(as_of).values()))
     if model is not None:
         return over_cards(setup, model, list(facts.accelerators(as_of).values()), sequences)
-    return [row for card in cards for row in over_models(setup, card, sequences)]
+    return over_models(setup, cards, sequences)

@@ -70,7 +70,7 @@ def _parts(memory: dict[str, float], usable: float) -> Table:
     for justify in ("left", "left", "right", "right"):
         made.add_column(justify=justify, no_wrap=justify != "left")
     for name, size in shown(ordered(memory), round(usable, 2) + missing).items():
-        share = "" if missing else f"{text.number(100 * size / usable, 2)} %"
+        share = "" if missing else f"{say.decimal(100 * size / usable, 0)} %"
         made.add_row(Key(name), clean(say.part(name)), clean(say.decimal(size, 2)), clean(share))
     if missing:
         made.add_row(Key("missing"), clean(say.part("missing")), clean(f"-{say.decimal(missing, 2)}"), "")
@@ -151,7 +151,7 @@ def _index(answer: dict[str, Any]) -> RenderableType:
     building = answer["build_device_gib"] if on_card else answer["build_host_gib"]
     rows.append((tr("faces.media.building"), _gib(building)))
     if on_card and answer["host_gib"]:
-        rows.append((tr("faces.media.host"), _gib(answer["host_gib"])))
+        rows.append((tr("faces.media.beside"), _gib(answer["host_gib"])))
     if answer["replicas"] > 1:
         rows.append((tr("faces.media.replicas", count=answer["replicas"]), _gib(answer["all_replicas_gib"])))
     if on_card:

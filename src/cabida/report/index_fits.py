@@ -76,7 +76,7 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "verdict": found.verdict,
         "headroom_gib": found.headroom_bytes / GIB if one.accelerator else None,
         "usable_gib": found.usable_bytes / GIB if one.accelerator else None,
-        "needed_gib": peak,
+        "needed_gib": (found.usable_bytes - found.headroom_bytes) / GIB if one.accelerator else peak,
         "metrics": {"peak_mem_gib": Estimate(peak, peak, peak, "formula")},
         "parts_gib": {name: size / GIB for name, size in found.parts.items()},
         "host_gib": found.host_bytes / GIB,

@@ -43,6 +43,8 @@ QUESTIONS = [
     ("bge-m3", "--gpu", "l4", "--batch", "32", "--input-tokens", "512"),
     ("Qwen/Qwen3-Embedding-0.6B", "--gpu", "l4", "--engine", "vllm"),
     ("BAAI/bge-reranker-v2-m3",),
+    ("--gpu", "rtx4090", "--width", "768", "--height", "768"),
+    ("--gpu", "rtx4090", "--frames", "49", "--offload", "model", "--vae-tiling"),
     ("--vectors", "10M", "--dims", "1024", "--index", "hnsw"),
     ("--vectors", "1.5B", "--dims", "96", "--index", "ivf-pq", "--gpu", "h100-sxm-80", "--keep-vectors"),
     ("bge-m3", "--vectors", "250k", "--replicas", "3", "--growth", "0.5"),
@@ -116,6 +118,13 @@ def test_a_name_of_an_embedder_nobody_recorded_is_taken_for_one():
 @pytest.mark.parametrize("model", ["flux.1-dev", "BAAI/bge-m3"])
 def test_here_says_where_to_ask_about_what_writes_no_tokens(model):
     assert "CB-U043" in typed("here", model, code=3)
+
+
+def test_which_pipelines_fit_a_card():
+    pictures, clips = app.fit(gpu="rtx4090", width=1024)["rows"], app.fit(gpu="rtx4090", frames=25)["rows"]
+    assert {"sdxl", "flux.1-dev"} <= {row["model"] for row in pictures}
+    assert {row["task"] for row in pictures} == {"image"}
+    assert {row["task"] for row in clips} == {"video"}
 
 
 def test_choices_of_the_flags_are_those_of_the_nouns():

@@ -168,6 +168,7 @@ def _rows(rows: Sequence[dict[str, Any]], *, every: bool) -> RenderableType:
     """One line for each accelerator."""
     listed = rows if every else rows[:MOST_ROWS]
     first = rows[0]
+    many = len({row.get("model") for row in rows}) > 1
     title = _setup(first) if first["kind"] != "index" else [first["index"], first["stored"]]
     header = [
         tr("faces.media.gpu"),
@@ -177,6 +178,7 @@ def _rows(rows: Sequence[dict[str, Any]], *, every: bool) -> RenderableType:
     ]
     lines = [
         (
+            *((row["model"],) if many else ()),
             f"{row['gpus']}×{row['gpu']}",
             tr(f"memory.verdict.{row['verdict']}"),
             _gib(row["needed_gib"]),
@@ -184,8 +186,15 @@ def _rows(rows: Sequence[dict[str, Any]], *, every: bool) -> RenderableType:
         )
         for row in listed
     ]
+    if many:
+        same = [set(_setup(row)) for row in rows]
+        title, header = (
+            [one for one in title if all(one in pieces for pieces in same)],
+            [tr("faces.model"), *header],
+        )
     told = clean(" · ".join(piece for piece in title if first["gpu"] not in piece), "bold")
-    blocks: list[RenderableType] = [told, Text(), table(header, lines, right=(2, 3), whole=(0,))]
+    figures = (len(header) - 2, len(header) - 1)
+    blocks: list[RenderableType] = [told, Text(), table(header, lines, right=figures, whole=(0,))]
     if len(listed) < len(rows):
         blocks.append(clean(tr("faces.fit.more", count=text.number(len(rows) - len(listed), 6))))
     return Group(*blocks)

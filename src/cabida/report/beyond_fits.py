@@ -77,6 +77,10 @@ def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None
         from cabida.report.index_fits import index_fit
 
         return index_fit(setup, own, gpus, as_of)
+    if setup.model is None and gpus and own.given and not setup.method:
+        from cabida.report.media_fits import every_pipeline
+
+        return every_pipeline(setup, own, gpus)
     pipeline = None
     if setup.model and not setup.method and not _is_path(setup.model):
         pipeline = facts.find_pipeline(setup.model)

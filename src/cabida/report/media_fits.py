@@ -34,6 +34,16 @@ def media_fit(
     return {"kind": "media", "rows": rows}
 
 
+def every_pipeline(setup: Setup, own: Beyond, gpus: Sequence[str]) -> dict[str, Any]:
+    """Which pipelines fit the accelerators named, as the flags have them; clips only where frames are asked for."""
+    cards = [facts.accelerator(one) for one in gpus]
+    task = "video" if own.frames else "image"
+    found = [one for one in facts.pipelines().values() if one.task == task]
+    rows = [_answer(media_run(setup, own, one, card), bounds=False) for card in cards for one in found]
+    rows.sort(key=lambda row: (ORDER[row["verdict"]], -row["needed_gib"]))
+    return {"kind": "media", "rows": rows}
+
+
 def media_run(setup: Setup, own: Beyond, pipeline: Pipeline, card: Accelerator) -> MediaRun:
     """The run that was asked for, the rest as the pipeline has it by default.
 

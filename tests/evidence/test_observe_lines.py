@@ -187,6 +187,23 @@ def test_nothing_of_a_secret_is_in_what_is_kept(tmp_path):
     assert "sk-not-to-be-kept" not in kept
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO 05-12 09:00:00 logger.py:36] Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams()",
+        "Receive: obj=GenerateReqInput(text='my diagnosis is', rid='1')",
+        'srv  log_server_r: request: {"messages": [{"role": "user", "content": "my diagnosis is"}]}',
+        'INFO:     10.1.2.3:4242 - "POST /v1/my-diagnosis HTTP/1.1" 200 OK',
+    ],
+)
+def test_what_users_asked_is_counted_and_not_kept(tmp_path, line):
+    path = tmp_path / "log"
+    path.write_text(logs.VLLM_011 + line + "\nINFO something else\n")
+    read = read_file(path)
+    assert read.unknown_count == 2
+    assert [text for _, text in read.unknown] == ["INFO something else"]
+
+
 RANKS = {
     rank: [line for line in logs.VLLM_011.splitlines() if f"Worker_TP{rank}" in line] for rank in (0, 1)
 }  # fmt: skip

@@ -91,7 +91,7 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     runs = found.read(lines)
     stamp: dict[str, Any] = {"file_sha256": sha256, "tool_version": __version__}
     observations = tuple(
-        replace(observed(run, source=str(said.get("source") or name), said=said), **stamp)
+        replace(observed(run, source=redacted(str(said.get("source") or name)), said=said), **stamp)
         for run in runs
         if not run.empty
     )

@@ -14,6 +14,10 @@ from cabida.evidence.secrets import redacted
 MOST_KEPT = 400  # lines nobody understood, of one run
 LINE_KEPT = 500  # characters of each
 MOST = 1e15
+_OF_USERS = re.compile(  # prompts that engines log, and access logs
+    r"Received request|prompt: |prompt_token_ids|['\"](?:messages|prompt|content|inputs?)['\"]\s*:|GenerateReqInput|"
+    r"\"(?:GET|POST|PUT|DELETE|OPTIONS|HEAD) /"
+)
 _DATED = re.compile(r"(?<!\d)(20\d\d)[-/](\d\d)[-/](\d\d)(?=[ T_])")
 _WORKER = re.compile(  # vLLM: (Worker_PP0_TP1 pid=7), (VllmWorker rank=1 pid=7), (RayWorkerWrapper pid=7, ip=10.0.0.1)
     r"\((?P<who>\w*Worker(?:Process|Wrapper|Proc)?|EngineCore)(?P<where>(?:[_ ](?:DP|PP|TP|EP|DCP|PCP)\d+)*)(?:_\d+)?"
@@ -88,9 +92,9 @@ class Run:
             self.notes.append(short)
 
     def keep(self, line: Numbered) -> None:
-        """A line that nothing understood."""
+        """A line that nothing understood; what users of the engine asked is counted and not kept."""
         self.unknown_count += 1
-        if len(self.kept) < MOST_KEPT:
+        if len(self.kept) < MOST_KEPT and not _OF_USERS.search(line[1]):
             self.kept.append((line[0], redacted(line[1])[:LINE_KEPT]))
 
     def gather(self) -> None:

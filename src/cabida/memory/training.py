@@ -12,13 +12,16 @@ from cabida.memory.activations import (
     dequantised_of_run,
     last_stage_activations,
     tower_of_run,
+    worked_of_run,
 )
 from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.memory.budget import visible
 from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.loss import evaluation_of_run, logits_of_run
-from cabida.memory.optimizers import deepspeed, gradients_stay, resident_optimizer_bytes, row_of
+from cabida.memory.optimizers import HALF, deepspeed, gradients_stay, resident_optimizer_bytes, row_of
+from cabida.memory.params import params
+from cabida.memory.sharding import offloads
 from cabida.memory.state import State, state_of_run, sum_held_bytes
 from cabida.memory.training_cure import training_cure
 from cabida.plan import TrainingRun
@@ -73,6 +76,20 @@ def other_training_bytes(outside_bytes: float, passing_bytes: float, slack_bytes
 
 
 @formula
+def loaded_bytes(loaded_params_count: float, weights_bytes_per_param: float) -> float:
+    """Networks that run before training and leave."""
+    return loaded_params_count * weights_bytes_per_param
+
+
+@formula
+def loading_bytes(
+    beside_bytes: float, whole_bytes: float, wide_bytes: float, weights_bytes: float, optimizer_bytes: float
+) -> float:
+    """What is there before training beyond its weights and optimizer state: whole weights, ``wide`` if in fp32."""
+    return beside_bytes + whole_bytes + wide_bytes - weights_bytes - optimizer_bytes
+
+
+@formula
 def smaller_bytes(first_bytes: float, second_bytes: float) -> Any:
     """The lesser of two amounts."""
     return least(first_bytes, second_bytes)
@@ -123,7 +140,7 @@ class TrainingMemory:
     headroom_bytes: float
     low_bytes: float  # 90 % interval of the peak
     high_bytes: float
-    phase: str  # when the peak is: backward | step | evaluation
+    phase: str  # when the peak is: loss | backward | step | loading | evaluation
     trained_params_count: float  # on this accelerator
     run: TrainingRun
 
@@ -188,27 +205,33 @@ def _total(state: State, working: tuple[Number, Number, Number, Number], lens: L
     return lens.of(tensor_bytes)(lens.of(sum_state_bytes)(state.weights, gradients, state.optimizer), *rest)
 
 
-def _backward(r: TrainingRun, micro: int, seq: int, state: State, lens: Lens) -> tuple[Number, ...]:
-    """Gradients, activations, logits and passing weights as the backward pass begins, on the fullest stage."""
+def _backward(
+    r: TrainingRun, micro: int, seq: int, state: State, lens: Lens
+) -> dict[str, tuple[Number, ...]]:
+    """Gradients, activations, logits and passing weights at the loss, and while the last layer goes backward.
+
+    Logits are gone when layers are worked on. With stages the first one has most in flight and no logits.
+    """
     nothing = lens.setting("absent_bytes", 0.0)
+    together = lens.of(sum_held_bytes)
     activations = activations_of_run(r, micro, seq, lens)
-    logits = logits_of_run(r, micro, seq, lens)
-    if r.pp > 1:
-        last = last_stage_activations(r, micro, seq, lens)
-        if float(last) + float(logits) > float(activations):
-            activations = last
-        else:
-            logits = nothing
+    at_loss = last_stage_activations(r, micro, seq, lens) if r.pp > 1 else activations
     if r.tower_trained:
-        activations = lens.of(sum_held_bytes)(activations, tower_of_run(r, micro, lens))
+        tower = tower_of_run(r, micro, lens)
+        activations, at_loss = together(activations, tower), together(at_loss, tower)
     unpacks = r.method in ADAPTER_METHODS and r.weights.body_bits < 16
     passing = lens.of(sum_passing_bytes)(
         state.gathered,
         dequantised_of_run(r, lens) if unpacks else lens.setting("unpacked_bytes", 0.0),
     )
     if deepspeed(r) and r.sharding in ("zero-1", "zero-2"):
-        passing = lens.of(sum_held_bytes)(passing, lens.constant(known.BUCKET_BYTES))
-    return state.gradients if gradients_stay(r) else nothing, activations, logits, passing
+        passing = together(passing, lens.constant(known.BUCKET_BYTES))
+    gradients = state.gradients if gradients_stay(r) else nothing
+    worked = together(activations, worked_of_run(r, micro, seq, lens))
+    return {
+        "loss": (gradients, at_loss, logits_of_run(r, micro, seq, lens), passing),
+        "backward": (gradients, worked, nothing, passing),
+    }
 
 
 def _demand(r: TrainingRun, micro: int, seq: int, lens: Lens) -> _Demand:
@@ -216,26 +239,37 @@ def _demand(r: TrainingRun, micro: int, seq: int, lens: Lens) -> _Demand:
     state = state_of_run(r, lens)
     nothing = lens.setting("absent_bytes", 0.0)
     passing = state.step if float(state.step) > float(state.gathered) else state.gathered
-    phases = {
-        "backward": _backward(r, micro, seq, state, lens),
-        "step": (state.gradients, nothing, nothing, passing),
-    }
+    phases = _backward(r, micro, seq, state, lens)
+    phases["step"] = (state.gradients, nothing, nothing, passing)
+    if r.loaded_params_count:
+        phases["loading"] = (nothing, nothing, nothing, _loaded(r, state, lens))
     if r.eval_batch_count:
         phases["evaluation"] = (nothing, nothing, evaluation_of_run(r, seq, lens), state.gathered)
     phase = max(phases, key=lambda name: sum(map(float, phases[name])))
     gradients, activations, logits, passing = phases[phase]
     tensors = _total(state, (gradients, activations, logits, passing), lens)
-    stranded = _stranded(r, state, phases["backward"][1:], lens)
+    stranded = _stranded(r, state, phases, lens)
     return _Demand(state, gradients, activations, logits, passing, tensors, stranded, phase)
 
 
-def _stranded(r: TrainingRun, state: State, working: tuple[Number, ...], lens: Lens) -> Number:
+def _loaded(r: TrainingRun, state: State, lens: Lens) -> Number:
+    """Components in 16 bit that work out latents first. Weights are there whole by then, their state isn't."""
+    half = lens.constant(HALF)
+    beside = lens.of(loaded_bytes)(lens.setting("loaded_params_count", r.loaded_params_count), half)
+    whole = lens.of(loaded_bytes)(lens.setting("loaded_params_count", params(r.model).total_count), half)
+    wide = state.gradients if r.method == "full" and not offloads(r, "parameters") else 0.0
+    return lens.of(loading_bytes)(beside, whole, wide, state.weights, state.optimizer)
+
+
+def _stranded(r: TrainingRun, state: State, phases: dict[str, tuple[Number, ...]], lens: Lens) -> Number:
     """DeepSpeed's step flattens gradients into tensors larger than any block that activations left: both are held."""
     if not deepspeed(r) or not float(state.step):
         return lens.setting("stranded_bytes", 0.0)
     together = lens.of(sum_held_bytes)
-    held = together(together(working[0], working[1]), working[2])
-    return lens.of(smaller_bytes)(held, state.step)
+    _, activations, logits, passing = max(
+        phases["loss"], phases["backward"], key=lambda one: sum(map(float, one))
+    )
+    return lens.of(smaller_bytes)(together(together(activations, logits), passing), state.step)
 
 
 def _outside(r: TrainingRun, lens: Lens) -> Number:
@@ -256,7 +290,10 @@ def _figures(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> _Figures
             optimizer, lens.of(sum_held_bytes)(rest, outside), limit
         )
         tensors = lens.of(sum_held_bytes)(rest, optimizer)
-    slack = lens.of(slack_bytes)(tensors, outside, limit, lens.constant(known.SLACK_RATIO), d.stranded)
+    ratio = (
+        lens.setting("slack_ratio", 0.0) if d.phase == "loading" else lens.constant(known.SLACK_RATIO)
+    )  # weights lie in blocks of their own
+    slack = lens.of(slack_bytes)(tensors, outside, limit, ratio, d.stranded)
     other = lens.of(other_training_bytes)(outside, d.passing, slack)
     peak = lens.of(peak_training_bytes)(
         d.state.weights, d.gradients, optimizer, d.activations, d.logits, other

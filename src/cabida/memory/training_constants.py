@@ -73,6 +73,12 @@ TOWER_KEPT_BYTES_PER_ELEMENT = read(
     _KORTHIKANTI,
     "quoted",
 )
+_DIT_NORM = "https://github.com/huggingface/diffusers/blob/v0.31.0/src/diffusers/models/attention.py"
+FROZEN_DIT_NORMS = read(
+    "norm_copies_count", 8.0, "two norms of the layer, those of queries and keys: inputs that autocast makes fp32",
+    _DIT_NORM, "derived",
+)  # fmt: skip
+TRAINED_DIT_NORMS = read("norm_copies_count", 12.0, "the same, and their 16-bit outputs", _DIT_NORM, "derived")
 _SPREAD = "printed over predicted peaks of {}, each source left out of the fit: 5th to 95th percentile, outwards"
 ADAPTER_SPREAD_RATIO = _fitted(
     "spread_ratio", 1.0, 0.92, 1.16, _SPREAD.format("adapters over 16-bit weights")

@@ -47,6 +47,7 @@ class TrainingRun:
     trained_params_count: float | None = None  # adapters: as printed; None = work it out
     image_patches_count: int = 0  # patches that the vision tower sees for one sequence
     tower_trained: bool = False
+    loaded_params_count: float = 0.0  # beside the model before training starts: text encoders and VAE of a pipeline
     eval_batch_count: int = 0  # sequences of an evaluation pass on one accelerator; 0 = none
 
     @property

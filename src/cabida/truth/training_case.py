@@ -14,6 +14,7 @@ from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.truth.case import Figures
+from cabida.truth.clip_case import as_pipeline, clip_tokens
 from cabida.truth.habits import as_scripted
 from cabida.truth.names import (
     Unanswerable,
@@ -33,6 +34,7 @@ LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no coun
 EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
 FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
 HIDDEN_PER_LAYER = 160  # GPT-3 175B 128, BLOOM 205, Llama 65B 102, OPT-175B 128, GLM-130B 176
+DIFFUSED = ("image", "video")
 ADAPTER_V1_MOST = 2e6  # weights of LitGPT's first adapter on models up to 13B
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
@@ -52,7 +54,13 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
     if method == "lora" and "bnb" in row["precision"]:
         method = "qlora"
     model = known_model(row["model"]) or shaped_model(row)
-    seq = row.get("seq_len") or MLPERF_SEQ_TOKENS.get(row["model"]) or _card_length(row) or _longest(row)
+    seq = (
+        row.get("seq_len")
+        or MLPERF_SEQ_TOKENS.get(row["model"])
+        or _card_length(row)
+        or _longest(row)
+        or clip_tokens(row)
+    )
     if not seq:
         why = "sequence length not stated"
         raise Unanswerable(why)
@@ -90,6 +98,10 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         virtual_stages_count=_virtual(row.get("note", "")),
     )
     batch = leading_number(row.get("global_batch"))
+    if run.model.task in DIFFUSED:
+        return as_pipeline(
+            replace(run, global_batch_count=run.data_parallel_count * run.micro_batch_count), row
+        )
     if not row.get("tp") and not row.get("pp"):
         run = likely_split(run, batch)
     default = run.data_parallel_count * run.micro_batch_count * (8 * run.pp if run.pp > 1 else 1)
@@ -280,9 +292,8 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     """
     run = training_run(row)
     mem = memory.training(as_scripted(run, row))
-    found = (
-        _speeds(row, run) if run.model.architecture or row.get("hidden") or known_model(row["model"]) else {}
-    )
+    told = run.model.architecture or row.get("hidden") or known_model(row["model"])
+    found = _speeds(row, run) if told and run.model.task not in DIFFUSED else {}
     if contradicted(row, mem):
         return found, None
     decimal = "litgpt" in (row.get("framework") or "").lower()  # prints max_memory_allocated() / 1e9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
@@ -14,6 +15,7 @@ from cabida.truth.names import Unanswerable, reading, recompute_of, sharding_of
 from cabida.truth.training_case import counted_bytes, likely_split
 
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
+UNLIMITED_BYTES = 2.0**50
 METHODS = {  # as printed -> adapter of memory.ADAPTERS; None = all weights
     "full": None, "full_ft": None, "pretrain": None, "lisa": None,
     "lora": "lora", "qlora": "lora", "lora_emb": "lora", "dora": "dora", "qdora": "dora", "adalora": "adalora",
@@ -73,6 +75,8 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     kept32 = method == "lora" and "mixed" in precision  # frozen weights stay in 32 bit
     batch, recompute = _batch(row, setup)
     accelerator = card_of(row)
+    if not card_is_certain(row):  # a stand-in doesn't limit what the allocator holds
+        accelerator = replace(accelerator, usable_bytes=UNLIMITED_BYTES)
     images, tower = seen_images(row, model)
     run = TrainingRun(
         model=model,

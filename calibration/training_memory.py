@@ -36,10 +36,10 @@ from cabida.truth.tuning_case import tuning_run_of
 ROOT = Path(__file__).parents[1]
 FILES = ("cases/memory.jsonl", "cases/training.jsonl")
 GRID = {
-    "slack_ratio": (0.04, 0.06, 0.08, 0.1, 0.12),
-    "context_gib": (0.5, 0.75, 1.0, 1.25),
-    "peer_gib": (0.5, 1.0, 1.5),
-    "logit_bytes_per_element": (10.0, 12.0, 13.0, 14.0, 16.0),
+    "slack_ratio": (0.08, 0.1, 0.12, 0.14),
+    "context_gib": (0.5, 0.75, 1.0),
+    "peer_gib": (0.5, 0.75, 1.0),
+    "logit_bytes_per_element": (11.0, 12.0, 13.0, 14.0),
 }
 TAIL_WEIGHT = 0.25  # of the 90th percentile beside the median, in what is made small
 

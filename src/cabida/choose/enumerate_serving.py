@@ -38,7 +38,7 @@ def served_models(brief: Brief) -> list[Served]:
 
 def _usual_formats(model: Model) -> tuple[str, ...]:
     """What people serve a model in when nobody says: its own checkpoint, FP8, four bits, and a GGUF."""
-    if model.checkpoint_bytes is not None and model.native_format.startswith(("gguf", "q")):
+    if model.container == "gguf":
         return (model.native_format,)
     return tuple(dict.fromkeys((model.native_format or "bf16", "bf16", "fp8", "awq-int4", "nvfp4", "q4_k_m")))
 
@@ -53,10 +53,12 @@ def accelerators_in_reach(brief: Brief, held: set[str], priced: set[str]) -> lis
     ]
 
 
-def engines_for(accelerator: Accelerator, weights: WeightFormat, brief: Brief) -> tuple[str, ...]:
+def engines_for(
+    accelerator: Accelerator, weights: WeightFormat, brief: Brief, container: str = ""
+) -> tuple[str, ...]:
     """Engines worth trying: llama.cpp for GGUF, the servers for all else; none of these where they don't exist."""
     engines: tuple[str, ...] = SERVER_ENGINES
-    if weights.family == "gguf":
+    if "gguf" in (weights.family, container):
         engines = ("llama.cpp",)
     elif accelerator.segment in SEGMENTS_WITHOUT_SERVERS:
         engines = ()
@@ -95,7 +97,7 @@ def serving_deployments(
                     and parallel.accelerators_count > brief.consider.accelerators_max_count
                 ):
                     continue
-                for engine in engines_for(accelerator, one.weights, brief):
+                for engine in engines_for(accelerator, one.weights, brief, one.model.container):
                     for cache in caches_for(accelerator, one.weights, brief):
                         yield (
                             Deployment(

@@ -112,7 +112,7 @@ def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> Traini
         sharding=setup.sharding or ("ddp" if count > 1 else "none"),
         seq_tokens=setup.seq_len,
         micro_batch_count=setup.micro_batch,
-        global_batch_count=setup.global_batch or setup.micro_batch * parallel.dp,
+        global_batch_count=setup.global_batch or setup.micro_batch * parallel.dp * parallel.pp,  # no stage idle
         tp=parallel.tp,
         pp=parallel.pp,
         cp=parallel.cp,

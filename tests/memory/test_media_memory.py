@@ -110,6 +110,15 @@ def test_tiles_bound_the_decoder():
     )
 
 
+def test_a_clip_is_decoded_in_tiles_only_where_it_is_asked_for_or_scripts_do():
+    one = run("hunyuanvideo")
+    assert memory.media(one).verdict == "no"
+    assert memory.media(one).peak_phase == "decode"
+    assert "--vae-tiling" in memory.media(one).cure
+    for tiled in (replace(one, vae_tiling=True), replace(one, framework="repository")):
+        assert memory.media(tiled).verdict == "fits"
+
+
 def test_image_decoders_take_several_frames_of_a_clip_at_once():
     assert gib(run("latte-1")) == pytest.approx(19.9, rel=0.02)  # printed on an A100
 

@@ -159,9 +159,8 @@ def _pixels(run: MediaRun, lens: Lens) -> Number:
 def is_tiled(run: MediaRun, vae: Component) -> bool:
     """Whether the picture is decoded tile by tile."""
     tile = vae.tile_side_count
-    return bool(
-        (run.vae_tiling or run.pipeline.tiled) and tile and run.width_count * run.height_count > tile**2
-    )
+    asked = run.vae_tiling or (run.pipeline.tiled and run.framework == "repository")
+    return bool(asked and tile and run.width_count * run.height_count > tile**2)
 
 
 def decoding(run: MediaRun, vae: Component, lens: Lens) -> Number:

@@ -3,8 +3,10 @@
 import logs
 import pytest
 
+from cabida import text
 from cabida.evidence.importers import FORMATS, sniff
 from cabida.evidence.lines import cleaned
+from cabida.evidence.notes import spoken
 from cabida.evidence.read import observed
 
 GIB_PER_MIB = 1 / 1024
@@ -168,8 +170,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_log_becomes_the_figures_it_prints(name):
-    text, form, setup, args, measured = CASES[name]
-    found_form, observations = read(text)
+    log, form, setup, args, measured = CASES[name]
+    found_form, observations = read(log)
     assert found_form == form
     assert len(observations) == 1
     seen = observations[0]
@@ -197,6 +199,27 @@ def test_nothing_is_invented(name):
         assert isinstance(value, bool) or any(one in plain for one in printed), (key, value)
     if "gpu" not in setup:
         assert "gpu" not in seen.setup
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_notes_are_said_in_the_readers_language(name):
+    note = one(CASES[name][0]).note
+    try:
+        text.use_language("es")
+        told = spoken(note)
+    finally:
+        text.use_language("en")
+    assert (told != note) == bool(note)
+    assert len(told.split("; ")) == len(note.split("; "))
+    assert spoken(note) == note
+
+
+def test_what_a_person_wrote_is_left_as_it_is():
+    text.use_language("es")
+    try:
+        assert spoken("our rack; LoRA enabled") == "our rack; LoRA activado"
+    finally:
+        text.use_language("en")
 
 
 def test_a_draft_that_loads_second_is_not_the_model():
@@ -290,6 +313,17 @@ def test_stages_of_a_pipeline_count_by_the_fullest_and_the_tightest():
         "(Worker_PP1_TP0 pid=2) INFO Available KV cache memory: 7.25 GiB\n"
     )
     assert one(text).measured == {"weights_gib_per_gpu": 9.5, "kv_cache_gib_per_gpu": 5.5}
+
+
+def test_a_model_that_cannot_be_loaded_for_other_reasons_says_nothing_of_memory():
+    unknown = (
+        logs.LLAMA_OOM.splitlines()[0] + "\nload_tensors:        CUDA0 model buffer size = 20062.50 MiB\n"
+    )
+    seen = one(
+        unknown
+        + "llama_model_load: error loading model: unknown model architecture: 'x'\nfailed to load model\n"
+    )
+    assert "fits" not in seen.measured
 
 
 def test_layers_left_in_host_memory_are_told():

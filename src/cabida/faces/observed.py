@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cabida import text
+from cabida.evidence.notes import spoken
 from cabida.faces.grid import clean, table
 from cabida.report import words as say
 from cabida.text import has_text, tr
@@ -62,7 +63,7 @@ def _observation(one: dict[str, Any]) -> list[RenderableType]:
         names = ", ".join(_named(key) for key in one["not_said"])
         blocks.append(clean(tr("faces.observed.not_said", names=names)))
     if one["note"]:
-        blocks.append(Padding(clean(one["note"]), (0, 0, 0, 2), expand=False))
+        blocks.append(Padding(clean(spoken(one["note"])), (0, 0, 0, 2), expand=False))
     return blocks
 
 

@@ -70,7 +70,7 @@ def _types(run: Run, text: str) -> None:
     if kinds and len(set(kinds)) == 1:
         run.say("kv_cache", CACHES.get(kinds[0], kinds[0]))
     elif kinds:
-        run.note(f"keys in {kinds[0]}, values in {kinds[-1]}")
+        run.note("two_types", keys=kinds[0], values=kinds[-1])
 
 
 def _context(run: Run, found: re.Match[str]) -> None:
@@ -122,7 +122,7 @@ def _using(run: Run, found: re.Match[str]) -> None:
 
 
 def _failed(run: Run, found: re.Match[str]) -> None:
-    run.failed(f"out of memory: {found.group(0)}")
+    run.failed("out_of_memory_at", what=found.group(0))
     if found.re.groups and (size := found.group(1)):
         run.measured["tried_to_allocate_gib"] = round(number(size) / MIB, 4)
 
@@ -149,11 +149,10 @@ STEPS = (
     step(r"\bbuild(?::| =) +(\d+) \(", lambda run, m: run.say("engine_version", f"b{m[1]}"), "build"),
     step(r"^version: (\d+) \(", lambda run, m: run.say("engine_version", f"b{m[1]}"), "version: "),
     step(r"allocating ([\d.]+) MiB on device \d+: \w+ failed: out of memory", _failed, "failed: out of memory"),
-    step(r"(?:failed|unable) to allocate [\w ]*buffers?", lambda run, m: run.failed(f"out of memory: {m[0]}"),
+    step(r"(?:failed|unable) to allocate [\w ]*buffers?", lambda run, m: run.failed("out_of_memory_at", what=m[0]),
          "to allocate "),
-    *saying(lambda run, m: run.failed(f"out of memory: {m[0]}"), "CUDA error: out of memory",
+    *saying(lambda run, m: run.failed("out_of_memory_at", what=m[0]), "CUDA error: out of memory",
             "llama_kv_cache_init() failed", "ErrorOutOfDeviceMemory", "Insufficient Memory"),
-    *saying(lambda run, m: run.failed(m[0]), "failed to create context with model", "failed to load model"),
     *OLLAMA_STEPS,
     *saying(lambda run, _: run.started(), "server is listening", "main: model loaded", *SERVING),
 )  # fmt: skip
@@ -206,7 +205,7 @@ def _finish(run: Run) -> None:
         tokens = run.state.get("cells") or run.state.get("n_ctx")
         if tokens:
             run.measured["kv_cache_tokens"] = int(tokens)
-    run.note("buffers as printed; the driver's context is in none of them")
+    run.note("buffers")
 
 
 def _all_told(run: Run, count: int) -> bool:
@@ -248,7 +247,7 @@ def _best_name(general: str | None, file: str | None) -> str | None:
 def _identify(run: Run, count: int) -> None:
     run.say("model", _best_name(run.state.get("general"), run.state.get("file")))
     if run.state.get("general") and run.state.get("file"):
-        run.note(f"file {run.state['file']}")
+        run.note("file", name=run.state["file"])
     run.engine = "llama.cpp (ollama)" if run.state.get("ollama") else run.engine
     used = list(dict.fromkeys(run.state.get("used", {}).values())) or list(
         dict.fromkeys(name for _, name in run.state.get("devices", []))
@@ -256,6 +255,6 @@ def _identify(run: Run, count: int) -> None:
     if len(used) == 1:
         run.say("gpu_raw", used[0])
     elif used:
-        run.note("devices: " + ", ".join(used))
+        run.note("devices", names=", ".join(used))
     if count == 0 and run.state.get("devices"):
         run.setup.setdefault("gpus", len(run.state["devices"]))

@@ -103,5 +103,5 @@ def _finish(run: Run) -> None:
     if len(names) == 1:
         run.say("gpu_raw", next(iter(names)))
     if any(pid for _, pid in seen):
-        run.note(f"processes: {len({pid for _, pid in seen})}; peaks of several add up")
+        run.note("processes", count=len({pid for _, pid in seen}))
     run.unit = "MiB (nvidia-smi: context and cache included)"

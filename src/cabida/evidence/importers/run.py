@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.evidence.lines import Numbered
+from cabida.evidence.notes import sentence
 from cabida.evidence.secrets import redacted
 
 MOST_KEPT = 400  # lines nobody understood, of one run
 LINE_KEPT = 500  # characters of each
 MOST = 1e15
+MOST_NOTES = 12
 _OF_USERS = re.compile(  # prompts that engines log, and access logs
     r"Received request|prompt: |prompt_token_ids|['\"](?:messages|prompt|content|inputs?)['\"]\s*:|GenerateReqInput|"
     r"\"(?:GET|POST|PUT|DELETE|OPTIONS|HEAD) /"
@@ -76,19 +78,19 @@ class Run:
         if value not in (None, "", "None"):
             self.args.setdefault(key, value)
 
-    def failed(self, why: str) -> None:
-        """It didn't start, or died."""
+    def failed(self, key: str, **values: object) -> None:
+        """It didn't start, or died; the note says why."""
         self.measured["fits"] = False
-        self.note(why)
+        self.note(key, **values)
 
     def started(self) -> None:
         """It runs, unless it was said to have failed."""
         self.measured.setdefault("fits", True)
 
-    def note(self, text: str) -> None:
-        """A sentence kept beside the figures, once."""
-        short = redacted(text).strip()[:LINE_KEPT]
-        if short and short not in self.notes and len(self.notes) < 12:
+    def note(self, key: str, **values: object) -> None:
+        """A note of the catalogue kept beside the figures, once."""
+        short = redacted(sentence(key, **values)).strip()[:LINE_KEPT]
+        if short not in self.notes and len(self.notes) < MOST_NOTES:
             self.notes.append(short)
 
     def keep(self, line: Numbered) -> None:

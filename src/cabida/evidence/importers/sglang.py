@@ -66,7 +66,7 @@ def _replicas(run: Run, text: str) -> None:
         return
     run.flag("dp", count)
     if switched_on(text, "enable_dp_attention"):
-        run.note("data-parallel attention: tp is that of attention")
+        run.note("attention_replicas")
         run.flag("enable_expert_parallel", True)
         run.setup["gpus"] = run.setup.get("tp", 1) * run.setup.get("pp", 1)
         run.setup["tp"] = max(1, run.setup.get("tp", 1) // count)
@@ -92,7 +92,7 @@ def _loaded(run: Run, found: re.Match[str]) -> None:
         run.first("weights_gib_per_gpu", number(used[1]))
     elif free and before is not None:  # before 0.4.5
         run.quality = "B"
-        run.note("weights from what was free before and after loading")
+        run.note("weights_by_difference")
         run.first("weights_gib_per_gpu", round(before - number(free[1]), 2))
     _loaded_as(run, text)
 
@@ -170,7 +170,7 @@ STEPS = (
     CARD,
     step(r"The server is fired up and ready to roll", lambda run, _: run.started()),
     step(r"Not enough memory\. Please try to increase --mem-fraction-static",
-         lambda run, _: run.failed("refused: not enough memory"), "Not enough memory."),
+         lambda run, _: run.failed("refused.memory"), "Not enough memory."),
     *oom_steps(),
 )  # fmt: skip
 WORDS = tuple(dict.fromkeys(one.word for one in STEPS))

@@ -35,7 +35,7 @@ def gib(value: str, unit: str) -> float:
 
 def _out_of_memory(run: Run, found: re.Match[str]) -> None:
     text = found.string[found.start() : found.start() + LONGEST]
-    run.failed(f"out of memory: {found[1]} {found[2]} asked for")
+    run.failed("out_of_memory_for", size=f"{found[1]} {found[2]}")
     run.put("tried_to_allocate_gib", round(gib(found[1], found[2]), 4))
     for name, shape in TOLD:
         if told := re.search(shape, text):
@@ -56,7 +56,7 @@ def oom_steps() -> tuple[Step, ...]:
             "out of memory. Tried",
         ),
         *saying(
-            lambda run, _: run.failed("out of memory"),
+            lambda run, _: run.failed("out_of_memory"),
             "CUDA error: out of memory",
             "hipErrorOutOfMemory",
             "CUDA_ERROR_OUT_OF_MEMORY",
@@ -84,7 +84,7 @@ def _row(metric: str) -> Step:
 
 STEPS = (
     step(r"memory summary, device ID (\d+)", _device),
-    step(r"CUDA OOMs: ([1-9]\d*)", lambda run, m: run.failed(f"{m[1]} allocations failed"), "CUDA OOMs"),
+    step(r"CUDA OOMs: ([1-9]\d*)", lambda run, m: run.failed("allocations_failed", count=m[1]), "CUDA OOMs"),
     _row("allocated_gib"),
     _row("reserved_gib"),
     *oom_steps(),

@@ -132,14 +132,14 @@ def _no_start(run: Run, found: re.Match[str]) -> None:
     run.say("gpu_memory_gib", number(found[2]))
     run.put("free_gib_at_start", number(found[1]))
     run.flag("gpu_memory_utilization", number(found[3]))
-    run.failed("refused: less memory free at the start than the engine may take")
+    run.failed("refused.free")
 
 
 def _needed(run: Run, found: re.Match[str]) -> None:
     run.flag("max_model_len", whole(found[1]))
     run.put("kv_needed_gib", number(found[2]))
     run.put("kv_cache_gib_per_gpu", number(found[3]))
-    run.failed("refused: the cache of one request is larger than what is left")
+    run.failed("refused.request")
 
 
 def _estimated(run: Run, found: re.Match[str]) -> None:
@@ -149,13 +149,13 @@ def _estimated(run: Run, found: re.Match[str]) -> None:
 def _too_long(run: Run, found: re.Match[str]) -> None:
     run.flag("max_model_len", whole(found[1]))
     run.put("kv_cache_tokens", number(found[2]))
-    run.failed("refused: the context is longer than the cache")
+    run.failed("refused.context")
 
 
 def _mamba(run: Run, found: re.Match[str]) -> None:
     run.flag("max_num_seqs", whole(found[1]))
     run.measured["mamba_blocks"] = whole(found[2])
-    run.failed("refused: fewer state blocks than sequences")
+    run.failed("refused.state")
 
 
 def _fitted(run: Run, found: re.Match[str]) -> None:
@@ -221,7 +221,7 @@ STEPS = (
         _too_long,
         "stored in KV cache",
     ),
-    *saying(lambda run, _: run.failed("refused: no memory left for the cache"),
+    *saying(lambda run, _: run.failed("refused.cache"),
             "No available memory for the cache blocks"),
     step(r"max_num_seqs \(([\d,]+)\) exceeds available Mamba cache blocks \(([\d,]+)\)", _mamba, "Mamba cache blocks"),
     step(r"[Aa]uto-fit max_model_len: .{0,90}?(?:reduced from [\d,]+ to|using) ([\d,]+)", _fitted,
@@ -231,7 +231,7 @@ STEPS = (
     CARD,
     step(r"init engine \(profile, create kv cache, warmup model\) took", lambda run, _: run.started()),
     *saying(lambda run, _: run.started(), "Application startup complete", SERVING),
-    *saying(lambda run, _: run.failed("out of memory: sampler warm-up"),
+    *saying(lambda run, _: run.failed("out_of_memory_warming"),
             "out of memory occurred when warming up sampler"),
     *oom_steps(),
 )  # fmt: skip
@@ -277,10 +277,10 @@ def _blocks_as_tokens(run: Run) -> None:
         size = max(1, round(times * length / blocks))
     if not size:
         size = BLOCK_TOKENS
-        run.note(f"blocks of {size} tokens, the engine's default")
+        run.note("block_tokens", count=size)
     run.measured["kv_cache_tokens"] = int(blocks * size)
 
 
 def _whole_cache(run: Run) -> None:
     if run.measured.get("kv_cache_gib_per_gpu", 1.0) <= 0 and "fits" not in run.measured:
-        run.failed("no memory left for the cache")
+        run.failed("refused.cache")

@@ -47,7 +47,7 @@ def settings(run: Run, found: re.Match[str]) -> None:
         if switched_on(text, name):
             run.flag(name, True)
     if run.args.get("enable_lora"):
-        run.note("LoRA enabled")
+        run.note("lora")
     if _given(text, "kv_transfer_config"):
         run.flag("kv_transfer", said(text, "kv_connector") or True)
     if _given(text, "speculative_config") or said(text, "speculative_model"):

@@ -120,6 +120,24 @@ def test_here_says_where_to_ask_about_what_writes_no_tokens(model):
     assert "CB-U043" in typed("here", model, code=3)
 
 
+def test_four_bit_weights_warn_of_their_loading():
+    words = (
+        "flux.2-dev",
+        "--gpu",
+        "rtx4090",
+        "--weights",
+        "nf4",
+        "--text-weights",
+        "nf4",
+        "--offload",
+        "model",
+    )
+    assert 'device_map="cpu"' in typed("fit", *words)
+    answer = json.loads(typed("fit", *words, "--json"))
+    assert answer["verdict"] == "fits"
+    assert answer["loading_gib"] > 24
+
+
 def test_which_pipelines_fit_a_card():
     pictures, clips = app.fit(gpu="rtx4090", width=1024)["rows"], app.fit(gpu="rtx4090", frames=25)["rows"]
     assert {"sdxl", "flux.1-dev"} <= {row["model"] for row in pictures}

@@ -87,6 +87,8 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
         told.append(
             tr("faces.media.share", engine=answer["engine"], needed=say.decimal(answer["needed_gib"], 2))
         )
+    if (loading := answer.get("loading_gib")) and loading > answer["metrics"]["peak_mem_gib"].value:
+        told.append(tr("faces.media.loading", size=say.decimal(loading, 2)))
     if "peak_phase" in answer:
         phases = [
             f"{tr(f'faces.media.phase.{name}')} {say.decimal(size, 2)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
@@ -142,8 +143,17 @@ def _answer(run: MediaRun, *, bounds: bool) -> dict[str, Any]:
         "largest_batch": found.largest_batch_count if bounds else None,
         "largest_frames": found.largest_frames_count if bounds and run.pipeline.task == "video" else None,
         "largest_size": [most.width_count, most.height_count] if bounds else None,
+        "loading_gib": _loading(run),
         "cure": found.cure,
     }  # fmt: skip
+
+
+def _loading(run: MediaRun) -> float | None:
+    """What 4-bit networks need together on the card while they are loaded, unless that happens in host memory."""
+    if "bnb" not in (run.weights.family, run.text_weights.family) or run.offload not in ("model", "text"):
+        return None
+    arriving = memory.media(replace(run, quantised_on_device=True, offload="model"), bounds=False)
+    return arriving.phases["load"] / GIB
 
 
 def _by_kind(run: MediaRun, parts: dict[str, float]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from test_gguf import written as gguf_written
 
 from cabida.errors import EndpointFailed, InvalidInput
 from cabida.faces.cli import cli
-from cabida.facts import fetch, hub
+from cabida.facts import fetch, hub, hub_cache
 from cabida.facts.models import model
 
 REPO = "maker/tiny"
@@ -118,6 +118,15 @@ def test_a_broken_cache_is_fetched_again(tiny, tmp_path):
 def test_a_cache_that_cannot_be_written_is_no_failure(tiny, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CABIDA_CACHE", str(tmp_path / "file"))
+    assert model(f"hf:{REPO}").checkpoint_bytes == 3856
+    for name in ("CABIDA_CACHE", "HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert hub_cache.folder() == tmp_path / "xdg" / "cabida"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    monkeypatch.setattr(hub_cache.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))  # nobody's home
+    assert hub_cache.folder() is None
+    hub._told.clear()
     assert model(f"hf:{REPO}").checkpoint_bytes == 3856
 
 
@@ -330,7 +339,7 @@ def test_a_header_longer_than_the_first_piece_is_completed(site):
     assert model(f"hf:{REPO}").checkpoint_bytes == 3000 * 128
     ranges = [headers["Range"] for path, headers in site.asked if path.endswith("model.safetensors")]
     assert len(ranges) == 2
-    assert ranges[1].startswith("bytes=131072-")
+    assert ranges[1].startswith("bytes=65536-")
 
 
 def said(handler, head, body=b""):
@@ -349,7 +358,7 @@ def said(handler, head, body=b""):
             "another part",
         ),
         (
-            b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-131071/900000\r\nContent-Length: 131072",
+            b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-65535/900000\r\nContent-Length: 65536",
             b"x",
             "ended too soon",
         ),
@@ -389,7 +398,7 @@ def test_documents_are_bounded(tiny):
 @pytest.mark.parametrize(
     ("head", "piece"),
     [
-        (b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-131071/900000\r\nContent-Length: 131072\r\n\r\n", b"x"),
+        (b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-65535/900000\r\nContent-Length: 65536\r\n\r\n", b"x"),
         (b"HTTP/1.1 200 OK\r\nX-Drip: ", b"y"),
         (b"", b""),
     ],

@@ -37,12 +37,15 @@ class Record:
     tensors: Tensors
 
 
-def folder() -> Path:
-    """Where records are kept."""
-    named = os.environ.get("CABIDA_CACHE")
+def folder() -> Path | None:
+    """Where records are kept; ``None`` = nowhere, for a user without a home."""
+    named, shared = os.environ.get("CABIDA_CACHE"), Path(os.environ.get("XDG_CACHE_HOME", ""))
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cabida"
+    try:
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "cabida"
+    except RuntimeError:
+        return None
 
 
 def known(*names: str) -> tuple[Record | None, bool]:
@@ -86,19 +89,21 @@ def touch(version: str, *names: str) -> None:
     _write(_place("refs", *names), {"version": version, "asked": time.time()})
 
 
-def _place(kind: str, *names: str) -> Path:
+def _place(kind: str, *names: str) -> Path | None:
     key = hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:40]
-    return folder() / "hub" / kind / f"{key}.json"
+    kept = folder()
+    return kept / "hub" / kind / f"{key}.json" if kept else None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path | None) -> dict[str, Any]:
     try:
-        body = json.loads(read_bytes(path, RECORD_BYTES_MOST))
+        body = json.loads(read_bytes(path, RECORD_BYTES_MOST)) if path else None
     except (OSError, ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 
 
-def _write(path: Path, body: dict[str, Any]) -> None:
-    with suppress(InvalidInput, OSError, ValueError):
-        write_text(path, json.dumps(body, separators=(",", ":")))
+def _write(path: Path | None, body: dict[str, Any]) -> None:
+    if path is not None:
+        with suppress(InvalidInput, OSError, ValueError):
+            write_text(path, json.dumps(body, separators=(",", ":")))

@@ -20,7 +20,7 @@ from cabida.facts.hub_cache import Record
 from cabida.facts.parts import Stored
 from cabida.text import problem, tr
 
-FIRST_BYTES = 2**17  # of a safetensors file: most headers are shorter
+FIRST_BYTES = 2**16  # of a safetensors file: most headers are shorter
 GGUF_FIRST_BYTES, GGUF_MORE_BYTES = 2**20, 2**23
 SHARDS_MOST = 2000
 TOGETHER = 12  # requests at a time

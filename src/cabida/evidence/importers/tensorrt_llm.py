@@ -93,7 +93,8 @@ STEPS = (
     step(r"Using GPU.{0,90}?: (NVIDIA [\w ()-]{1,60})", lambda run, m: run.say("gpu_raw", m[1].strip()), "Using GPU"),
     *saying(lambda run, _: run.started(), "Uvicorn running on", "Application startup complete",
             "Engine loaded and ready to serve"),
-    *saying(lambda run, m: run.failed("out_of_memory_at", what=m[0]), "Insufficient memory for KV cache", "OutOfMemory"),
+    *saying(lambda run, m: run.failed("out_of_memory_at", what=m[0]),
+            "Insufficient memory for KV cache", "OutOfMemory"),
     *oom_steps(),
 )  # fmt: skip
 WORDS = tuple(dict.fromkeys(one.word for one in STEPS))

@@ -7,6 +7,21 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
+from cabida.errors import EndpointFailed
+from cabida.facts.models import model
+
+SECRET = "hf_notforothers"
+REPO = "maker/tiny"
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "vocab_size": 100,
+}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -111,3 +126,12 @@ def closed_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def refused(ref, kind=EndpointFailed):
+    with pytest.raises(kind) as caught:
+        model(ref)
+    (told,) = caught.value.problems
+    assert told.cure
+    assert SECRET not in str(told)
+    return told

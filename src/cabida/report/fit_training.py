@@ -11,6 +11,7 @@ from cabida.checks.plan import WRITERS
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
+from cabida.memory.training_cure import remedy
 from cabida.plan import Estimate, Setup, TrainingRun
 from cabida.plan.setup import training_run
 from cabida.report.fit_changes import LEAST_GAIN_BYTES, few
@@ -21,6 +22,16 @@ from cabida.text import problem, tr
 
 SHARDED = ("zero-3", "fsdp", "hsdp")
 LEAST_SEQ_TOKENS = 256
+# a flag -> what it costs: text of the catalogue
+KINDS = {
+    "cross_entropy": "loss",
+    "sharding": "sharding",
+    "micro_batch": "micro_batch",
+    "recompute": "recompute",
+    "optimizer": "optimizer",
+    "offload": "offload",
+    "seq_len": "seq_len",
+}
 LOSSES = ("whole", "half", "chunked", "compiled", "fused")
 PRECISIONS = ("bf16", "fp16", "fp8", "nvfp4", "fp32")
 OFFLOADS = ("none", "optimizer", "parameters", "activations", "all")
@@ -156,7 +167,7 @@ def _changes(setup: Setup, m: TrainingMemory) -> list[TrainingChange]:
     found: list[TrainingChange] = []
     for kind, fields in _candidates(setup, m.run):
         enough = {one.kind for one in found if one.verdict == "fits"}
-        if kind in enough or (kind == "both" and enough - {"sharded"}):
+        if kind in enough or (kind == "both" and enough):
             continue
         try:
             run = _run(replace(setup, **fields), m.run.model, m.run.accelerator)
@@ -190,19 +201,36 @@ def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str,
         yield "optimizer", light
     if run.offload == "none":
         yield "offload", {"offload": "optimizer"}
+    together = _together(run)
+    if len(together) > 1 and "method" not in together:
+        yield "both", together
     tokens = run.seq_tokens // 2
     while tokens >= LEAST_SEQ_TOKENS:
         yield "seq_len", {"seq_len": tokens}
         tokens //= 2
-    fused = {} if run.fused_loss else {"cross_entropy": "fused"}
-    if again and light:
-        yield "both", again | light | fused
-        yield "both", again | light | fused | {"offload": "optimizer"}
     yield from _more_cards(setup, run, again)
     if run.method == "full":
         yield "adapters", {"method": "lora"} | again
     if run.method in ("full", "lora"):
         yield "quantised", {"method": "qlora"} | again
+
+
+def _together(run: TrainingRun) -> dict[str, Any]:
+    """The least harmful changes that together make it fit, as fields of Setup; empty when none do."""
+    fields: dict[str, Any] = {}
+    for one in remedy(run):
+        name, value = one.flag.removeprefix("--").split()
+        fields[name.replace("-", "_")] = int(value) if value.isdigit() else value
+    return fields
+
+
+def _costs(kind: str, fields: dict[str, Any]) -> str:
+    """What a change costs, or each of several."""
+    if kind != "both":
+        return tr(f"report.fit.trains.{kind}")
+    adapters = {"lora": "adapters", "qlora": "quantised"}
+    kinds = [KINDS.get(name) or adapters[str(value)] for name, value in fields.items()]
+    return "; ".join(tr(f"report.fit.trains.{one}") for one in kinds)
 
 
 def _more_cards(
@@ -223,7 +251,7 @@ def _told(change: TrainingChange) -> dict[str, Any]:
     return {
         "flags": change.flags,
         "kind": change.kind,
-        "costs": tr(f"report.fit.trains.{change.kind}"),
+        "costs": _costs(change.kind, change.fields),
         "verdict": change.verdict,
         "headroom_gib": change.memory.headroom_bytes / GIB,
         "gain_gib": change.gain_bytes / GIB,
@@ -239,4 +267,4 @@ def _cure(m: TrainingMemory, offered: list[TrainingChange]) -> str:
     if not offered:
         return m.cure
     best = next((one for one in offered if one.verdict == "fits"), offered[0])
-    return tr(f"report.fit.cure.{best.verdict}", flags=best.flags, costs=tr(f"report.fit.trains.{best.kind}"))
+    return tr(f"report.fit.cure.{best.verdict}", flags=best.flags, costs=_costs(best.kind, best.fields))

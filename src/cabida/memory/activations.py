@@ -7,8 +7,15 @@ them.
 from __future__ import annotations
 
 from cabida.memory import constants as known
-from cabida.memory.adapters import ADAPTER_METHODS, virtual_tokens
-from cabida.memory.kept import adapted_elements, kept, norm_copies, saved_elements, scores_heads
+from cabida.memory.adapters import virtual_tokens
+from cabida.memory.kept import (
+    adapted_elements,
+    kept,
+    norm_copies,
+    saved_elements,
+    scores_heads,
+    width_elements,
+)
 from cabida.memory.lens import Lens, Number
 from cabida.memory.optimizers import DEEPSPEED, named
 from cabida.memory.sharding import offloads
@@ -125,7 +132,7 @@ def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Numbe
     )
     inside = lens.of(inside_elements)(
         lens.setting("attention_dim_count", shape.attention),
-        lens.setting("width_dim_count", shape.frozen_width if r.method in ADAPTER_METHODS else shape.width),
+        lens.setting("width_dim_count", width_elements(r, shape)),
         lens.setting("routed_dim_count", shape.routed),
         lens.setting("adapted_dim_count", adapted_elements(r)),
     )

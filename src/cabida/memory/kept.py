@@ -111,10 +111,15 @@ def norm_copies(r: TrainingRun, shape: Kept) -> Constant:
     """
     if r.model.task in DIFFUSED:
         return known.FROZEN_DIT_NORMS if r.method in ADAPTER_METHODS else known.TRAINED_DIT_NORMS
-    written_out = shape.gated and not named(r, FUSED_NORMS)
+    written_out = shape.gated and not r.compiled and not named(r, FUSED_NORMS)
     if r.method in ADAPTER_METHODS and not kind_of(r).norms_trained:
         return known.FROZEN_NORMS_WRITTEN_OUT if written_out else known.FROZEN_NORMS
     return known.TRAINED_NORMS_WRITTEN_OUT if written_out else known.TRAINED_NORMS
+
+
+def width_elements(r: TrainingRun, shape: Kept) -> float:
+    """What the feed-forward keeps: a frozen or compiled one doesn't keep the product that enters its last matrix."""
+    return shape.frozen_width if r.method in ADAPTER_METHODS or r.compiled else shape.width
 
 
 def adapted_elements(r: TrainingRun) -> float:

@@ -41,6 +41,10 @@ SPLIT_VOCABULARY = read(
     "PyTorch's loss_parallel: log-softmax, its gradient, their exponentials and sum, each in fp32",
     "https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/tensor/parallel/loss.py", "derived",
 )  # fmt: skip
+CHUNKED = read(
+    "logit_bytes_per_element", 5.5, "16-bit logits and their gradient, and one eighth of them as fp32 at a time",
+    "https://github.com/pytorch/torchtune/blob/v0.5.0/torchtune/modules/loss/ce_chunked_output_loss.py", "derived",
+)  # fmt: skip
 EVALUATED = read(
     "logit_bytes_per_element", 6.0, "logits in 16 bit and fp32, without a gradient", _HF_LOSS, "derived"
 )  # fmt: skip
@@ -80,6 +84,8 @@ def per_logit(r: TrainingRun) -> Constant:
     """Bytes for every logit at the peak of the loss, by what the framework's code keeps."""
     if r.loss == "half":
         return HALF
+    if r.loss == "chunked":
+        return CHUNKED
     if r.loss == "compiled":
         return COMPILED
     if named(r, ("megatron-deepspeed",)):
@@ -96,7 +102,7 @@ def logits_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Num
     tokens = lens.setting("logit_tokens", float(micro_batch * (seq + virtual_tokens(r))))
     vocab = lens.field(r.model, "vocab_count")
     split = lens.setting("split_count", r.tp * r.cp)
-    if not r.fused_loss:
+    if r.loss != "fused":
         return lens.of(logits_bytes)(tokens, vocab, lens.constant(per_logit(r)), split)
     return lens.of(chunk_logits_bytes)(
         tokens,

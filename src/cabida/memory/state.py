@@ -172,7 +172,7 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
             held,
             lens.constant(kinds.FULL_GRADIENT if kept_whole else kinds.gradient(r)),
             1 if summed_whole else over.gradients,
-            off=offloads(r, "optimizer") and over.gradients > 1,
+            off=r.step_in_backward or (offloads(r, "optimizer") and over.gradients > 1),
         ),
         _kept(lens, held, moments, over.optimizer, off=offloads(r, "optimizer")),
         gathered(r, whole, half, over.weights, lens),

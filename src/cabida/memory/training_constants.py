@@ -70,8 +70,12 @@ FROZEN_DIT_NORMS = read(
     "norm_copies_count", 8.0, "two norms of the layer, those of queries and keys: inputs that autocast makes fp32",
     _DIT_NORM, "derived",
 )  # fmt: skip
-TRAINED_DIT_NORMS = read("norm_copies_count", 12.0, "the same, and their 16-bit outputs", _DIT_NORM, "derived")
-_SPREAD = "printed over predicted peaks of {}, each source left out of the fit: 5th to 95th percentile, outwards"
+TRAINED_DIT_NORMS = read(
+    "norm_copies_count", 12.0, "the same, and their 16-bit outputs", _DIT_NORM, "derived"
+)
+_SPREAD = (
+    "printed over predicted peaks of {}, each source left out of the fit: 5th to 95th percentile, outwards"
+)
 ADAPTER_SPREAD_RATIO = _fitted(
     "spread_ratio", 1.0, 0.93, 1.13, _SPREAD.format("adapters over 16-bit weights")
 )

@@ -48,6 +48,8 @@ class TrainingRun:
     image_patches_count: int = 0  # patches that the vision tower sees for one sequence
     tower_trained: bool = False
     loaded_params_count: float = 0.0  # beside the model before training starts: text encoders and VAE of a pipeline
+    compiled: bool = False  # torch.compile: what is pointwise is worked out again instead of kept
+    step_in_backward: bool = False  # the optimizer steps as gradients come, so none are kept (LOMO, torchtune)
     eval_batch_count: int = 0  # sequences of an evaluation pass on one accelerator; 0 = none
 
     @property
@@ -57,7 +59,7 @@ class TrainingRun:
 
     @property
     def fused_loss(self) -> bool:
-        """Whether logits are never whole: a fused or chunked cross-entropy."""
+        """Whether logits are never whole in fp32: a fused or chunked cross-entropy."""
         return self.loss in ("fused", "chunked")
 
     @property

@@ -32,6 +32,7 @@ def as_scripted(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
         run: What the row itself says.
         row: The case.
     """
+    run = _told(run, row)
     if "nvfp4" in str(row.get("weights")).lower():
         run = replace(run, precision="nvfp4")
     framework = run.framework.lower()
@@ -53,6 +54,30 @@ def as_scripted(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
     if "megatron-deepspeed" in framework:
         return replace(run, flash_attention=False, precision=_summed_in(row))
     return _litgpt(run, row, sharding) if framework.startswith("litgpt") else run
+
+
+def _told(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
+    """What flags and notes say of the loss, compilation, the step and offloading."""
+    told = [
+        row.get(key)
+        for key in ("args", "training", "note", "sharding", "framework", "activation_checkpointing")
+    ]
+    words = " ".join(str(one) for one in told).lower()
+    loss = run.loss
+    if re.search(r"chunked[_ -](ce\b|cross|output|loss)", words):
+        loss = "chunked"
+    if re.search(r"use_liger_kernel': 'true'|(?<!use_)liger|cut[_ -]cross", words):
+        loss = "fused"
+    offload = run.offload
+    if re.search(r"activation[_ ]offload|offload[_ ]activations|optimizer_cpu_offload': 'true'", words):
+        offload = "optimizer" if "optimizer_cpu_offload" in words else "activations"
+    return replace(
+        run,
+        loss=loss,
+        offload=offload if run.offload == "none" else run.offload,
+        compiled=bool(re.search(r"\bcompiled?\b(?!': ('false'|false))", words)),
+        step_in_backward=bool(re.search(r"optimizer[_ ](step )?(in|into)[_ ](bwd|backward)|lomo", words)),
+    )
 
 
 def _summed_in(row: dict[str, Any]) -> str:

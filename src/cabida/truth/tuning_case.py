@@ -96,10 +96,9 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
         ep=row.get("ep") or 1,
         recompute=recompute,
         master_weights=mixed,
-        loss="fused" if str(row.get("args", {}).get("use_liger_kernel")).lower() == "true" else "whole",
         lora_rank=int(setup.get("lora_rank") or 8),
         lora_targets=targets_of(row),
-        offload=offload_of(str(setup.get("offload") or "") or _told_offload(row)),
+        offload=offload_of(str(setup.get("offload") or "")),
         framework=row["engine"],
         framework_version=str(row.get("engine_version") or ""),
         node=facts.node_for(accelerator),
@@ -112,11 +111,6 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     if "megatron" in f"{sharding} {row['engine']}".lower() and not row.get("tp") and not row.get("pp"):
         run = likely_split(run, None)
     return as_scripted(run, row)
-
-
-def _told_offload(row: dict[str, Any]) -> str:
-    """Megatron's flag."""
-    return "optimizer" if str(row.get("args", {}).get("optimizer_cpu_offload")).lower() == "true" else ""
 
 
 def _batch(row: dict[str, Any], setup: dict[str, Any]) -> tuple[int, str]:
@@ -168,6 +162,8 @@ def targets_of(row: dict[str, Any]) -> str:
 
 def offload_of(text: str) -> str:
     """What is kept in host memory, as printed."""
+    if "activation" in text:
+        return "activations"
     if "param" in text:
         return "all"
     return "optimizer" if "optimizer" in text else "all" if text else "none"

@@ -39,6 +39,12 @@ def as_scripted(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
     sharding = str(row.get("sharding") or row.get("training", {}).get("sharding") or "").lower()
     if "zero" in sharding and "deepspeed" not in framework:
         run = replace(run, framework=f"{run.framework}, DeepSpeed")
+    if "torchtune" in framework:
+        run = replace(run, master_weights=False)  # its recipes hold all of a model in dtype: bf16
+    elif "unsloth" in framework:
+        run = replace(
+            run, recompute="full", loss="fused", offload="activations"
+        )  # use_gradient_checkpointing="unsloth"
     if row["source"].startswith("QwenLM/Qwen "):
         run = _qwen(run, row, sharding)
     elif row["source"].startswith("huggingface/peft"):

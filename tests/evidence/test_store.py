@@ -226,6 +226,13 @@ def test_a_place_where_no_file_can_be_says_so(log, path):
         put(log, path)
 
 
+def test_an_address_is_no_file(log, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="CB-E017"):
+        put(log, "postgresql://somebody@somewhere/cabida")
+    assert [one.name for one in tmp_path.iterdir()] == ["vllm.log"]
+
+
 @pytest.mark.parametrize(
     ("said", "code"),
     [

@@ -322,3 +322,16 @@ def test_tensorrt_llm_s_two_flows():
         LLAMA_8B, card(32.3), weights=FP8, kv=FP8, engine="tensorrt-llm", version="1.1", max_model_len=4096
     )
     assert memory.serving(rtx).kv_pool_bytes / GIB == pytest.approx(16.05, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "printed_gib"), [(64, 4.50), (2048, 6.15)], ids=["loading is the peak", "the prompt is"]
+)
+def test_autoawq_fuses_projections_beside_the_loaded_ones(prompt, printed_gib):
+    """AutoAWQ README, vicuna 7B on an RTX 4090: max_memory_allocated, without the context of CUDA."""
+    awq = facts.weight_format("awq-int4")
+    vicuna = facts.model("lmsys/vicuna-7b-v1.5")
+    at = {"engine": "autoawq", "version": "", "max_num_seqs": 1, "max_num_batched_tokens": prompt}
+    m = memory.serving(deployment(vicuna, RTX4090, awq, max_model_len=prompt, **at))
+    held = m.weights_bytes + m.required_kv_bytes + m.activation_bytes
+    assert held / GIB == pytest.approx(printed_gib, rel=0.02)

@@ -137,7 +137,11 @@ RESIDENT_ACTIVATION_BYTES = _fitted(
 )
 
 WHOLE_SCORE_BYTES = read(
-    "score_bytes_per_element", 10.0, "scores in fp32, their softmax in fp32 and its 16-bit copy", "", "derived"
+    "score_bytes_per_element",
+    10.0,
+    "scores in fp32, their softmax in fp32 and its 16-bit copy",
+    "",
+    "derived",
 )
 ACTIVATION_BITS = read("activation_bits", 16.0, "activations are computed in 16 bit", "", "derived")
 FLOAT_BITS = read("float_bits", 32.0, "llama.cpp's graph works in float32", "", "derived")
@@ -179,9 +183,14 @@ _V4 = "https://github.com/vllm-project/vllm/blob/main/vllm/v1/kv_cache_interface
 COMPRESSED_ENTRY_BYTES = read(
     "entry_bytes", 584.0, "DeepSeek-V4 entry: 448 values in FP8, 64 rotary ones in 16 bit, 8 of scale", _V4
 )
-COMPRESSED_ALIGN_BYTES = read("align_bytes", 576.0, "pages of compressed caches are aligned to 576 bytes", _V4)
+COMPRESSED_ALIGN_BYTES = read(
+    "align_bytes", 576.0, "pages of compressed caches are aligned to 576 bytes", _V4
+)
 COMPRESSED_WINDOW_TOKENS = read(
-    "window_tokens", 128.0, "DeepSeek-V4 keeps the last 128 tokens whole in every layer (config: sliding_window)", _V4
+    "window_tokens",
+    128.0,
+    "DeepSeek-V4 keeps the last 128 tokens whole in every layer (config: sliding_window)",
+    _V4,
 )
 CONV_BITS = read(
     "conv_bits", 16.0, "convolution state is kept in the model's 16-bit type",

@@ -68,6 +68,9 @@ class EngineRules(Sourced):
     whole_windows: tuple[str, ...]  # words of model names whose windowed layers it keeps whole all the same
     table_sequences_count: int  # SGLang: rows of its table of token places, each as long as the context
     recurrent_on_v0: bool  # models with recurrent layers still run on V0
+    fuses_loaded: (
+        bool  # copies of fused projections stand beside the loaded ones until the last layer is built
+    )
     pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
     from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
     ratio_by_ranks: bool  # SGLang before its memory heuristics: mem-fraction-static by tensor-parallel size
@@ -87,6 +90,7 @@ def _rules(
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
         "pipelines": False, "recurrent_on_v0": False, "table_sequences_count": 0, "whole_windows": (),
+        "fuses_loaded": False,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -230,7 +234,7 @@ ROWS = (
     _rules("transformers", "4.45", "asked", 1.0, "Transformers: cache grows with the sequence, no pool",
            "https://huggingface.co/docs/transformers/kv_cache", **_TRANSFORMERS),
     _rules("autoawq", "0", "asked", 1.0, "AutoAWQ's fused attention stores a prompt's scores (modules/fused/attn.py)",
-           "https://github.com/casper-hansen/AutoAWQ", **_TRANSFORMERS, flash_attention=False),
+           "https://github.com/casper-hansen/AutoAWQ", **_TRANSFORMERS, flash_attention=False, fuses_loaded=True),
     _rules("vllm-gfx906", "0", "share", 0.9, "vLLM V0 for gfx906: attention scores of the profiled prompt stored whole",
            "https://github.com/nlzy/vllm-gfx906", **_V0, flash_attention=False),
 )  # fmt: skip

@@ -175,7 +175,10 @@ def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
     layer = profile_run.layer_peak(d, a.split.tp, a.batched, _prompts(a), a.row, lens)
     images = profile_run.profiled_images(d.model, a.batched, a.sequences, a.max_len)
     tower = profile_run.tower_peak(d.model, a.split.tp, images, a.max_len, lens)
-    return profile_run.profile_activation(d.model, layer, tower, images, a.batched, logits, each, lens)
+    activation = profile_run.profile_activation(d.model, layer, tower, images, a.batched, logits, each, lens)
+    if a.row.fuses_loaded:
+        return overheads.fused_at_load(d.model, d.weights, activation, lens)
+    return activation
 
 
 def _prompts(a: Asked) -> tuple[float, float]:

@@ -9,9 +9,11 @@ from cabida.memory import constants as known
 from cabida.memory.cache import remembered
 from cabida.memory.engines import EngineRules
 from cabida.memory.lens import Lens, Number
+from cabida.memory.profile_run import larger_bytes
 from cabida.quantity import formula, most
 from cabida.units import BITS_PER_BYTE
 
+GATED = 3  # matrices of a gated feed-forward
 PIPELINE_MASKS_COUNT = 5  # copies of the attention mask that llama.cpp keeps to overlap its stages
 
 
@@ -57,6 +59,17 @@ def unpacked_cache_bytes(
 def sum_buffer_bytes(first_bytes: float, second_bytes: float) -> float:
     """Two buffers together."""
     return first_bytes + second_bytes
+
+
+@formula
+def fused_copy_bytes(
+    layers_count: float, hidden_dim_count: float, projected_count: float, weight_bits: float
+) -> float:
+    """Queries, keys and values of every layer as one projection, beside the three that were loaded.
+
+    AutoAWQ, models/llama.py: its fuser builds all blocks before it lets go of the model.
+    """
+    return layers_count * hidden_dim_count * projected_count * weight_bits / BITS_PER_BYTE
 
 
 @formula
@@ -160,6 +173,27 @@ def compute_buffer(
         lens.constant(known.ACTIVATION_BITS),
     )
     return lens.of(sum_buffer_bytes)(buffer, unpacked)
+
+
+def fused_at_load(model: Model, weights: WeightFormat, activation: Number, lens: Lens) -> Number:
+    """The larger of the activations and of the projections fused while loading.
+
+    Models without a gate (MPT, Falcon) come with one projection already.
+    """
+    for group, mlp in zip(model.attention, model.mlp, strict=False):
+        if mlp.matrices_count != GATED:
+            return activation
+        projected = group.heads_count * group.head_dim_count + group.kv_heads_count * (
+            group.head_dim_count + group.v_head_dim_count
+        )
+        copies = lens.of(fused_copy_bytes)(
+            lens.field(model, "attention", group.layers_count),
+            lens.field(model, "hidden_dim_count"),
+            lens.field(model, "attention", projected),
+            lens.field(weights, "body_bits"),
+        )
+        activation = lens.of(larger_bytes)(activation, copies)
+    return activation
 
 
 def graphs(model: Model, sizes: int, stages: int, graph_constant: known.Constant, lens: Lens) -> Number:

@@ -12,7 +12,8 @@ def site(monkeypatch, tmp_path):
     with serving() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("CABIDA_CACHE", str(tmp_path / "cache"))
-        for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "CABIDA_ONLINE"):
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "huggingface"))
+        for name in ("HF_HUB_CACHE", "HF_TOKEN", "HF_HUB_OFFLINE", "CABIDA_ONLINE"):
             monkeypatch.delenv(name, raising=False)
         yield running
 

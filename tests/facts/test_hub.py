@@ -87,6 +87,30 @@ def test_a_cache_that_cannot_be_written_is_no_failure(tiny, monkeypatch, tmp_pat
     assert model(f"hf:{REPO}").checkpoint_bytes == 3856
 
 
+def test_what_was_downloaded_already_is_read_where_it_lies(tiny, tmp_path, monkeypatch):
+    kept = tmp_path / "huggingface" / "hub" / "models--maker--tiny"
+    snapshot = kept / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(COMMIT)
+    files = {path.rsplit("/", 1)[1]: body for path, body in tiny.files.items() if "/main/" in path}
+    for name in ("config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors"):
+        (snapshot / name).write_bytes(files[name])
+    assert model(f"hf:{REPO}").checkpoint_bytes == 3856  # of the hub: one part isn't there yet
+    assert tiny.asked
+    tiny.asked.clear()
+    (snapshot / "model-00002-of-00002.safetensors").write_bytes(files["model-00002-of-00002.safetensors"])
+    hub._told.clear()
+    found = model(f"hf:{REPO}")
+    assert (found.id, found.checkpoint_bytes) == (REPO, 3856)
+    assert COMMIT in found.source.what
+    assert tiny.asked == []
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    hub._told.clear()
+    assert model(REPO) == found
+    assert refused("maker/other", InvalidInput).code == "CB-F010"
+
+
 def test_a_single_file_and_a_quantisation_beside_it(site):
     site.put(REPO, "config.json", json.dumps(CONFIG).encode())
     site.put(REPO, "model.safetensors", written(TENSORS))

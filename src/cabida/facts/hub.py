@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cabida.errors import CabidaError, EndpointFailed, InvalidInput, Problem
 from cabida.facts import hub_cache
 from cabida.facts.hub_cache import Record
 from cabida.facts.model import Model
+from cabida.files import read_text
 from cabida.quantity import Source
 from cabida.text import problem, tr
 
@@ -60,11 +62,6 @@ def might_be(ref: str) -> bool:
     return _REF.fullmatch(ref) is not None
 
 
-def allowed() -> bool:
-    """Whether the hub may be asked about a name that nobody said is there."""
-    return not _offline()
-
-
 def _offline() -> bool:
     told = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
     return told or os.environ.get("CABIDA_ONLINE") == "0"
@@ -106,14 +103,42 @@ def model(ref: str, *, sure: bool = True) -> Model:
     want = asked(ref)
     key = (str(hub_cache.folder()), *want.names)
     if key not in _told:
-        _told[key] = _model(want, _record(want, sure=sure))
+        _told[key] = _downloaded(want) or _model(want, _record(want, sure=sure))
     return _told[key]
 
 
+def _downloaded(want: Asked) -> Model | None:
+    """The model as huggingface_hub has it on this disk, when its weights are there, all of them.
+
+    Layout: ``models--org--name/refs/REVISION`` holds a commit, ``snapshots/COMMIT`` the files.
+    """
+    from cabida.facts.paths import from_path
+
+    home = Path(os.environ.get("HF_HOME") or Path("~/.cache/huggingface"))
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    if want.quant or want.file:
+        return None
+    try:
+        kept = hub.expanduser() / f"models--{want.repo.replace('/', '--')}"
+        pointer = kept / "refs" / want.revision
+        commit = read_text(pointer, 100).strip() if pointer.exists() else want.revision
+        folder = kept / "snapshots" / commit
+        if not re.fullmatch(r"[0-9a-f]{40}", commit) or not any(folder.glob("*.safetensors")):
+            return None
+        found = from_path(str(folder))
+    except (OSError, RuntimeError, ValueError, InvalidInput):
+        return None  # a download that stopped, or one that can't be read: the hub knows
+    return replace(found, id=want.repo) if found else None
+
+
 def _record(want: Asked, *, sure: bool) -> Record:
+    from cabida.facts.models import unknown
+
     record, fresh = hub_cache.known(*want.names)
     if record is not None and (fresh or _offline() or re.fullmatch(r"[0-9a-f]{40}", want.revision)):
         return record
+    if _offline() and not sure:
+        raise InvalidInput(unknown(want.repo))
     if _offline():
         raise EndpointFailed(_unreachable(endpoint(), want, tr("facts.hub.offline")))
     from cabida.facts.fetch import UNREACHABLE, Unanswered

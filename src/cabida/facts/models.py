@@ -95,7 +95,7 @@ def model(ref: str, online: bool | None = None) -> Model:
     found = find_model(ref)
     if found is not None:
         return found
-    if hub.might_be(ref) and (hub.allowed() if online is None else online):
+    if hub.might_be(ref) and online is not False:
         return hub.model(ref, sure=online is True)
     raise InvalidInput(unknown(ref))
 

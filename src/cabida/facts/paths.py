@@ -36,7 +36,8 @@ def from_path(ref: str) -> Model | None:
             raise _no_model(ref, told or tr("facts.no_file")) from None
         return None
     if path.is_dir():
-        return _from_directory(path) if looks or (path / "config.json").exists() else None
+        known = looks or (path / "config.json").exists() or any(path.glob("*.gguf"))
+        return _from_directory(path) if known else None
     return _from_file(path) if looks else None
 
 

@@ -248,16 +248,16 @@ SMI_TABLE = """\
 """
 
 TRTLLM = """\
-[TensorRT-LLM][INFO] Engine version 0.17.0.post1 found in the config file, assuming engine(s) built by new builder API.
-[TensorRT-LLM] TensorRT-LLM version: 0.17.0.post1
+[TensorRT-LLM][INFO] Engine version 0.18.1 found in the config file, assuming engine(s) built by new builder API.
+[TensorRT-LLM] TensorRT-LLM version: 0.18.1
 [TensorRT-LLM][INFO] TRTGptModel maxNumSequences: 256
 [TensorRT-LLM][INFO] TRTGptModel maxBeamWidth: 1
-[TensorRT-LLM][INFO] Loaded engine size: 8686 MiB
-[TensorRT-LLM][INFO] [MemUsageChange] Allocated 1145.01 MiB for execution context memory.
-[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 31.84 GiB, available: 17.83 GiB
-[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 8219
+[TensorRT-LLM][INFO] Loaded engine size: 7578 MiB
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 902.52 MiB for execution context memory.
+[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 23.52 GiB, available: 7.40 GiB
+[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 1705
 [TensorRT-LLM][INFO] Number of tokens per block: 32.
-[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008).
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 6.66 GiB for max tokens in paged KV cache (54560).
 """
 
 TRTLLM_TORCH = """\

@@ -125,10 +125,10 @@ CASES = {
         {"peak_gib_per_gpu": 72.0},
     ),
     "tensorrt-llm": (
-        logs.TRTLLM, "tensorrt-llm", {"engine_version": "0.17.0.post1", "gpu_memory_gib": 31.84},
-        {"block_size": 32, "max_num_seqs": 256, "available_gib": 17.83},
-        {"weights_gib_per_gpu": 8686 * GIB_PER_MIB, "activation_peak_gib": 1145.01 * GIB_PER_MIB,
-         "kv_cache_gib_per_gpu": 16.05, "kv_cache_tokens": 263008, "num_gpu_blocks": 8219},
+        logs.TRTLLM, "tensorrt-llm", {"engine_version": "0.18.1", "gpu_memory_gib": 23.52},
+        {"block_size": 32, "max_num_seqs": 256, "available_gib": 7.40},
+        {"weights_gib_per_gpu": 7578 * GIB_PER_MIB, "activation_peak_gib": 902.52 * GIB_PER_MIB,
+         "kv_cache_gib_per_gpu": 6.66, "kv_cache_tokens": 54560, "num_gpu_blocks": 1705},
     ),
     "tensorrt-llm on pytorch": (
         logs.TRTLLM_TORCH, "tensorrt-llm", {"gpu_memory_gib": 79.11}, {"fraction": 0.9},

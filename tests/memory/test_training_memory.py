@@ -265,3 +265,15 @@ def test_a_compiled_model_a_chunked_loss_and_recomputation_save_what_torchtune_m
     recomputed = replace(chunked, recompute="full")
     for one, gib in ((tried, 60.0), (compiled, 51.0), (chunked, 42.9), (recomputed, 24.9)):
         assert memory.training(one).allocated_bytes / 2**30 == pytest.approx(gib, rel=0.1)
+
+
+def test_fp8_of_transformer_engine_keeps_its_copies_beside_16_bit_weights():
+    plain = run(LLAMA_8B, accelerators_count=8, tp=8, framework="megatron")
+    more = (
+        memory.training(replace(plain, precision="fp8")).allocated_bytes
+        - memory.training(plain).allocated_bytes
+    )
+    assert more == pytest.approx(memory.training(plain).weights_bytes)
+    titan = replace(plain, framework="torchtitan")
+    eight = memory.training(replace(titan, precision="fp8")).allocated_bytes
+    assert eight == memory.training(titan).allocated_bytes

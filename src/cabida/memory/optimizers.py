@@ -56,6 +56,10 @@ HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM
 FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
                        "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
 _DEEPSPEED = "https://github.com/deepspeedai/DeepSpeed/blob/v0.15.4/deepspeed/runtime/zero/"
+EIGHT_BIT_COPIES = known.read(
+    "weights_bytes_per_param", 2, "Transformer Engine keeps a weight in 8 bits, and transposed, beside the 16-bit one",
+    "https://github.com/NVIDIA/TransformerEngine/blob/v1.13/transformer_engine/pytorch/module/linear.py", "derived",
+)  # fmt: skip
 DEEPSPEED_STEP = known.read(
     "step_bytes_per_param", 6,
     "step() flattens this rank's 16-bit gradients into another tensor and casts that to fp32 (ZeRO-1 and 2 for a whole "

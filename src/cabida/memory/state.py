@@ -15,6 +15,7 @@ from cabida.plan import TrainingRun
 from cabida.quantity import ceil_to, formula
 from cabida.units import BITS_PER_BYTE
 
+EIGHT_BIT = ("fp8", "mxfp8")
 QUANTISED_HEADS = (
     "litgpt",
     "lightning",
@@ -164,6 +165,9 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
     kept_whole = r.pp > 1 and over.weights > 1  # FSDP leaves a stage gathered between its micro-batches
     summed_whole = kept_whole or kinds.sums_whole_gradients(r)
     parameters_off = offloads(r, "parameters")
+    around = gathered(r, whole, half, over.weights, lens)
+    if r.precision in EIGHT_BIT and kinds.named(r, kinds.FP32_GRADIENT_FRAMEWORKS):
+        around = lens.of(sum_held_bytes)(around, _kept(lens, held, lens.constant(kinds.EIGHT_BIT_COPIES), 1))
     each = lens.constant(kinds.FULL if mixed or wide else kinds.HALF)
     return State(
         _kept(lens, held, half, 1 if kept_whole else over.weights, off=parameters_off),
@@ -175,7 +179,7 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
             off=r.step_in_backward or (offloads(r, "optimizer") and over.gradients > 1),
         ),
         _kept(lens, held, moments, over.optimizer, off=offloads(r, "optimizer")),
-        gathered(r, whole, half, over.weights, lens),
+        around,
         _step(r, held, each, over, lens),
         float(held),
     )

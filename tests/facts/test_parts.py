@@ -67,10 +67,11 @@ NAMES = {
         "visual.blocks.0.attn.qkv.weight", "model.visual.merger.mlp.0.weight",
         "vision_tower.encoder.layers.1.fc1.weight",
         "multi_modal_projector.linear_1.weight", "v.blk.30.ffn_up.weight", "mm.0.weight", "transformer.wpe.weight",
-        "model.language_model.embed_tokens_per_layer.weight", "audio_tower.layers.40.self_attn.q_proj.weight",
+        "audio_tower.layers.40.self_attn.q_proj.weight",
         "mm_projector.0.weight", "a.blk.1.attn_q.weight", "vision_model.encoder.layers.99.mlp.fc1.weight",
         "score.weight",
     ),
+    "table": ("model.language_model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"),
     "draft": (
         "model.layers.61.mlp.experts.3.up_proj.weight", "model.layers.61.eh_proj.weight", "mtp.fc.weight",
         "model.mtp.layers.0.self_attn.q_proj.weight", "blk.61.nextn.eh_proj.weight", "blk.61.attn_q.weight",

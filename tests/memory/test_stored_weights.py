@@ -60,6 +60,15 @@ def test_drafts_are_not_loaded_with_the_model():
     )
 
 
+def test_tables_of_each_layer_lie_in_host_memory_on_llama_cpp():
+    with_table = stored(LLAMA, 16, table=5e9)
+    without = stored(LLAMA, 16)
+    alone = Split(layers=True)
+    assert plain_weights_bytes(with_table, BF16, alone) == plain_weights_bytes(without, BF16, alone)
+    more = plain_weights_bytes(with_table, BF16, Split()) - plain_weights_bytes(without, BF16, Split())
+    assert more == pytest.approx(5e9)
+
+
 def test_another_format_is_not_counted_by_these_headers():
     fp8 = facts.weight_format("fp8")
     assert plain_weights_bytes(stored(LLAMA, 64), fp8, Split()) == plain_weights_bytes(LLAMA, fp8, Split())

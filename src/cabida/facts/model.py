@@ -192,7 +192,7 @@ class Tower:
 class StoredPart:
     """What the headers of a checkpoint count for one component of the model, scales and zero points included."""
 
-    part: str  # embedding, head, attention, mlp, experts, router, norm, extra (towers), draft
+    part: str  # embedding, head, attention, mlp, experts, router, norm, extra (towers), table (of each layer), draft
     size_bytes: float  # as loaded: 32-bit floats of a 16-bit model count as 16 bit
     params_count: float  # 0 when packed, so that they can't be told from the shapes
 
@@ -225,7 +225,9 @@ class Model(Sourced):
     container: str = ""  # what those headers were of: safetensors | gguf
     tower: Tower | None = None  # how its images are encoded, when its config says so
     looked_up_params_count: float = 0.0  # of extra_params_count: embeddings of each layer, never multiplied
-    rotary_dim_count: int = 0  # elements of a head that rotate with its position, all tables of angles together
+    rotary_dim_count: int = (
+        0  # elements of a head that rotate with its position, all tables of angles together
+    )
     half_overflows: bool = False  # doesn't run in fp16: a card without bf16 holds it in 32 bit
 
     @property

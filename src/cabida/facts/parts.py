@@ -30,7 +30,8 @@ _RULES = tuple(  # the first that is found decides
     (part, re.compile(pattern, re.ASCII))
     for part, pattern in (
         ("extra", _TOWERS),
-        ("extra", r"embed_tokens_per_layer|per_layer_(?:token|model|proj|input)"),
+        ("table", r"embed_tokens_per_layer|per_layer_token_embd"),
+        ("extra", r"per_layer_(?:model|proj|input)"),
         ("extra", r"(?:^|\.)(?:wpe|position_embd?|position_embeddings|embed_positions|token_types?)\."),
         ("router", r"gate_inp|\.router(?:\.|$)|shared_expert_gate|e_score_correction|exp_probs_b"),
         ("router", r"\.(?:mlp|block_sparse_moe|mixer|ffn|feed_forward|moe)\.gate(?:\.wg)?\.(?:weight|bias)$"),
@@ -75,7 +76,7 @@ def part_of(name: str, layers_count: int) -> str:
         layers_count: the model's own layers; a layer numbered beyond them drafts tokens (multi-token prediction).
 
     Returns:
-        embedding, head, attention, mlp, experts, router, norm, extra or draft.
+        embedding, head, attention, mlp, experts, router, norm, extra, table or draft.
     """
     low = name[:_NAME_MOST].lower()
     if _APART.search(low):
@@ -146,13 +147,15 @@ def with_headers(model: Model, tensors: Tensors, container: str) -> Model:
         elif "head" not in parts:
             model = replace(model, tied_embeddings=True)
     known = tuple(parts.values())
-    extra, draft = parts.get("extra"), parts.get("draft")
+    draft, table = parts.get("draft"), parts.get("table")
+    beside = [parts[name].params_count for name in ("extra", "table") if name in parts]
     return replace(
         model,
         stored=known,
         container=container,
         checkpoint_bytes=float(sum(held.size_bytes for held in tensors.values())),
         params_count=params_of(known) or model.params_count,
-        extra_params_count=extra.params_count if extra and extra.params_count else model.extra_params_count,
+        extra_params_count=sum(beside) if beside and all(beside) else model.extra_params_count,
+        looked_up_params_count=(table.params_count or model.looked_up_params_count) if table else 0.0,
         draft_params_count=(draft.params_count or model.draft_params_count) if draft else 0.0,
     )

@@ -10,16 +10,24 @@ from cabida.memory.lens import Lens, Number
 from cabida.memory.params import Slice
 from cabida.quantity import formula, most
 
+QUANTISED = ("attention", "mlp", "experts")
 LAYERED = ("attention", "mlp", "experts", "router", "norm")  # dealt out to pipeline stages with their layers
 HALVES = ("bf16", "fp16")  # either is loaded in as many bytes
 
 
 @formula
 def stored_part_bytes(
-    size_bytes: float, here_params_count: float, whole_params_count: float, stage_ratio: float
+    size_bytes: float,
+    here_params_count: float,
+    whole_params_count: float,
+    stage_ratio: float,
+    growth_ratio: float,
 ) -> float:
-    """What one accelerator holds of a stored component: its share of the weights, padding and copies included."""
-    return size_bytes * here_params_count / whole_params_count * stage_ratio
+    """What one accelerator holds of a stored component: its share of the weights, padding and copies included.
+
+    ``growth_ratio`` is more than 1 for what an engine unfolds as it loads it (doubly quantised scales).
+    """
+    return size_bytes * here_params_count / whole_params_count * stage_ratio * growth_ratio
 
 
 @formula
@@ -43,6 +51,7 @@ class Dealt:
     stage: Number  # share of the layers on the fullest stage
     tp: int
     stages: int
+    growth: float  # of the quantised matrices as the engine loads them
     layers: bool  # whole layers per accelerator, the embedding in host memory (llama.cpp)
 
 
@@ -55,7 +64,8 @@ def is_as_stored(model: Model, held: WeightFormat) -> bool:
 def stored_weights(model: Model, dealt: Dealt, lens: Lens) -> Number:
     """Bytes of the stored weights on the fullest accelerator, drafts left out."""
     sizes = {one.part: _held(model, one.part, one.size_bytes, dealt, lens) for one in model.stored}
-    parts = [sizes[part] for part in (*LAYERED, "extra") if part in sizes]
+    beside = ("extra",) if dealt.layers else ("extra", "table")  # llama.cpp looks tables up in host memory
+    parts = [sizes[part] for part in (*LAYERED, *beside) if part in sizes]
     ends = _ends(sizes.get("embedding"), sizes.get("head"), dealt, lens)
     whole = lens.setting("absent_bytes", 0.0)
     for part in (*parts, ends):
@@ -67,7 +77,8 @@ def stored_weights(model: Model, dealt: Dealt, lens: Lens) -> Number:
 def _held(model: Model, part: str, size_bytes: float, dealt: Dealt, lens: Lens) -> Number:
     if part == "draft":
         return lens.setting("absent_bytes", 0.0)
-    here, whole = getattr(dealt.here, part), getattr(dealt.whole, part)
+    name = "extra" if part == "table" else part
+    here, whole = getattr(dealt.here, name), getattr(dealt.whole, name)
     if not float(
         getattr(whole, "value", whole)
     ):  # a component the architecture doesn't count: divided evenly
@@ -76,7 +87,10 @@ def _held(model: Model, part: str, size_bytes: float, dealt: Dealt, lens: Lens) 
             lens.setting("split_params_count", float(dealt.tp)),
         )
     stage = dealt.stage if part in LAYERED else lens.setting("stage_ratio", 1.0)
-    return lens.of(stored_part_bytes)(lens.field(model, "stored_bytes", size_bytes), here, whole, stage)
+    growth = lens.setting("growth_ratio", dealt.growth if part in QUANTISED else 1.0)
+    return lens.of(stored_part_bytes)(
+        lens.field(model, "stored_bytes", size_bytes), here, whole, stage, growth
+    )
 
 
 def _ends(embedding: Number | None, head: Number | None, dealt: Dealt, lens: Lens) -> Number | None:

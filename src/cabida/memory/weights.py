@@ -212,8 +212,11 @@ def weights_on_accelerator(model: Model, held: WeightFormat, split: Split, lens:
     if is_as_stored(model, held):
         here = slice_of(model, split.tp, split.experts, lens, split.pad)
         whole = slice_of(model, 1, Experts(), lens, pad=1)
+        growth = held.body_bits / as_quantised(model, weight_format(held.id)).body_bits
         stage = _stage(model, fullest(model, held, split), split, lens)
-        return stored_weights(model, Dealt(here, whole, stage, split.tp, split.pp, split.layers), lens)
+        return stored_weights(
+            model, Dealt(here, whole, stage, split.tp, split.pp, growth, split.layers), lens
+        )
     return _weights(model, held, split, lens)
 
 

@@ -14,7 +14,7 @@ SHAPE = re.compile(r"(\d+) frames (\d+)x(\d+)")
 
 def clip_tokens(row: dict[str, Any]) -> int | None:
     """Tokens of one clip with its text; ``None`` when the row says no size or names no pipeline that we know."""
-    pipeline = facts.find_pipeline(row["model"])
+    pipeline = facts.find_pipeline(str(row["model"]))
     found = SHAPE.search(row.get("note", ""))
     if pipeline is None or found is None:
         return None
@@ -33,7 +33,7 @@ def as_pipeline(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
 
     cogvideox-factory: text encoder and VAE in 16 bit; adapters on attention; weights trained whole are fp32.
     """
-    pipeline = facts.find_pipeline(row["model"])
+    pipeline = facts.find_pipeline(str(row["model"]))
     parts = facts.components_of(pipeline) if pipeline else ()
     beside = sum(one.params_count for one in parts if one.kind != "denoiser")
     said = str(row.get("sharding") or "").lower()

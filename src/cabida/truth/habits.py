@@ -45,9 +45,9 @@ def as_scripted(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
         run = replace(
             run, recompute="full", loss="fused", offload="activations"
         )  # use_gradient_checkpointing="unsloth"
-    if row["source"].startswith("QwenLM/Qwen "):
+    if str(row["source"]).startswith("QwenLM/Qwen "):
         run = _qwen(run, row, sharding)
-    elif row["source"].startswith("huggingface/peft"):
+    elif str(row["source"]).startswith("huggingface/peft"):
         run = _peft(run, row)
     elif framework == "ms-swift" and run.sharding == "none" and run.accelerators_count > 1:
         run = replace(
@@ -88,8 +88,8 @@ def _told(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
 
 def _summed_in(row: dict[str, Any]) -> str:
     """The type gradients are added up in: fp32 from the chronicles' 28 February on, with their bf16 optimizer."""
-    later = any(row["model"].endswith(f" {size}") for size in spellings()["summed_in_fp32"])
-    return "bf16" if later or "search" not in row["model"] else "fp16"
+    later = any(str(row["model"]).endswith(f" {size}") for size in spellings()["summed_in_fp32"])
+    return "bf16" if later or "search" not in str(row["model"]) else "fp16"
 
 
 def _litgpt(run: TrainingRun, row: dict[str, Any], sharding: str) -> TrainingRun:
@@ -99,7 +99,7 @@ def _litgpt(run: TrainingRun, row: dict[str, Any], sharding: str) -> TrainingRun
     """
     configured = "config_hub" in str(row["source"])
     if row["kind"] == "training":
-        every = configured and any(word in row["model"].lower() for word in LITGPT_EVERYWHERE)
+        every = configured and any(word in str(row["model"]).lower() for word in LITGPT_EVERYWHERE)
         run = replace(run, lora_targets="q,k,v,o,gate,up,down,head" if every else "q,v", tp=1, pp=1)
     if sharding != "fsdp" and (configured or sharding or run.accelerators_count == 1):
         whole = LITGPT_CONFIG_BATCH if configured else LITGPT_BATCH
@@ -132,7 +132,7 @@ def _qwen(run: TrainingRun, row: dict[str, Any], sharding: str) -> TrainingRun:
 
 
 def _peft(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
-    if "README" not in row["source"]:
+    if "README" not in str(row["source"]):
         return run
     batch = PEFT_COMPLAINTS_BATCH
     zero = str(row.get("training", {}).get("offload", "")).startswith("deepspeed")
@@ -151,7 +151,7 @@ def _peft(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
 
 def _torchtitan(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
     """Its loss is compiled with the model in later versions; no gradient is added up unless a batch is stated."""
-    found = re.search(r"20\d\d-\d\d", row["source"])
+    found = re.search(r"20\d\d-\d\d", str(row["source"]))
     compiled = found is not None and found.group(0) >= COMPILED_LOSS_SINCE and run.pp == 1
     interleaved = "interleaved" in f"{row.get('args', {})} {row.get('note', '')}".lower()
     return replace(
@@ -164,9 +164,11 @@ def _torchtitan(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
 
 def scripted_tokens(row: dict[str, Any]) -> int | None:
     """The sequence length of the script behind a row, where that is known."""
-    if row["source"].startswith("huggingface/peft README"):
+    if str(row["source"]).startswith("huggingface/peft README"):
         return PEFT_COMPLAINTS_TOKENS
-    return PEFT_SFT_TOKENS if row["source"].startswith("huggingface/peft docs/source/accelerate") else None
+    return (
+        PEFT_SFT_TOKENS if str(row["source"]).startswith("huggingface/peft docs/source/accelerate") else None
+    )
 
 
 def seen_images(row: dict[str, Any], model: Model) -> tuple[int, bool]:
@@ -175,4 +177,6 @@ def seen_images(row: dict[str, Any], model: Model) -> tuple[int, bool]:
         return 0, False
     said = str(row.get("args", {}).get("freeze_vit", "")).lower()
     trained = row.get("training", {}).get("method") == "full" and said != "true"
-    return IMAGE_PATCHES, trained or row["source"].startswith("OpenBMB")  # its scripts say --tune_vision true
+    return IMAGE_PATCHES, trained or str(row["source"]).startswith(
+        "OpenBMB"
+    )  # its scripts say --tune_vision true

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -267,6 +267,11 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
     return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)
 
 
+def _scripted(run: TrainingRun) -> Callable[[dict[str, Any]], TrainingRun]:
+    """The run with what its scripts do; odd values make a row malformed."""
+    return reading(lambda row: as_scripted(run, row))
+
+
 def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     """How fast the run is: not of a model whose depth isn't told, which speed depends on and memory hardly."""
     speed = timing.training(run)
@@ -291,7 +296,7 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
         Unanswerable: the case says too little, or names what we don't know.
     """
     run = training_run(row)
-    mem = memory.training(as_scripted(run, row))
+    mem = memory.training(_scripted(run)(row))
     told = run.model.architecture or row.get("hidden") or known_model(row["model"])
     found = _speeds(row, run) if told and run.model.task not in DIFFUSED else {}
     if contradicted(row, mem):

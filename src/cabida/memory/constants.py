@@ -103,7 +103,7 @@ LATE_PEER_BYTES = Constant(
 # --- activations of the profile run ---------------------------------------------------------------
 _SAMPLER = "activation peak or budget left over in vLLM {} start-ups, over max_num_seqs x vocabulary"
 SAMPLER_V0 = _fitted("sampler_bytes_per_element", 38.0, 29.0, 45.0, _SAMPLER.format("V0"))
-SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 30.0, _SAMPLER.format("0.8 to 0.19"))
+SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 31.0, _SAMPLER.format("0.8 to 0.19"))
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
 SAMPLER_ENGINE = read(
     "sampler_bytes_per_element", 6.0, "logits in 16 bit and once more in fp32", "https://nvidia.github.io/TensorRT-LLM/",

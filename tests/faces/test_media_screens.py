@@ -154,3 +154,54 @@ def test_pipelines_and_components_are_listed_and_shown():
     assert "flux.1-dev" in typed("facts", "list", "pipelines")
     assert "t5-xxl" in typed("facts", "list", "components", "--lang", "es")
     assert "FluxPipeline" in typed("facts", "show", "flux.1-dev")
+
+
+REFUSED = [
+    ("flux.1-dev", "--gpu", "rtx4090"),
+    ("wan2.1-t2v-14b", "--gpu", "rtx4090"),
+    ("sdxl", "--gpu", "rtx3060-12", "--width", "2048", "--height", "2048", "--batch", "4"),
+    ("hunyuanvideo", "--gpu", "h100-sxm-80"),
+    ("bge-m3", "--gpu", "l4", "--batch", "4000"),
+    ("--vectors", "10M", "--dims", "1024", "--index", "cagra", "--gpu", "l4"),
+]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_offered_was_tried_and_does_it_as_it_is_typed(words):
+    answer = json.loads(typed("fit", *words, "--json"))
+    assert answer["verdict"] == "no"
+    assert answer["changes"]
+    screen = " ".join(typed("fit", *words).split())
+    for change in answer["changes"]:
+        assert change["flags"] in screen
+        again = json.loads(typed("fit", *_over(words, change["flags"].split()), "--json"))
+        assert again["verdict"] == change["verdict"] != "no"
+        assert again["headroom_gib"] == pytest.approx(change["headroom_gib"])
+    assert answer["changes"][0]["flags"] in answer["cure"] or answer["changes"][0]["verdict"] == "tight"
+
+
+def _over(words, flags):
+    """The command with flags typed in place of their former values."""
+    given = list(words)
+    for at, flag in enumerate(flags):
+        if flag.startswith("--") and flag in given:
+            del given[given.index(flag) : given.index(flag) + 2]
+        assert at or flag.startswith("--")
+    return [*given, *flags]
+
+
+@pytest.mark.parametrize("words", [*REFUSED, ("sdxl", "--gpu", "rtx4090"), ("bge-m3", "--gpu", "l4")])
+def test_the_picture_adds_up_to_the_card(words):
+    answer = json.loads(typed("fit", *words, "--json"))
+    parts = dict(answer["memory_gib"])
+    missing = parts.pop("missing")
+    assert sum(parts.values()) - missing == pytest.approx(answer["usable_gib"])
+    assert missing == pytest.approx(max(0.0, -answer["headroom_gib"]))
+
+
+def test_media_and_language_models_speak_alike():
+    for words in REFUSED[:2]:
+        screen = typed("fit", *words)
+        assert "shown by the driver" in screen
+        assert "What to change, least harm first" in screen
+        assert "usable" not in screen

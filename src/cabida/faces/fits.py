@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -18,6 +18,7 @@ from cabida.report import words as say
 from cabida.report.bar import ordered, shown
 from cabida.text import tr
 
+Cells = Callable[[dict[str, Any]], dict[str, str]]  # a row's line of a table, by column
 MOST_ROWS = 20
 COLOURS = {"fits": "bold green", "tight": "bold yellow", "no": "bold red"}
 
@@ -32,17 +33,26 @@ def fit(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
     return catalogue(answer, every=every)
 
 
-def one(answer: dict[str, Any]) -> RenderableType:
-    """Does this fit: the verdict, what fills the memory, how far it goes, what to change."""
-    blocks: list[RenderableType] = [clean(setup_line(answer)), Text()]
-    blocks += [clean(verdict(answer), COLOURS[answer["verdict"]]), *map(clean, _doubt(answer))]
+def one(
+    answer: dict[str, Any], line: str = "", told: Sequence[str] = (), limits: Sequence[tuple[str, str]] = ()
+) -> RenderableType:
+    """Does this fit: the verdict, what fills the memory, how far it goes, what to change.
+
+    Args:
+        answer: about one accelerator.
+        line: what was asked about; that of a language model when left out.
+        told: sentences after the verdict.
+        limits: how far it goes; those of a language model when left out.
+    """
+    blocks: list[RenderableType] = [clean(line or setup_line(answer)), Text()]
+    blocks += [clean(verdict(answer), COLOURS[answer["verdict"]]), *map(clean, [*_doubt(answer), *told])]
     blocks += [clean(f"{tr('faces.check.warning')}: {told['sentence']}") for told in answer["warnings"]]
     blocks += [Text(), Bar(parts_of(answer), answer["usable_gib"]), Text(), parts_table(answer)]
     if rule := _rule(answer):
         blocks += [Text(), clean(rule)]
-    blocks += [Text(), _limits(answer)]
+    blocks += [Text(), pairs(limits or _limits(answer))]
     blocks += _changes("faces.fit.changes", answer["changes"])
-    if answer.get("elsewhere"):
+    if answer["cure"] and not answer["changes"]:
         blocks += [Text(), clean(answer["cure"], "bold")]
     window = answer.get("window")
     if window and answer["verdict"] != "no":
@@ -83,7 +93,7 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
     elif decides and answer["sureness"] != "sure":
         told.append(
             tr(
-                "faces.fit.decides",
+                "faces.fit.decides_training" if "micro_batch" in answer else "faces.fit.decides",
                 part=say.part(decides["part"]),
                 low=say.decimal(decides["low_gib"], 2),
                 high=say.decimal(decides["high_gib"], 2),
@@ -147,12 +157,14 @@ def _rule(answer: dict[str, Any]) -> str:
     )
 
 
-def _limits(answer: dict[str, Any]) -> RenderableType:
-    rows = (
-        [(tr("faces.fit.batch"), _largest_run(answer))]
-        if "micro_batch" in answer
-        else _serving_limits(answer)
-    )
+def _limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    if "micro_batch" in answer:
+        return [(tr("faces.fit.batch"), _largest_run(answer))]
+    return _serving_limits(answer)
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    """A name and what is told of it, line by line."""
     made = Table.grid(padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True)
     made.add_column()
@@ -180,7 +192,8 @@ def _serving_limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append((tr("faces.fit.at_once"), " · ".join(counts)))
     tokens = answer["metrics"]["kv_cache_tokens"]
     if answer["cache_is_pool"] and tokens.value > 0:
-        rows.append((say.label("kv_cache_tokens"), say.figure("kv_cache_tokens", tokens)))
+        low, value, high = (text.number(int(one), 15) for one in (tokens.low, tokens.value, tokens.high))
+        rows.append((say.label("kv_cache_tokens"), tr("faces.fit.pool", low=low, tokens=value, high=high)))
     if kin := answer["largest_in_family"]:
         rows.append((tr("faces.fit.family"), f"{kin['model']} ({text.number(kin['params'] / 1e9)} B)"))
     return rows
@@ -216,10 +229,17 @@ def _changes(key: str, offered: Sequence[dict[str, Any]], title: str = "") -> li
     return blocks
 
 
-def several(rows: Sequence[dict[str, Any]]) -> RenderableType:
+def several(
+    rows: Sequence[dict[str, Any]], title: Sequence[str] = (), cells: Cells | None = None
+) -> RenderableType:
     """Accelerators side by side, each for itself, their bars on one scale."""
     first = rows[0]
-    same = [first["model"], first["weights"], first.get("engine", first.get("method", "")), context(first)]
+    same = list(title) or [
+        first["model"],
+        first["weights"],
+        first.get("engine", first.get("method", "")),
+        context(first),
+    ]
     total = max(row["usable_gib"] + row["memory_gib"].get("missing", 0.0) for row in rows)
     blocks: list[RenderableType] = [clean(" · ".join(one for one in same if one), "bold")]
     names: dict[str, None] = {}
@@ -231,21 +251,30 @@ def several(rows: Sequence[dict[str, Any]]) -> RenderableType:
         names |= {"missing": None} if row["memory_gib"].get("missing", 0.0) > 0 else {}
     legend = Table.grid(padding=(0, 1, 0, 0))
     for name in names:
-        legend.add_row(Key(name), clean(say.part(name)))
-    blocks += [Text(), legend, Text(), _table([_cells(row) for row in rows], ["model"])]
+        legend.add_row(Key(name), clean(_shared_name(name, rows)))
+    blocks += [Text(), legend, Text(), _table([(cells or _cells)(row) for row in rows], ["model"])]
     return Group(*blocks)
 
 
-def catalogue(answer: dict[str, Any], *, every: bool = False) -> RenderableType:
+def _shared_name(part: str, rows: Sequence[dict[str, Any]]) -> str:
+    """The name of a part where all rows mean the same by it."""
+    told = {part_name(part, row) for row in rows}
+    return told.pop() if len(told) == 1 and part == "reserve" else say.part(part)
+
+
+def catalogue(
+    answer: dict[str, Any], *, every: bool = False, title: Sequence[str] = (), cells: Cells | None = None
+) -> RenderableType:
     """One line for each accelerator or model; what all lines share stands above."""
     rows = answer["rows"]
     left_out = answer.get("left_out", 0)
     if not rows:
         return clean(tr("faces.fit.none", count=text.number(left_out, 6)), COLOURS["no"])
-    told = _together([_cells(row) for row in rows])
-    same = [key for key in ("model", "gpu", "weights") if len({cells[key] for cells in told}) == 1]
+    told = _together([(cells or _cells)(row) for row in rows])
+    same = [key for key in ("model", "gpu", "weights") if len({line.get(key) for line in told}) == 1]
     listed = told if every else told[:MOST_ROWS]
-    head = [clean(" · ".join(told[0][key] for key in same), "bold")] if same else []
+    shared = [*(told[0][key] for key in same if told[0].get(key)), *title]
+    head = [clean(" · ".join(shared), "bold")] if shared else []
     blocks: list[RenderableType] = [
         *head,
         clean(_tally(rows, left_out)),
@@ -275,7 +304,9 @@ def _table(told: Sequence[dict[str, str]], same: Sequence[str] = ()) -> Renderab
 
 
 def _grid(told: Sequence[dict[str, str]], keys: Sequence[str]) -> Table:
-    right = [at for at, key in enumerate(keys) if key in ("headroom", "room", "context", "parameters")]
+    right = [
+        at for at, key in enumerate(keys) if key in ("headroom", "room", "context", "parameters", "needs")
+    ]
     rows = [[cells[key] for key in keys] for cells in told]
     return table([tr(f"faces.{key}") for key in keys], rows, right, whole=range(1, len(keys)))
 
@@ -303,10 +334,15 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
         "weights": row["weights"],
         "engine": row.get("engine", row.get("method", "")) if row["runs"] else tr("faces.no_engine"),
         "verdict": tr(f"faces.verdict_short.{row['verdict']}"),
-        "headroom": f"{'-' if spare < 0 else ''}{say.decimal(abs(spare), 1)} GiB",
+        "headroom": spared(spare),
         "context": text.number(row["context_tokens"], 15) if row.get("context_tokens") else "",
         "room": text.number(room, 15) if room else "∞" if room is None else "–",
     }
+
+
+def spared(size: float) -> str:
+    """GiB to spare in a table, or missing."""
+    return f"{'-' if size < 0 else ''}{say.decimal(abs(size), 1)} GiB"
 
 
 def _gib(size: float) -> str:

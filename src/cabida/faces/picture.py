@@ -14,6 +14,15 @@ from cabida.report.words import decimal
 
 STYLES = {
     "weights": "blue",
+    "denoiser": "blue",
+    "vectors": "blue",
+    "codes": "blue",
+    "text_encoder": "cyan",
+    "graph": "cyan",
+    "vae": "magenta",
+    "workspace": "yellow",
+    "idle": "bright_black",
+    "context": "bright_black",
     "gradients": "cyan",
     "optimizer": "magenta",
     "cache": "green",

@@ -111,6 +111,7 @@ class EncoderMemory:
     )
     verdict: str  # fits | tight | no
     headroom_bytes: float
+    context_bytes: float  # of what is needed: CUDA context and kernels of the process
     largest_batch_count: int
     largest_input_tokens: int  # at most what the model takes
     cure: str
@@ -215,6 +216,7 @@ def encoding(run: EncoderRun) -> EncoderMemory:
         takes_its_share=pool is not None,
         verdict=verdict,
         headroom_bytes=room - needed,
+        context_bytes=media.MEDIA_CONTEXT_BYTES.value,
         largest_batch_count=_largest(run, room, "batch", LARGEST_BATCH),
         largest_input_tokens=_largest(run, room, "length", most_tokens),
         cure="" if verdict == "fits" else _cure(run, room, needed),

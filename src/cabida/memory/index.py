@@ -132,6 +132,7 @@ class IndexMemory:
     usable_bytes: float  # of the accelerator; 0 for host memory
     verdict: str  # fits | tight | no; "" for host memory, whose size isn't known
     headroom_bytes: float
+    context_bytes: float  # of the process that searches it on the accelerator
     largest_vectors_count: float  # on this accelerator; 0 for host memory
     accelerators_count: int  # of this kind that would hold one replica, split evenly; 0 for host memory
     cure: str
@@ -220,6 +221,7 @@ def index(one: VectorIndex) -> IndexMemory:
         usable_bytes=room,
         verdict=verdict,
         headroom_bytes=room - needed if on_card else 0.0,
+        context_bytes=MEDIA_CONTEXT_BYTES.value if on_card else 0.0,
         largest_vectors_count=_largest(one, room) if on_card else 0.0,
         accelerators_count=_cards(one, room) if on_card else 0,
         cure=_cure(one, room, needed) if verdict in ("no", "tight") else "",

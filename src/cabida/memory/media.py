@@ -1,4 +1,4 @@
-"""Does an image or a clip fit: the peak over the phases of a pipeline, and what would make it smaller."""
+"""Does an image or a clip fit: the peak over the phases of a pipeline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from cabida.facts.media import Component
 from cabida.memory import budget as budgets
 from cabida.memory import media_constants as known
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
-from cabida.memory.media_cure import media_cure
 from cabida.memory.media_parts import (
     DENOISER,
     TEXT,
@@ -53,10 +52,13 @@ class MediaMemory:
     low_bytes: float  # 90 % interval of the peak
     high_bytes: float
     needed_bytes: float  # as the driver shows it: reserved memory and context included
+    idle_bytes: float  # of it: reserved by PyTorch's allocator and not allocated at the peak
+    context_bytes: float  # of it: CUDA context and kernels of the process
+    most_needed_bytes: float  # with the high end of the peak, whose interval has the allocator's reserve in it
+    least_needed_bytes: float
     verdict: str  # fits | tight | no
     headroom_bytes: float  # usable less needed; below zero when it does not fit
     bounds: Bounds
-    cure: str  # what to change, in the language in use; empty when it fits
 
     @property
     def peak_phase(self) -> str:
@@ -220,13 +222,14 @@ def media(run: MediaRun, *, bounds: bool = True) -> MediaMemory:
 
     Args:
         run: what is made, on what.
-        bounds: look for the largest batch, clip and picture and for a cure too; without, they are 0 and empty.
+        bounds: look for the largest batch, clip and picture too; without, they are 0.
     """
     phases, at_peak = _figures(run, PLAIN)
     peak, room = max(map(float, phases.values())), room_of(run)
     needed = _shown(peak)
     low, high = known.SPREAD[run.pipeline.task]
-    verdict = _verdict(needed, peak * high + known.MEDIA_CONTEXT_BYTES.value, room)
+    context = known.MEDIA_CONTEXT_BYTES.value
+    verdict = _verdict(needed, peak * high + context, room)
     return MediaMemory(
         usable_bytes=room,
         parts=_parts(at_peak),
@@ -236,10 +239,13 @@ def media(run: MediaRun, *, bounds: bool = True) -> MediaMemory:
         low_bytes=peak * low,
         high_bytes=peak * high,
         needed_bytes=needed,
+        idle_bytes=needed - peak - context,
+        context_bytes=context,
+        most_needed_bytes=peak * high + context,
+        least_needed_bytes=peak * low + context,
         verdict=verdict,
         headroom_bytes=room - needed,
         bounds=_bounds(run, room) if bounds else Bounds(0, 0, 0, 0),
-        cure="" if verdict == "fits" or not bounds else media_cure(run, room, needed, needed_of),
     )
 
 

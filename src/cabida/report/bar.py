@@ -28,6 +28,8 @@ GLYPHS = {
     "encoder": ("▄", "e"),
     "state": ("▀", "s"),
     "other": ("▌", "+"),
+    "idle": ("▗", "~"),
+    "context": ("▙", "c"),
     "used": ("▄", "u"),
     "free": ("·", "."),
     "reserve": ("░", ":"),
@@ -37,7 +39,7 @@ _UNKNOWN = ("▐", "?")
 ORDER = (
     "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph",
     "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "state", "activations",
-    "encoder", "logits", "graphs", "other", "used", "free", "reserve",
+    "encoder", "logits", "graphs", "other", "idle", "context", "used", "free", "reserve",
 )  # fmt: skip
 
 

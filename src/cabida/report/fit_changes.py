@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -70,8 +70,13 @@ class Change:
     @property
     def flags(self) -> str:
         """As it is typed: ``--kv-cache fp8 --tp 2``."""
-        typed = ((f"--{name.replace('_', '-')}", value) for name, value in self.fields.items())
-        return " ".join(name if value is True else f"{name} {value}" for name, value in typed)
+        return typed(self.fields)
+
+
+def typed(fields: Mapping[str, Any]) -> str:
+    """Fields of a setup as flags: ``--kv-cache fp8 --tp 2``; what is true has no value."""
+    flags = ((f"--{name.replace('_', '-')}", value) for name, value in fields.items())
+    return " ".join(name if value is True else f"{name} {value}" for name, value in flags)
 
 
 def changes(setup: Setup, trial: Trial, *, shorter: bool = True) -> list[Change]:

@@ -14,7 +14,7 @@ from cabida.memory import TrainingMemory
 from cabida.memory.training_cure import remedy
 from cabida.plan import Estimate, Setup, TrainingRun
 from cabida.plan.setup import training_run
-from cabida.report.fit_changes import LEAST_GAIN_BYTES, few
+from cabida.report.fit_changes import LEAST_GAIN_BYTES, few, typed
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
@@ -55,7 +55,7 @@ class TrainingChange:
     @property
     def flags(self) -> str:
         """As it is typed: ``--recompute full``."""
-        return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in self.fields.items())
+        return typed(self.fields)
 
 
 def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.model import Accelerator
+from cabida.memory.index import IndexMemory
 from cabida.plan import Estimate, Setup
-from cabida.plan.index import ON_GPU, VectorIndex
+from cabida.plan.index import ON_GPU, STORED_BITS, VectorIndex
+from cabida.report.beyond_changes import Fields, Found, changes, cure
 from cabida.report.beyond_fits import Beyond
+from cabida.report.beyond_picture import margin, picture, shown_bytes
 from cabida.report.media_fits import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem
@@ -33,7 +37,7 @@ def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None)
     if not cards and kind == "cagra":
         cards = [one for one in facts.accelerators(as_of).values() if one.vendor.lower() == "nvidia"]
     if len(cards) <= 1:
-        return _answer(_index(own, dims, kind, cards[0] if cards else None))
+        return _with_changes(own, dims, kind, cards[0] if cards else None)
     rows = [_answer(_index(own, dims, kind, card)) for card in cards]
     if not gpus:
         rows.sort(key=lambda row: (ORDER[row["verdict"]], row["usable_gib"], row["gpu"]))
@@ -60,6 +64,31 @@ def _index(own: Beyond, dims: int, kind: str, card: Accelerator | None) -> Vecto
     )
 
 
+def _with_changes(own: Beyond, dims: int, kind: str, card: Accelerator | None) -> dict[str, Any]:
+    answer = _answer(_index(own, dims, kind, card))
+    if card is None:
+        return answer
+
+    def tried(fields: Fields) -> Found:
+        mine = replace(own, **fields)
+        found = memory.index(_index(mine, dims, mine.index or kind, card))
+        return Found(found.verdict, found.headroom_bytes)
+
+    asked = Found(answer["verdict"], answer["headroom_gib"] * GIB)
+    offered = changes(asked, _candidates(own, kind), tried)
+    return answer | {"changes": offered, "cure": cure(asked, offered, answer["cure"])}
+
+
+def _candidates(own: Beyond, kind: str) -> Iterator[tuple[str, Fields, list[str]]]:
+    """Narrower numbers, then codes in place of numbers."""
+    stored = own.stored or "fp32"
+    if kind != "ivf-pq":
+        for narrower in ("fp16", "int8"):
+            if STORED_BITS[narrower] < STORED_BITS[stored]:
+                yield narrower, {"stored": narrower}, [f"stored_{narrower}"]
+        yield "codes", {"index": "ivf-pq", "keep_vectors": True}, ["codes"]
+
+
 def _answer(one: VectorIndex) -> dict[str, Any]:
     found = memory.index(one)
     peak = (found.device_bytes or found.host_bytes) / GIB
@@ -74,8 +103,9 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "growth": one.growth_ratio,
         "replicas": one.replicas_count,
         "verdict": found.verdict,
+        "runs": True,
         "headroom_gib": found.headroom_bytes / GIB if one.accelerator else None,
-        "usable_gib": found.usable_bytes / GIB if one.accelerator else None,
+        **(_on_card(one.accelerator, found) if one.accelerator else {"usable_gib": None}),
         "needed_gib": (found.usable_bytes - found.headroom_bytes) / GIB if one.accelerator else peak,
         "metrics": {"peak_mem_gib": Estimate(peak, peak, peak, "formula")},
         "parts_gib": {name: size / GIB for name, size in found.parts.items()},
@@ -87,5 +117,20 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "bytes_per_vector": found.vector_bytes,
         "largest_vectors": found.largest_vectors_count if one.accelerator else None,
         "gpus_enough": found.accelerators_count if one.accelerator else None,
+        "changes": [],
         "cure": found.cure,
+        "warnings": [],
+    }
+
+
+def _on_card(card: Accelerator, found: IndexMemory) -> dict[str, Any]:
+    """The picture of the card, as every fit has it. Nothing here has an interval: sizes follow from the layout."""
+    parts = found.parts | {"context": found.context_bytes}
+    room, spare = found.usable_bytes, found.headroom_bytes
+    return {
+        **margin(found.verdict, spare, spare, spare),
+        "usable_gib": shown_bytes(card) / GIB,
+        "room_gib": room / GIB,
+        "memory_gib": picture(parts, card, room, room - spare),
+        "intervals_gib": {},
     }

@@ -33,6 +33,8 @@ def refused_split(deployment: Deployment) -> list[Problem]:
         return alone
     if deployment.engine not in EVEN_ENGINES:
         return []
+    if wrong := _refused_dealing(deployment):
+        return wrong
     model = deployment.model
     found = judge_split(deployment.parallel, model, card, deployment.node)
     why = [one.sentence for one in found if one.severity == "blocking"]
@@ -40,6 +42,23 @@ def refused_split(deployment: Deployment) -> list[Problem]:
         return []
     sizes = ", ".join(str(size) for size in range(1, 17) if _goes(judge_split(Parallel(size), model, card)))
     return [problem("CB-K090", model=model.id, why=why[0], sizes=sizes, layers=model.layers_count)]
+
+
+def _refused_dealing(deployment: Deployment) -> list[Problem]:
+    """Stages that don't hold all layers (CB-K099), ranks that are no copies of one another (CB-K100); vLLM checks both."""
+    settings, p, model = deployment.settings, deployment.parallel, deployment.model
+    found = []
+    stages = settings.layer_partition
+    if stages and (len(stages) != p.pp or sum(stages) != model.layers_count):
+        dealt, own = sum(stages), model.layers_count
+        found.append(problem("CB-K099", model=model.id, stages=len(stages), layers=dealt, pp=p.pp, own=own))
+    ranks = settings.decode_context_parallel_size
+    headed = [one.kv_heads_count for one in model.attention if one.kind not in ("mla", "linear")]
+    heads = max(headed, default=1)
+    copies = max(1, p.tp // max(1, heads))
+    if ranks > 1 and copies % ranks:
+        found.append(problem("CB-K100", ranks=ranks, tp=p.tp, heads=heads, copies=copies))
+    return found
 
 
 def refused_slices(card: Accelerator, count: int) -> list[Problem]:

@@ -41,6 +41,21 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> float:
     return found
 
 
+def _gib(_: click.Context, __: click.Parameter, size: float) -> float:
+    """Bytes of what vLLM calls GB."""
+    return size * 2.0**30
+
+
+def _stages(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, ...]:
+    """Layers of each pipeline stage: ``16,16,15,15``."""
+    if text is None:
+        return ()
+    counts = [one.strip() for one in text.split(",")]
+    if not all(one.isascii() and one.isdigit() and int(one[:9]) > 0 and len(one) < 5 for one in counts):
+        raise click.BadParameter(tr("faces.no_stages", text=text[:60]))
+    return tuple(int(one) for one in counts)
+
+
 def setup(function: F) -> F:
     """The flags of a deployment, under the engines' own names, ``--gpu`` aside."""
     for declare in reversed(
@@ -84,15 +99,33 @@ def load(function: F) -> F:
     return function
 
 
+def placement(function: F) -> F:
+    """Where layers, experts, cache and weights lie, when not as usual: it counts for memory alone."""
+    for declare in reversed(
+        [
+            option("--layer-partition", metavar="N,N,...", callback=_stages),
+            option("--redundant-experts", type=click.IntRange(0, 4096), default=0),
+            option("--decode-context-parallel-size", type=COUNT, default=1),
+            option("--cpu-offload-gb", "cpu_offload_bytes", type=Figure(0, 1e6), default=0, callback=_gib),
+        ]
+    ):
+        function = declare(function)
+    return function
+
+
 @click.command(cls=Command)
 @click.argument("model", required=False)
 @option("--gpu", metavar="ID", multiple=True)
 @setup
+@placement
 @option("--concurrency", type=COUNT)
 @option("--min-context", type=COUNT)
 @option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
 @option("--optimizer", metavar="NAME", default="adamw", show_default=True)
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
+@option("--shard-group", type=COUNT)
+@option("--schedule", type=click.Choice(["1f1b", "interleaved", "gpipe", "zero-bubble"]), default="1f1b")
+@option("--virtual-stages", type=COUNT, default=1)
 @option("--seq-len", type=COUNT, default=2048, show_default=True)
 @option("--micro-batch", type=COUNT, default=1, show_default=True)
 @option("--recompute", type=click.Choice(["none", "selective", "full"]))

@@ -57,6 +57,11 @@ class Setup:
     lora_rank: int = 16
     layer_partition: tuple[int, ...] = ()
     redundant_experts: int = 0
+    decode_context_parallel_size: int = 1
+    cpu_offload_bytes: float = 0.0  # weights of each card that stay in host memory
+    schedule: str = "1f1b"
+    virtual_stages: int = 1
+    shard_group: int | None = None
 
 
 def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployment:
@@ -89,6 +94,8 @@ def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployme
             lora_rank=setup.lora_rank,
             layer_partition=setup.layer_partition,
             redundant_experts=setup.redundant_experts,
+            decode_context_parallel_size=setup.decode_context_parallel_size,
+            cpu_offload_bytes=setup.cpu_offload_bytes,
         ),
         node=node,
         draft=facts.draft(setup.draft, model) if setup.draft else None,
@@ -112,7 +119,8 @@ def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> Traini
         sharding=setup.sharding or ("ddp" if count > 1 else "none"),
         seq_tokens=setup.seq_len,
         micro_batch_count=setup.micro_batch,
-        global_batch_count=setup.global_batch or setup.micro_batch * parallel.dp * parallel.pp,  # no stage idle
+        global_batch_count=setup.global_batch
+        or setup.micro_batch * parallel.dp * parallel.pp,  # no stage idle
         tp=parallel.tp,
         pp=parallel.pp,
         cp=parallel.cp,
@@ -125,6 +133,9 @@ def training_run(setup: Setup, model: Model, accelerator: Accelerator) -> Traini
         lora_targets=setup.lora_targets,
         offload=setup.offload,
         framework=setup.framework,
+        schedule=setup.schedule,
+        virtual_stages_count=setup.virtual_stages,
+        shard_group_count=setup.shard_group,
         target_tokens=setup.target_tokens,
         node=facts.node_for(accelerator),
     )
@@ -153,7 +164,10 @@ def usual_engine(accelerator: Accelerator, weights: WeightFormat, container: str
 def runs(engine: str, accelerator: Accelerator, weights: WeightFormat) -> bool:
     """Whether an engine is known to run this format on this architecture."""
     known = facts.engines().get(engine)
-    return known is not None and accelerator.architecture.lower() in known.formats.get(weights.family, ())
+    if known is None:
+        return False
+    there = known.formats.get(weights.id) or known.formats.get(weights.family, ())
+    return accelerator.architecture.lower() in there
 
 
 def split(setup: Setup, node: Node | None, *, data: bool = False) -> Parallel:

@@ -45,7 +45,7 @@ def refused_split(deployment: Deployment) -> list[Problem]:
 
 
 def _refused_dealing(deployment: Deployment) -> list[Problem]:
-    """Stages that don't hold all layers (CB-K099), ranks that are no copies of one another (CB-K100); vLLM checks both."""
+    """Stages that don't hold all layers (CB-K099), ranks that are no copies of one another (CB-K100): vLLM's rules."""
     settings, p, model = deployment.settings, deployment.parallel, deployment.model
     found = []
     stages = settings.layer_partition

@@ -32,13 +32,16 @@ class Source:
     grade: str = "quoted"
 
 
+_NUMBERS = frozenset({float, int})  # looked up first: it is what sweeps pass
+
+
 def _is_array(value: object) -> bool:
-    return hasattr(value, "shape") and getattr(value, "shape", ()) != ()
+    return type(value) not in _NUMBERS and getattr(value, "shape", ()) != ()
 
 
 def least(*values: Any) -> Any:
     """The smallest of its arguments, element by element for arrays."""
-    if any(map(_is_array, values)):
+    if not _NUMBERS.issuperset(map(type, values)) and any(map(_is_array, values)):
         import numpy as np
 
         return np.minimum.reduce(np.broadcast_arrays(*values))
@@ -47,7 +50,7 @@ def least(*values: Any) -> Any:
 
 def most(*values: Any) -> Any:
     """The largest of its arguments, element by element for arrays."""
-    if any(map(_is_array, values)):
+    if not _NUMBERS.issuperset(map(type, values)) and any(map(_is_array, values)):
         import numpy as np
 
         return np.maximum.reduce(np.broadcast_arrays(*values))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cabida.facts.families import FAMILIES, UNKNOWN, Family
 from cabida.facts.feedforward import feed_forward
@@ -58,6 +59,7 @@ _READERS: dict[str, Callable[[Fields, Family], Layers]] = {
     "rwkv": rwkv,
     "short_conv": short_conv,
 }
+Alike = TypeVar("Alike", AttentionLayers, MlpLayers)
 _STANDARD = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 _TELLTALE = ("mamba", "ssm", "linear_", "conv", "rwkv", "hybrid", "recurrent", "state_size", "lru")
 
@@ -148,17 +150,21 @@ def _field_sources(f: Fields, family: Family, source: Source, *, known: bool) ->
 
 
 def _grouped(layers: list[AttentionLayers]) -> tuple[AttentionLayers, ...]:
-    counts: dict[AttentionLayers, int] = {}
-    for one in layers:
-        counts[one] = counts.get(one, 0) + 1
-    return tuple(replace(one, layers_count=count) for one, count in counts.items())
+    return tuple(replace(one, layers_count=count) for one, count in _counted(layers).items())
 
 
 def _grouped_mlp(layers: list[MlpLayers]) -> tuple[MlpLayers, ...]:
-    counts: dict[MlpLayers, int] = {}
-    for one in layers:
-        counts[one] = counts.get(one, 0) + 1
-    return tuple(replace(one, layers_count=count) for one, count in counts.items())
+    return tuple(replace(one, layers_count=count) for one, count in _counted(layers).items())
+
+
+def _counted(layers: list[Alike]) -> dict[Alike, int]:
+    """How many times each comes; most are one and the same object, so it is hashed once."""
+    objects = {id(one): one for one in layers}
+    counts: dict[Alike, int] = {}
+    for key, count in Counter(map(id, layers)).items():
+        one = objects[key]
+        counts[one] = counts.get(one, 0) + count
+    return counts
 
 
 def _name(f: Fields) -> str:

@@ -79,9 +79,17 @@ class Fields:
             inner = nested
         self.inner = inner
         self.defaults = defaults or {}
+        self._read: dict[str, Any] = {}
 
     def raw(self, name: str) -> Any:
         """The value under any spelling of ``name``; ``None`` when absent or null."""
+        try:
+            return self._read[name]
+        except KeyError:
+            found = self._read[name] = self._raw(name)
+            return found
+
+    def _raw(self, name: str) -> Any:
         for key in spellings(name):
             for level in (self.inner, self.outer, self.defaults):
                 if level.get(key) is not None:

@@ -156,6 +156,8 @@ def latent(f: Fields, layer: int = 0) -> AttentionLayers:
 
 def _indexed(one: AttentionLayers, f: Fields, layer: int) -> AttentionLayers:
     """The layer with the index keys of sparse attention (DeepSeek-V3.2, GLM-5, MiniMax-M3) if it has them."""
+    if f.raw("index_head_dim") is None and f.raw("sparse_attention_config") is None:
+        return one
     hidden = f.count("hidden_size", least=1)
     dim, heads = f.count("index_head_dim", 0), f.count("index_n_heads", 0)
     kinds = f.items("indexer_types")

@@ -6,9 +6,10 @@ from typing import Any
 
 from cabida.facts.model import Accelerator
 from cabida.memory import constants as known
+from cabida.memory.cache import remembered
 from cabida.memory.constants import GIB
 from cabida.memory.engines import EngineRules
-from cabida.memory.lens import Lens, Number
+from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.plan import Deployment, Settings
 from cabida.quantity import formula, least, most
 
@@ -114,6 +115,12 @@ def is_unified(accelerator: Accelerator) -> bool:
 
 def visible(accelerator: Accelerator, lens: Lens) -> Number:
     """Total memory as a process on this card sees it."""
+    if lens is PLAIN:
+        return remembered(accelerator, ("visible",), lambda: _visible(accelerator, PLAIN))
+    return _visible(accelerator, lens)
+
+
+def _visible(accelerator: Accelerator, lens: Lens) -> Number:
     usable = lens.field(accelerator, "usable_bytes")
     slice_of_card = accelerator.form_factor.lower() == "mig slice"  # its size is what is left
     if accelerator.vendor.lower() != "nvidia" or is_unified(accelerator) or slice_of_card:

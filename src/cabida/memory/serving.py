@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cabida.memory import budget as budgets
+from cabida.memory.asked import Asked, asked
 from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES, PLACE_BYTES
-from cabida.memory.figures import Asked, Figures, asked, figures, printed_tokens
+from cabida.memory.figures import Figures, figures
+from cabida.memory.holds import printed_tokens
 from cabida.memory.kv import headroom_bytes, request_bytes, sequence_bytes
 from cabida.memory.lens import PLAIN, Explaining
 from cabida.memory.overheads import late_bytes, token_table_bytes

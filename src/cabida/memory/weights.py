@@ -75,7 +75,9 @@ class Split:
     @property
     def key(self) -> tuple[object, ...]:
         """For the cache."""
-        return (self.tp, self.pp, self.layers, self.pad, self.experts, self.partition)
+        dealt = self.experts
+        dealing = (dealt.owners, dealt.slices, dealt.pad, dealt.redundant)
+        return (self.tp, self.pp, self.layers, self.pad, self.partition, *dealing)
 
 
 def _apart(model: Model, held: WeightFormat) -> bool:

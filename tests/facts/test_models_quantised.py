@@ -4,7 +4,8 @@ import pytest
 from llama_config import read
 
 from cabida.errors import InvalidInput
-from cabida.facts.models import models
+from cabida.facts.formats import find_format
+from cabida.facts.models import find_model, models
 
 
 @pytest.mark.parametrize(
@@ -165,3 +166,32 @@ def test_an_expression_that_could_run_long_is_not_tried():
     rules = {"-:(.*.*)+x": {}, "-:.*self_attn.*": {}}
     kept = read(quantization_config={"quant_method": "gptq", "bits": 4, "dynamic": rules})
     assert kept.unquantised_params_count > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "expected"),
+    [
+        ("google/gemma-3-27b-it-qat-q4_0-gguf", "google/gemma-3-27b-it", "q4_0"),
+        ("anyone/gemma-3-27b-it-GPTQ-4b-128g", "google/gemma-3-27b-it", "gptq-int4"),
+        ("anyone/gemma-3-27b-it-int4-awq", "google/gemma-3-27b-it", "awq-int4"),
+        ("anyone/GLM-4.5-Air-AWQ-FP16Mix", "zai-org/GLM-4.5-Air", "awq-int4"),
+        ("anyone/Qwen3-14B-autoround-4bit-gptq", "Qwen/Qwen3-14B", "gptq-int4"),
+        ("anyone/Qwen3-30B-A3B.w8a8", "Qwen/Qwen3-30B-A3B", "int8-w8a8"),
+        ("anyone/DeepSeek-R1-int4-sym-awq-inc", "deepseek-ai/DeepSeek-R1", "gptq-int4"),
+        ("anyone/Qwen3-14B-abliterated", "Qwen/Qwen3-14B", "bf16"),
+        ("anyone/Qwen3-8B-UD-Q4_K_XL", "Qwen/Qwen3-8B", "q4_k_xl"),
+    ],
+)
+def test_a_build_is_told_by_every_part_of_its_ending(name, base, expected):
+    found = find_model(name)
+    assert (found.attention, found.mlp) == (models()[base].attention, models()[base].mlp)
+    assert find_format(found.native_format).id == find_format(expected).id
+
+
+def test_mistral_small_3_has_no_vision_tower_and_a_shorter_context_than_its_successor():
+    third, successor = (
+        find_model(f"mistralai/Mistral-Small-{name}")
+        for name in ("24B-Instruct-2501", "3.1-24B-Instruct-2503")
+    )
+    assert third.extra_params_count == 0 < successor.extra_params_count
+    assert third.context_tokens < successor.context_tokens

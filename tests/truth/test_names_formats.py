@@ -25,6 +25,17 @@ from cabida.truth.names import stated_format
         ("NF4 with double quantisation", "bnb-nf4-dq"),
         ("compressed-tensors W4A16", "int4-w4a16"),
         ("bfloat16, as published", "bf16"),
+        ("FP8 dynamic", "fp8"),
+        ("float8_e4m3fn", "fp8"),
+        ("fp8-w8a8", "fp8"),
+        ("NVFP4A16", "nvfp4"),
+        ("ModelOpt FP4", "nvfp4"),
+        ("awq_marlin", "awq-int4"),
+        ("GPTQ-8bit", "gptq-int8"),
+        ("GPTQ int3", "gptq-int3"),
+        ("AutoRound W4A16", "gptq-int4"),
+        ("NF4 + double quant", "bnb-nf4-dq"),
+        ("exl2 4.25bpw", "exl2-4.25"),
     ],
 )
 def test_a_format_is_told_by_the_words_of_a_phrase(said, meant):

@@ -8,7 +8,7 @@ _NOTE = re.compile(r"\s*[(\[][^)\]]*[)\]]?")
 _ADDED = re.compile(r"\s+(?:\+|with)\s+.*$|\s+class\b.*$", re.IGNORECASE)
 _VARIANT = re.compile(
     r"-(?:instruct|chat|it|hf|base|thinking|preview|bf16|fp16|original|text|pt|sft|dpo|rlhf|128k|4k|8k|1m|2410|2507|"
-    r"2512|0324|0528|0414|mtp|unpacked|v1\.5|latest)(?=-|$)"
+    r"2512|0324|0528|0414|mtp|qat|abliterated|uncensored|heretic|unpacked|v1\.5|latest)(?=-|$)"
 )
 _HEAD = re.compile(r"^(?:meta-|nvidia-)+")
 # a name's ending -> weight format, most specific first
@@ -17,19 +17,20 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (r"-bnb-4bit", "bnb-nf4-dq"),
     (r"-bnb-8bit", "bnb-int8"),
     (r"-gptq-int8", "gptq-int8"),
-    (r"-gptq(?:-int4)?(?:-g128|-128g)?", "gptq-int4"),
-    (r"-(?:int4-)?(?:autoround|auto-round)(?:-int4)?(?:-gptq|-awq)?", "gptq-int4"),
-    (r"-awq(?:-int4|-4bit|-g128|-w4a16|-marlin)?", "awq-int4"),
+    (r"-(?:int4-)?(?:autoround|auto-round)(?:-int4|-4bit)?(?:-gptq|-awq)?", "gptq-int4"),
+    (r"-(?:int4-)?gptq(?:-int4|-4bits?|-4b)?(?:-g128|-128g)?", "gptq-int4"),
+    (r"-int4(?:-sym)?-(?:awq-|gptq-)?inc", "gptq-int4"),
+    (r"-(?:int4-)?awq(?:-int4|-4bit|-g128|-w4a16|-marlin|-fp16mix)?", "awq-int4"),
     (r"-aqlm.*", "aqlm-2bit"),
-    (r"-quantized\.w8a8|-w8a8(?:-int8)?", "int8-w8a8"),
-    (r"-quantized\.w4a16|-w4a16(?:-g128)?", "int4-w4a16"),
-    (r"-quantized\.w8a16|-w8a16", "int8"),
+    (r"(?:-quantized\.|[-.])w8a8(?:-int8)?", "int8-w8a8"),
+    (r"(?:-quantized\.|[-.])w4a16(?:-g128)?", "int4-w4a16"),
+    (r"(?:-quantized\.|[-.])w8a16", "int8"),
     (r"-fp8(?:-(?:kv|dynamic|static|static-pertensor|block|tensorwise|per-tensor|e4m3))?", "fp8"),
     (r"-nvfp4|-fp4", "nvfp4"),
     (r"-mxfp4", "mxfp4"),
     (r"-int4|-4bit", "awq-int4"),
     (r"-int8|-8bit", "int8"),
-    (r"-(?:gguf-)?(i?q\d(?:[_-]\w+)*)", ""),
+    (r"-(?:gguf-|ud-)?(i?q\d(?:[_-]\w+)*?)(?:-gguf)?", ""),
     (r"-gguf", ""),
     (r"-hqq(?:-4bit|-int4)?", "hqq-int4"),
     (r"-w4a8", "w4a8"),

@@ -25,6 +25,7 @@ FUSED_NORMS = (
     "maxtext",
     "foundry",
 )  # or compiled: no fp32 copies
+FUSED_SWIGLU = ("megatron", "nemo", "bridge")
 DIFFUSED = ("image", "video")
 SHARED_INPUTS_RATIO = (
     1 / 3
@@ -118,8 +119,13 @@ def norm_copies(r: TrainingRun, shape: Kept) -> Constant:
 
 
 def width_elements(r: TrainingRun, shape: Kept) -> float:
-    """What the feed-forward keeps: a frozen or compiled one doesn't keep the product that enters its last matrix."""
-    return shape.frozen_width if r.method in ADAPTER_METHODS or r.compiled else shape.width
+    """What the feed-forward keeps: a frozen or compiled one doesn't keep the product that enters its last matrix.
+
+    Megatron's fused SwiGLU keeps gate and up alone and works the activation out again: with the product, three too.
+    megatron/core/fusions/fused_bias_swiglu.py.
+    """
+    fused = shape.gated and named(r, FUSED_SWIGLU)
+    return shape.frozen_width if r.method in ADAPTER_METHODS or r.compiled or fused else shape.width
 
 
 def adapted_elements(r: TrainingRun) -> float:

@@ -11,7 +11,9 @@ from cabida.truth.names import Unanswerable, stated_format
 
 OWN_DRAFTS = ("mtp", "dspark", "nextn")  # a model's own prediction layers, whatever a page calls them
 HEADS = ("dflash", "eagle3", "eagle")
-UNSAID = ("hot_gb",)  # flags of forks that keep part of the weights in host memory
+IN_HOST = re.compile(  # part of the weights stays in host memory: how much, a flag of a fork says
+    r"\b(?:host|cpu)[ -]offload|experts? (?:kept |held )?(?:in|on) (?:host|cpu|system|ram)|\bn[_-]cpu[_-]moe\b"
+)
 PINNED = ("kv_cache_memory_bytes", "num_gpu_blocks_override")  # settings of vLLM that set the cache's size
 UNSLOTH_RANK = 64  # max_lora_rank of its fast_inference; vLLM's own default is 16
 VLLM_RANK = 16
@@ -59,8 +61,9 @@ def unsaid(row: dict[str, Any], model: Model) -> str:
     if flags.get("partial_offload"):
         why = "only some of the layers on accelerators"
         raise Unanswerable(why)
-    if any(flag in flags for flag in UNSAID):
-        return "part of the weights kept in host memory by a fork"
+    kept = IN_HOST.search(f"{words_of(row)} {' '.join(flags)}")
+    if kept and not flags.get("cpu_offload_gb"):
+        return "part of the weights kept in host memory"
     if " + " in str(row.get("gpu_raw") or ""):
         return "unlike accelerators in one deployment"
     mixed = any(group.kind in ("sliding", "linear") for group in model.attention)

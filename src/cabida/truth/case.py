@@ -10,6 +10,7 @@ from typing import Any
 
 from cabida.errors import Problem
 from cabida.text import problem
+from cabida.truth.flags import spelled
 from cabida.truth.sound import without_nulls
 
 KINDS = ("memory", "serving", "training", "media")
@@ -81,7 +82,7 @@ def _read_line(line: str, file: str, number: int) -> Case | Problem:
 
 def case_of(row: dict[str, Any], file: str = "", number: int = 0) -> Case | Problem:
     """The case that a row is, or what it lacks (CB-V003, CB-V004)."""
-    row = without_nulls(row)
+    row = spelled(without_nulls(row))
     missing = [key for key in NEEDED if key not in row]
     if missing:
         return problem("CB-V003", file=file, line=number, keys=", ".join(missing))

@@ -9,7 +9,6 @@ from typing import Any
 from cabida import facts
 from cabida.facts.model import Model
 from cabida.plan import TrainingRun
-from cabida.truth.names import spellings
 
 QWEN_RANK = 64  # LoraArguments of finetune.py; its multi-machine script goes with ds_config_zero2.json
 LITGPT_BATCH = 128  # gradient steps of litgpt's scripts in 2023; the files of its config_hub say 8
@@ -87,9 +86,8 @@ def _told(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
 
 
 def _summed_in(row: dict[str, Any]) -> str:
-    """The type gradients are added up in: fp32 from the chronicles' 28 February on, with their bf16 optimizer."""
-    later = any(str(row["model"]).endswith(f" {size}") for size in spellings()["summed_in_fp32"])
-    return "bf16" if later or "search" not in str(row["model"]) else "fp16"
+    """The type gradients are added up in: fp32 with the bf16 optimizer of the runs that the search ended in."""
+    return "fp16" if "search" in str(row["model"]) else "bf16"
 
 
 def _litgpt(run: TrainingRun, row: dict[str, Any], sharding: str) -> TrainingRun:

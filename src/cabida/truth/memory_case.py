@@ -10,6 +10,7 @@ from typing import Any
 from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
+from cabida.memory.engines import rules
 from cabida.plan import Deployment, Parallel, Settings
 from cabida.truth.beside_case import (
     adapters_of,
@@ -20,6 +21,7 @@ from cabida.truth.beside_case import (
     unsaid,
     weights_told,
 )
+from cabida.truth.lengths import SHORT_TOKENS, benched, prefilled, prompted, talked, whole_flag
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
@@ -32,7 +34,6 @@ from cabida.units import BYTES_PER_GB, BYTES_PER_GIB
 GIB = float(BYTES_PER_GIB)
 DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
 STAND_IN = "a100-sxm-80"
-SHORT_TOKENS = 128  # a prompt and fifty new tokens
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
 NOT_STATED = "not stated"
 OF_THE_POOL = ("kv_cache", "max_concurrency", "peak")  # what follows from the size of the cache
@@ -50,7 +51,6 @@ LAYOUT_RATIO = 1.1  # how far the layout of mixed attention may be off, either w
 LEAST_SHARE = 0.01  # a pool that may be nothing at all has this for its low end
 OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
-POOLED = ("vllm", "sglang", "tensorrt-llm", "lmdeploy")  # engines that give the cache all that is left
 
 
 def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
@@ -73,10 +73,12 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     count = d.parallel.accelerators_count
     figures: dict[str, Any] = dict(_common(row, m, count))
     beside = unsaid(row, d.model)
+    pooled = m.cache_is_pool
     if "llama.cpp" in row["engine"] and not row.get("kv_cache"):
-        why = "cache format not stated"
-        raise Unanswerable(why)
-    pooled = any(word in row["engine"].lower() for word in POOLED)
+        figures = {name: value for name, value in figures.items() if name.startswith("weights_")}
+        if not any(name in row["measured"] for name in figures):
+            why = "cache format not stated"
+            raise Unanswerable(why)
     if pooled and not beside:
         figures |= _pool(row, d, m)
     if pooled and not (card_is_certain(row) and split_is_stated(row, d)):
@@ -95,6 +97,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     length = row.get("args", {}).get("max_model_len") or benched(note) or "model default" in note
     asked = length or m.kv_pool_bytes <= 0 or m.verdict == "fits"
     known = weights_told(row) and not beside and not pinned(row)
+    known = known and bool(row.get("kv_cache") or "llama.cpp" not in row["engine"])
     asked = asked and card_is_certain(row) and known and not failed_otherwise(row) and split_is_stated(row, d)
     positive = {name: value for name, value in kept.items() if _middle(value) > 0}
     if card_is_certain(row) and refused_at_start(row, m):
@@ -149,7 +152,9 @@ def failed_otherwise(row: dict[str, Any]) -> bool:
 def refused_at_start(row: dict[str, Any], m: ServingMemory) -> bool:
     """VLLM's check at the start: its whole budget must be free, whoever holds the rest."""
     free = row["measured"].get("free_gib_at_start")
-    return bool(free) and row["engine"].startswith("vllm") and free * GIB < m.budget_bytes
+    if not isinstance(free, (int, float)) or free <= 0:
+        return False
+    return row["engine"].startswith("vllm") and free * GIB < m.budget_bytes
 
 
 def _common(row: dict[str, Any], m: ServingMemory, count: int) -> dict[str, float]:
@@ -229,19 +234,19 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     engine = row["engine"]
     cache = stated_format(row.get("kv_cache") or "") or facts.weight_format("bf16")
     note = row.get("note", "")
-    length = (
-        _whole(args, "max_model_len") or benched(note) or (SHORT_TOKENS if "short context" in note else None)
-    )
-    prompt = _prefill(note) if engine == "AutoAWQ" else None
+    length = whole_flag(args, "max_model_len") or benched(note)
+    if not length and rules(engine).budget == "asked":  # a pool isn't sized by what was said to it
+        length = talked(args, note)
+    prompt = prefilled(note) if engine == "AutoAWQ" else None
     length = prompt or length  # its fused cache is as long as the prompt
     short = (
-        SHORT_TOKENS * (_whole(args, "max_num_seqs") or 1)
-        if "generate" in note and not _prompt(args)
+        SHORT_TOKENS * (whole_flag(args, "max_num_seqs") or 1)
+        if "generate" in note and not prompted(args)
         else None
     )
     share = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
     count, tp, pp = row["gpus"], row.get("tp") or 0, row.get("pp") or 1
-    dp = args.get("dp") or 1
+    dp = row.get("dp") or args.get("dp") or 1
     if not tp:
         tp = max(1, count // (pp * dp))
         if engine in DEALS_LAYERS:
@@ -254,17 +259,19 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     return Deployment(
         model=model,
         accelerator=accelerator,
-        parallel=Parallel(tp=tp, pp=pp, dp=dp, ep=count if args.get("enable_expert_parallel") else 1),
+        parallel=Parallel(tp=tp, pp=pp, dp=dp, ep=row.get("ep") or _experts(args, count)),
         weights=told_format(row) or format_of(row, model),
         kv_cache=cache,
         engine=engine,
         engine_version=row.get("engine_version") or _dated(row),
         settings=Settings(
             max_model_len=length,
-            max_num_seqs=_whole(args, "max_num_seqs", "max_running_requests"),
-            max_num_batched_tokens=_whole(args, "max_num_batched_tokens", "n_batch", "chunked_prefill_size")
+            max_num_seqs=whole_flag(args, "max_num_seqs", "max_running_requests"),
+            max_num_batched_tokens=whole_flag(
+                args, "max_num_batched_tokens", "n_batch", "chunked_prefill_size"
+            )
             or short
-            or (prompt and prompt * (_whole(args, "max_num_seqs") or 1)),
+            or (prompt and prompt * (whole_flag(args, "max_num_seqs") or 1)),
             gpu_memory_utilization=float(share) if share else None,
             enforce_eager=bool(args.get("enforce_eager")),
             desktop="desktop" in note,
@@ -273,35 +280,15 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
             lora_rank=rank,
             layer_partition=partition_of(row),
             cpu_offload_bytes=float(args.get("cpu_offload_gb") or 0) * GIB,
-            decode_context_parallel_size=_whole(args, "decode_context_parallel_size", "dcp") or 1,
+            decode_context_parallel_size=whole_flag(args, "decode_context_parallel_size", "dcp") or 1,
         ),
         node=facts.node_for(accelerator),
         draft=draft,
     )
 
 
-def benched(note: str) -> int | None:
-    """The longest test of a llama-bench command that a note quotes: it allocates that much context."""
-    if "llama-bench" not in note:
-        return None
-    listed = re.findall(r"\s-(?:p|n)\s+([\d,]+)", note)
-    return max((int(one) for part in listed for one in part.split(",") if one), default=None)
-
-
-def _prefill(note: str) -> int | None:
-    """The length of the prompt that a benchmark's note states."""
-    found = re.search(r"\bprefill (\d+)", note)
-    return int(found.group(1)) if found else None
-
-
-def _prompt(args: dict[str, Any]) -> bool:
-    """Whether a row says how long its prompts are."""
-    return "input_length" in args
-
-
-def _whole(args: dict[str, Any], *names: str) -> int | None:
-    """The first of these flags that is given."""
-    return next((int(args[name]) for name in names if args.get(name)), None)
+def _experts(args: dict[str, Any], count: int) -> int:
+    return count if args.get("enable_expert_parallel") else 1
 
 
 def _dated(row: dict[str, Any]) -> str:

@@ -146,6 +146,10 @@ def _is_hybrid(case: Case) -> bool:
 def interval_factors(metric: str, kind: str) -> tuple[float, float]:
     """Factors of the 90 % interval of a memory metric: of its kind where enough rows speak, else of all."""
     table = memory_spread()["factors"].get(metric, {})
+    if (
+        metric.endswith("_total") and kind not in table and "all" not in table
+    ):  # as one accelerator's share of it
+        return interval_factors(f"{metric.removesuffix('_total')}_per_gpu", kind)
     everything = "all" + (HYBRID if kind.endswith(HYBRID) else "")
     low, high = table.get(kind) or table.get(everything) or table.get("all") or UNKNOWN
     return float(low), float(high)

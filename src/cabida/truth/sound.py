@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 COUNTS = (
     "gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads",
     "params_b", "active_params_b", "gpu_memory_gib",
 )  # fmt: skip
+WHOLE = ("gpus", "tp", "pp", "dp", "ep", "cp", "layers")
+FLAG_COUNTS = (
+    "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "mem_fraction_static", "dp",
+    "max_running_requests", "chunked_prefill_size", "n_batch", "dcp", "decode_context_parallel_size",
+)  # fmt: skip
 TEXTS = (
-    "task", "engine", "engine_version", "framework", "weights", "kv_cache", "gpu", "arch", "mode", "precision",
+    "model", "task", "engine", "engine_version", "framework", "weights", "kv_cache", "gpu", "arch", "mode", "precision",
     "sharding", "note", "unit_as_printed",
 )  # fmt: skip
 TABLES = ("args", "load", "training")
@@ -22,6 +26,9 @@ MOST = 1e7  # more accelerators, tokens or layers than this are a slip
 def faults(row: dict[str, Any]) -> list[str]:
     """What is odd about a case's values, each with its key; empty when nothing is."""
     found = [f"{key} = {row[key]!r}" for key in COUNTS if key in row and not _counts(row[key])]
+    found += [
+        f"{key} = {row[key]!r}" for key in WHOLE if isinstance(row.get(key), float) and row[key] % 1 != 0
+    ]
     found += [f"{key} = {row[key]!r}" for key in TEXTS if key in row and not isinstance(row[key], str)]
     found += [f"{key} = {row[key]!r}" for key in TABLES if key in row and not isinstance(row[key], dict)]
     found += [f"measured.{key} = {value!r}" for key, value in row["measured"].items() if _is_no_figure(value)]
@@ -39,9 +46,12 @@ def faults(row: dict[str, Any]) -> list[str]:
             found += [
                 f"{table}.{key} = {value!r}"
                 for key, value in inner.items()
-                if isinstance(value, (int, float))
-                and not isinstance(value, bool)
-                and not (0 <= value < math.inf)
+                if (
+                    isinstance(value, (int, float))
+                    and not isinstance(value, bool)
+                    and not (0 <= value < LARGEST)
+                )
+                or (key in FLAG_COUNTS and not _counts(value))
             ]
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from cabida.plan import TrainingRun
 from cabida.truth.case import Figures
 from cabida.truth.habits import as_scripted, scripted_tokens, seen_images
 from cabida.truth.memory_case import GIB, card_is_certain, card_of, format_of, model_of
-from cabida.truth.names import Unanswerable, reading, recompute_of, sharding_of
+from cabida.truth.names import Unanswerable, reading, recompute_of, sharding_of, stated_format
 from cabida.truth.training_case import counted_bytes, likely_split
 
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
@@ -55,7 +56,7 @@ def printed_peak(
 def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     """The training run a finetune or train row describes."""
     setup = row.get("training", {})
-    said_method = setup.get("method", "")
+    said_method = method_of(str(setup.get("method") or ""))
     if said_method not in METHODS:
         why = f"method {said_method or 'not stated'}"
         raise Unanswerable(why)
@@ -65,7 +66,9 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
         raise Unanswerable(why)
     model = model_of(row)
     adapter = METHODS[said_method]
-    held = format_of(row) if said_method == "qlora" or "bnb" in str(row.get("weights")) else None
+    stated = stated_format(str(row.get("weights") or ""))
+    packed = adapter is not None and stated is not None and stated.body_bits < 16
+    held = format_of(row) if said_method == "qlora" or packed or "bnb" in str(row.get("weights")) else None
     method = "full" if adapter is None else "qlora" if held is not None and held.body_bits < 16 else "lora"
     precision = str(setup.get("precision") or row.get("weights") or "")
     sharding = str(setup.get("sharding") or "").lower()
@@ -111,6 +114,12 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     if "megatron" in f"{sharding} {row['engine']}".lower() and not row.get("tp") and not row.get("pp"):
         run = likely_split(run, None)
     return as_scripted(run, row)
+
+
+def method_of(text: str) -> str:
+    """A method as printed, under the key of METHODS: ``QLoRA``, ``Full fine-tuning``, ``full-parameter``."""
+    plain = re.sub(r"[\s_-]+", "_", text.strip().lower())
+    return "full" if re.fullmatch(r"f?ft|full_?(fine_?tun(e|ing)|param(eter)?s?)(_sft)?", plain) else plain
 
 
 def _batch(row: dict[str, Any], setup: dict[str, Any]) -> tuple[int, str]:

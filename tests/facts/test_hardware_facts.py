@@ -154,12 +154,14 @@ def test_engines_know_what_they_run_on():
     assert "blackwell" not in vllm.formats["int8"]
     assert vllm.versions[-1] == "0.31.0"
     assert "apple-m2" in facts.engine("llama.cpp").formats["gguf"]
+    four_bits = [facts.weight_format(name) for name in ("mxfp4", "nvfp4")]
+    assert ["cpu" in facts.engine("llama.cpp").architectures(one) for one in four_bits] == [True, False]
     architectures = {card.architecture.lower() for card in facts.accelerators().values()}
-    families = {record.family for record in facts.formats().values()}
+    families = {name for record in facts.formats().values() for name in (record.family, record.id)}
     for engine in facts.engines().values():
         assert set(engine.formats) <= families
-        # RDNA2 has no card in the catalogue, but software supports it
-        assert {name for names in engine.formats.values() for name in names} <= architectures | {"rdna2"}
+        # RDNA2 and the processor have no card in the catalogue, but software supports them
+        assert {name for names in engine.formats.values() for name in names} <= architectures | {"rdna2", "cpu"}
 
 
 def test_the_software_matrix_knows_every_architecture_it_speaks_of():

@@ -110,7 +110,7 @@ def engines_for(accelerator: Accelerator, weights: WeightFormat, kind: str = "se
     return [
         engine.name
         for engine in facts.engines().values()
-        if engine.kind == kind and architecture in engine.formats.get(weights.family, ())
+        if engine.kind == kind and architecture in engine.architectures(weights)
     ]
 
 
@@ -125,7 +125,7 @@ def _listed(stack: Stack) -> Iterator[Verdict]:
     if not any(stack.architecture in members for members in formats.values()):
         others = _instead(stack)
         yield _say(stack, "no", "engine_not_there", others=", ".join(others) or tr("checks.none"))
-    elif stack.architecture not in formats.get(stack.weights.family, ()):
+    elif stack.architecture not in stack.engine.architectures(stack.weights):
         others = engines_for(stack.accelerator, stack.weights, stack.engine.kind)
         held = [family for family, members in formats.items() if stack.architecture in members]
         yield _say(

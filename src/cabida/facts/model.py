@@ -265,11 +265,15 @@ class Engine(Sourced):
     name: str
     kind: str  # serve | train
     versions: tuple[str, ...]  # known ones, oldest first; the last is the default
-    formats: dict[str, tuple[str, ...]]  # weight-format family -> architectures (lower case) it runs on
+    formats: dict[str, tuple[str, ...]]  # family, or one format of it -> architectures (lower case) it runs on
     capability_min: str
     notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
+
+    def architectures(self, weights: WeightFormat) -> tuple[str, ...]:
+        """Those it runs a format on: by the format's own line where there is one, else by its family's."""
+        return self.formats.get(weights.id) or self.formats.get(weights.family, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,10 +164,7 @@ def usual_engine(accelerator: Accelerator, weights: WeightFormat, container: str
 def runs(engine: str, accelerator: Accelerator, weights: WeightFormat) -> bool:
     """Whether an engine is known to run this format on this architecture."""
     known = facts.engines().get(engine)
-    if known is None:
-        return False
-    there = known.formats.get(weights.id) or known.formats.get(weights.family, ())
-    return accelerator.architecture.lower() in there
+    return known is not None and accelerator.architecture.lower() in known.architectures(weights)
 
 
 def split(setup: Setup, node: Node | None, *, data: bool = False) -> Parallel:

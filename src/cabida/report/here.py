@@ -29,6 +29,7 @@ COUNTS = (1, 2, 4, 8, 16)  # cards of a pool that one replica may span
 MOST_MODELS = 6  # shown for each pool and number of cards
 MOST_OF_A_MAKER = 2
 SHARES, SHARES_TRIED = 100, 8  # utilisation is set in hundredths; this many below what is free are tried
+ALIKE_PARAMS = 1e9  # models of one shape whose parameters are the same to this are one, under two names
 GGUF_ENGINES = ("llama.cpp", "ollama")
 
 
@@ -212,10 +213,14 @@ def _once(setup: Setup, model: Model, machine: Machine, pool: Pool, count: int) 
 
 
 def _largest(setup: Setup, machine: Machine, held: list[Pool]) -> list[dict[str, Any]]:
-    """The largest models of each family that fit on one card and on all equal ones, with a usual context."""
+    """The largest models of each family that fit on one card and on all equal ones, with a usual context.
+
+    Families that somebody sells by the token come first: the others fill up.
+    """
+    sold = {family(one.model) for one in facts.api_offers()}
     sized = sorted(
         ((memory.params(one).total_count, one) for one in facts.models().values() if one.task in WRITERS),
-        key=lambda row: (-row[0], row[1].id),
+        key=lambda row: (family(row[1].id) not in sold, -row[0], row[1].id),
     )
     rows = []
     for pool in held:
@@ -230,16 +235,21 @@ def _largest_on(
 ) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     makers: Counter[str] = Counter()
+    shapes: set[tuple[int, int, int]] = set()
     for params, model in sized:
         if len(found) == MOST_MODELS:
             break
         maker = model.id.partition("/")[0].lower()
-        if makers[maker] == MOST_OF_A_MAKER or family(model.id) in found or _hopeless(params, pool, count):
+        shape = (model.hidden_dim_count, model.layers_count, round(params / ALIKE_PARAMS))
+        if makers[maker] == MOST_OF_A_MAKER or family(model.id) in found or shape in shapes:
+            continue
+        if _hopeless(params, pool, count):
             continue
         one = _widest(setup, model, machine, pool, count)
         if one is not None:
             found[family(model.id)] = one.row | {"params": params}
             makers[maker] += 1
+            shapes.add(shape)
     return list(found.values())
 
 

@@ -82,14 +82,27 @@ def sampler(row: dict, found: dict[str, list]) -> None:
 
 
 def graphs(row: dict, found: dict[str, list]) -> None:
-    model, args = model_of(row), row.get("args") or {}
-    printed = row["measured"].get("cuda_graph_gib") or row["measured"].get("graph_gib")
-    if model is None or not printed or printed <= 0:
-        return
-    engine = rules("vllm", version_of(row))
+    model = model_of(row)
+    seen = row["measured"]
+    took, estimated = (
+        seen.get("cuda_graph_gib") or seen.get("graph_gib"),
+        seen.get("cuda_graph_estimated_gib"),
+    )
+    for kind, printed in (("", took), (" estimated", estimated)):
+        if model is not None and printed and printed > 0:
+            found[f"piece_bytes{kind or _captured(row)}"].append((row["source"], _piece(row, model, printed)))
+
+
+def _captured(row: dict) -> str:
+    since = rules("vllm", version_of(row)).since
+    return " v0" if since < (0, 8) else " v1 early" if since < (0, 10) else " v1"
+
+
+def _piece(row: dict, model, printed: float) -> float:
+    engine, args = rules("vllm", version_of(row)), row.get("args") or {}
     sizes = min(engine.graph_sizes_count, 3 + min(512, 2 * (args.get("max_num_seqs") or 256)) // 8)
-    each = printed * GIB / (model.layers_count * model.hidden_dim_count * sizes)
-    found[f"graph_bytes_per_element {'v0' if engine.since < (0, 8) else 'v1'}"].append((row["source"], each))
+    pieces = max(0.0, printed * GIB - known.GRAPH_POOL_BYTES.value)
+    return pieces / (model.layers_count * sizes)
 
 
 def processes(row: dict, found: dict[str, list]) -> None:
@@ -147,8 +160,10 @@ def constants_table() -> None:
                 look(row, found)
     shipped = {
         "sampler_bytes_per_element v0": known.SAMPLER_V0, "sampler_bytes_per_element v1": known.SAMPLER_V1,
-        "sampler_bytes_per_element late": known.SAMPLER_UNSORTED, "graph_bytes_per_element v0": known.GRAPHS_V0,
-        "graph_bytes_per_element v1": known.GRAPHS_V1, "context_bytes (GiB)": known.CONTEXT_BYTES,
+        "sampler_bytes_per_element late": known.SAMPLER_UNSORTED, "piece_bytes v0": known.GRAPHS_V0,
+        "piece_bytes v1 early": known.GRAPHS_V1_EARLY, "piece_bytes v1": known.GRAPHS_V1,
+        "piece_bytes estimated": known.GRAPHS_ESTIMATED,
+        "context_bytes (GiB)": known.CONTEXT_BYTES,
         "peer_bytes (GiB)": known.PEER_BYTES, "peer_bytes through host (GiB)": known.HOST_PEER_BYTES,
         "driver_reserve_bytes (GiB)": known.DRIVER_RESERVE_BYTES,
     }  # fmt: skip

@@ -12,8 +12,10 @@ from functools import lru_cache
 
 from cabida.facts.model import Model, Sourced
 from cabida.memory.constants import (
+    GRAPHS_ESTIMATED,
     GRAPHS_V0,
     GRAPHS_V1,
+    GRAPHS_V1_EARLY,
     SAMPLER_ENGINE,
     SAMPLER_PYTORCH,
     SAMPLER_UNSORTED,
@@ -49,7 +51,7 @@ class EngineRules(Sourced):
     pad_count: int  # vocabulary is padded to a multiple of this
     flash_attention: bool  # attention scores are never stored whole
     sampler: Constant  # bytes the profiled sampler takes per logit
-    graphs: Constant  # bytes of graphs per layer, hidden element and captured size
+    graphs: Constant  # bytes of graphs per layer and captured size
     whole_logits: bool  # logits of every token of the prompt, not just its last
     cache_copies_count: int  # the cache and, while a step appends to it, the one of the step before
     expert_pad_count: int  # MXFP4 experts are padded to a multiple of this on each accelerator
@@ -140,9 +142,15 @@ def _version(engine: str, written: str) -> tuple[int, ...]:
 
 
 _V0 = {"graph_sizes_count": 35, "sampler": SAMPLER_V0, "graphs": GRAPHS_V0}
-_V1 = {"large_sequences_count": 1024, "large_batched_tokens": 8192, "graph_sizes_count": 67}
+_V1 = {
+    "large_sequences_count": 1024,
+    "large_batched_tokens": 8192,
+    "graph_sizes_count": 67,
+    "graphs": GRAPHS_V1_EARLY,
+}
 _V1_10 = {
     **_V1,
+    "graphs": GRAPHS_V1,
     "layer_pages": True,
     "expert_pad_count": 256,
     "expert_rows_count": 128,
@@ -155,7 +163,7 @@ _V1_20 = {
     "state_blocks_count": 2,
     "close_ratio": 1.5,
 }
-_V1_21 = {**_V1_20, "graphs_inside": True, "prints_blocks": False}
+_V1_21 = {**_V1_20, "graphs_inside": True, "graphs": GRAPHS_ESTIMATED, "prints_blocks": False}
 _VLLM = "https://docs.vllm.ai/en/latest/configuration/engine_args.html"
 _PAGES = "https://github.com/vllm-project/vllm/blob/main/vllm/v1/core/kv_cache_utils.py"
 _FLIGHT = "https://github.com/vllm-project/vllm/pull/47728"

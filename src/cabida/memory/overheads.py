@@ -96,10 +96,14 @@ def compute_buffer_bytes(
 
 @formula
 def graph_bytes(
-    layers_count: float, hidden_dim_count: float, graph_sizes_count: float, graph_bytes_per_element: float
+    layers_count: float, graph_sizes_count: float, piece_bytes: float, graph_pool_bytes: float
 ) -> float:
-    """CUDA graphs of all captured batch sizes."""
-    return layers_count * hidden_dim_count * graph_sizes_count * graph_bytes_per_element
+    """CUDA graphs of all captured batch sizes: nodes of every piece, and one pool of buffers that all sizes share.
+
+    vLLM compilation/cuda_graph.py: a piece between two attentions for every size, captured from the largest down into
+    the global graph pool.
+    """
+    return layers_count * graph_sizes_count * piece_bytes + graph_pool_bytes
 
 
 def _width(model: Model) -> int:
@@ -187,9 +191,9 @@ def fused_at_load(model: Model, weights: WeightFormat, activation: Number, lens:
             group.head_dim_count + group.v_head_dim_count
         )
         copies = lens.of(fused_copy_bytes)(
-            lens.field(model, "attention", group.layers_count),
+            lens.field(model, "layers_count", group.layers_count),
             lens.field(model, "hidden_dim_count"),
-            lens.field(model, "attention", projected),
+            lens.field(model, "projected_count", projected),
             lens.field(weights, "body_bits"),
         )
         activation = lens.of(larger_bytes)(activation, copies)
@@ -198,11 +202,13 @@ def fused_at_load(model: Model, weights: WeightFormat, activation: Number, lens:
 
 def graphs(model: Model, sizes: int, stages: int, graph_constant: known.Constant, lens: Lens) -> Number:
     """CUDA graphs on one accelerator."""
+    if not sizes:
+        return lens.setting("graph_bytes", 0.0)
     return lens.of(graph_bytes)(
         lens.setting("layers_count", -(-model.layers_count // stages)),
-        lens.field(model, "hidden_dim_count"),
         lens.setting("graph_sizes_count", sizes),
         lens.constant(graph_constant),
+        lens.constant(known.GRAPH_POOL_BYTES),
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from cabida.memory.serving import TIGHT_RATIO, ServingMemory
+from cabida.memory.served import ServingMemory
+from cabida.memory.serving import TIGHT_RATIO
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ def fit(
     gpus = [gpu] if isinstance(gpu, str) else list(gpu or ())
     own, flags = parted(flags)
     setup = Setup(model=model, **flags)
-    found = beyond_fit(setup, own, gpus, as_of)
+    asked = {"concurrency": concurrency, "min_context": min_context}
+    found = beyond_fit(setup, own, gpus, as_of, [name for name, value in asked.items() if value is not None])
     return found if found is not None else fits(setup, gpus, as_of, concurrency, min_context)
 
 

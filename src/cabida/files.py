@@ -78,19 +78,33 @@ def text_lines(path: Path | str, most_bytes: int, most_chars: int = 100_000) -> 
 def write_text(path: Path | str, text: str) -> Path:
     """Write ``text`` to ``path`` through a new file beside it, making the folders that are missing.
 
+    What a link leads to is written, the link stays; a device or a pipe takes the text as it is.
+
     Raises:
         InvalidInput: CB-R005, it can't be written there.
     """
     target = Path(path)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("x", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        if target.name and _replaceable(target):
+            _through_a_new_file(target.resolve(), text)
+        else:  # a pipe or a device is written to, never put aside
+            target.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InvalidInput([problem("CB-R005", file=str(target), line=0, why=error.strerror or "")]) from None
     return target
+
+
+def _replaceable(target: Path) -> bool:
+    """Whether a new file may take its place: there is none yet, or a regular one."""
+    return target.is_file() or not target.exists()
+
+
+def _through_a_new_file(target: Path, text: str) -> None:
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with beside.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from cabida.quantity import Quantity, formula, least, most
 TIGHT_RATIO = 0.95  # with the allocator's slack nearer to the limit than this, a verdict is not sure
 MICRO_BATCH_MOST = 4096
 SEQ_TOKENS_MOST = 2**24
+ROUNDING_BYTES = 1.0
 
 
 @formula
@@ -206,6 +207,8 @@ def training(r: TrainingRun) -> TrainingMemory:
     """
     f = _figures(r, r.micro_batch_count, r.seq_tokens, PLAIN)
     headroom = f.limit - f.peak
+    if abs(headroom) < ROUNDING_BYTES:  # slack that gives way leaves nothing, not a little less
+        headroom = 0.0
     verdict = "no" if headroom < 0 else "fits" if headroom >= (1 - TIGHT_RATIO) * f.limit else "tight"
     spread = spread_of(r)
     return TrainingMemory(

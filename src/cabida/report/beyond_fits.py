@@ -13,6 +13,7 @@ from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.model import Model
 from cabida.facts.models import find_model
 from cabida.plan import Setup
+from cabida.report.fit_asked import flag, refuse_idle, refuse_unknown
 from cabida.text import problem
 
 ENCODERS = ("embedding", "rerank")
@@ -50,13 +51,14 @@ class Beyond:
     replicas: int | None = None
 
     @property
+    def names(self) -> list[str]:
+        """The fields that were typed."""
+        return [one.name for one in fields(self) if getattr(self, one.name) not in (None, False)]
+
+    @property
     def given(self) -> list[str]:
         """The flags that were typed."""
-        return [
-            f"--{one.name.replace('_', '-')}"
-            for one in fields(self)
-            if getattr(self, one.name) not in (None, False)
-        ]
+        return [flag(name) for name in self.names]
 
 
 def parted(flags: dict[str, Any]) -> tuple[Beyond, dict[str, Any]]:
@@ -66,32 +68,51 @@ def parted(flags: dict[str, Any]) -> tuple[Beyond, dict[str, Any]]:
     return Beyond(**own), {name: value for name, value in flags.items() if name not in names}
 
 
-def beyond_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None) -> dict[str, Any] | None:
+def beyond_fit(
+    setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None, also: Sequence[str] = ()
+) -> dict[str, Any] | None:
     """The answer, when what is asked about is no language model; ``None`` when it is one.
 
+    Args:
+        setup: what was typed.
+        own: the flags of this file.
+        gpus: accelerators by id or name.
+        as_of: leaves out accelerators that came later.
+        also: other flags that were typed, by name.
+
     Raises:
-        UsageProblem: CB-U040, flags that don't go with what is asked about.
-        InvalidInput: something named is unknown.
+        UsageProblem: CB-U040, CB-U046, flags that don't go with what is asked about.
+        InvalidInput: something named is unknown, or training of what makes images or clips is asked about (CB-U044).
     """
+    refuse_unknown(setup, gpus, own.text_weights)
+    more = [*own.names, *also]
     if own.vectors is not None or own.index is not None:
+        refuse_idle(own.index or "hnsw", setup, more)
         from cabida.report.index_fits import index_fit
 
         return index_fit(setup, own, gpus, as_of)
     if setup.model is None and gpus and own.given and not setup.method:
         from cabida.report.media_fits import every_pipeline
 
+        refuse_idle("video" if own.frames else "image", setup, more)
         return every_pipeline(setup, own, gpus)
     pipeline = None
-    if setup.model and not setup.method and not _is_path(setup.model):
+    if setup.model and not _is_path(setup.model):
         pipeline = facts.find_pipeline(setup.model)
+    if pipeline is not None and setup.method:
+        raise InvalidInput([problem("CB-U044", model=(setup.model or "")[:100])])
     if pipeline is not None:
         from cabida.report.media_fits import media_fit
 
+        refuse_idle(pipeline.task, setup, more)
         return media_fit(setup, own, pipeline, gpus, as_of)
     model = facts.model(setup.model) if setup.model else None
+    if model is not None and setup.method and model.task in MEDIA and not model.context_tokens:
+        raise InvalidInput([problem("CB-U044", model=(setup.model or "")[:100])])
     if model is not None and not setup.method and _encodes(setup.model or "", model):
         from cabida.report.encoder_fits import encoder_fit
 
+        refuse_idle("encoder", setup, more)
         return encoder_fit(setup, own, model, gpus, as_of)
     if model is not None and model.task in MEDIA and not setup.method and not model.context_tokens:
         raise InvalidInput([problem("CB-F050", ref=model.id, nearest=", ".join([*facts.pipelines()][:3]))])

@@ -212,7 +212,7 @@ def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str,
     if run.method == "full":
         yield "adapters", {"method": "lora"} | again
     if run.method in ("full", "lora"):
-        yield "quantised", {"method": "qlora"} | again
+        yield "quantised", {"method": "qlora"} | again | ({"weights": "bnb-nf4"} if setup.weights else {})
 
 
 def _together(run: TrainingRun) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from cabida import facts
 from cabida.checks.plan import refused_slices
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.model import Accelerator, Model
+from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.plan import Setup
+from cabida.report.fit_asked import refuse_contradictions, refuse_idle
 from cabida.report.fit_catalogue import over_cards, over_models
 from cabida.report.fit_serving import serving_answer
 from cabida.report.fit_training import over_training, training_answer
@@ -40,10 +42,13 @@ def fits(
     """
     if setup.model is None and not gpus:
         raise UsageProblem([problem("CB-U007")])
+    asked = {"concurrency": concurrency, "min_context": min_context}
+    refuse_idle(_kind(setup), setup, [name for name, value in asked.items() if value is not None])
+    cards = [facts.accelerator(one) for one in dict.fromkeys(gpus)]
+    model = facts.model(setup.model) if setup.model is not None else None
+    refuse_contradictions(setup, model, cards, concurrency, min_context)
     if min_context and setup.max_model_len is None:
         setup = replace(setup, max_model_len=min_context)
-    cards = [facts.accelerator(one) for one in gpus]
-    model = facts.model(setup.model) if setup.model is not None else None
     sequences = concurrency or 1
     if model is not None and cards:
         answers = [_one(setup, model, card, sequences, as_of) for card in cards]
@@ -53,6 +58,13 @@ def fits(
         kept = [row for row in rows if row["runs"] and row["verdict"] != "no" and _reaches(row, min_context)]
         return {"rows": kept, "left_out": len(rows) - len(kept)}
     return {"rows": rows}
+
+
+def _kind(setup: Setup) -> str:
+    """The kind of question, as flags go with it."""
+    if not setup.method:
+        return "serving"
+    return "adapters" if setup.method in ADAPTER_METHODS else "training"
 
 
 def _reaches(row: dict[str, Any], min_context: int | None) -> bool:

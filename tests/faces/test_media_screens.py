@@ -95,6 +95,8 @@ def test_rows_come_with_what_fits_first_and_cards_named_in_their_order():
         (("flux.1-dev", "--gpu", "l4", "--framework", "magic"), 3, "CB-U019"),
         (("bge-m3", "--gpu", "l4", "--engine", "magic"), 3, "CB-U019"),
         (("flux.1-dev", "--gpu", "l4", "--width", "3"), 2, "CB-U004"),
+        (("flux.1-dev", "--gpu", "l4", "--method", "lora"), 3, "CB-U044"),
+        (("sana-1.6b", "--method", "full"), 3, "CB-U044"),
         (("flux.1-dev", "--gpu", "no-such-card"), 3, "CB-F001"),
         (("flux.1-dev", "--gpu", "l4", "--weights", "no-such-format"), 3, "CB-F014"),
     ],

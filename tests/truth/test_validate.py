@@ -296,3 +296,14 @@ def test_public_trace_is_replayed_percentile_by_percentile():
     assert {"ttft_ms_p50", "ttft_ms_p95", "tpot_ms_mean"} <= set(found)
     for metric, (measured, predicted) in found.items():
         assert predicted == pytest.approx(measured, rel=0.15), metric
+
+
+def test_why_a_row_is_skipped_is_told_in_the_readers_language(tmp_path):
+    nameless = {key: value for key, value in A_CASE.items() if key != "gpu"}
+    file = written(tmp_path, nameless | {"measured": {"kv_cache_tokens": 9000, "fits": True}})
+    try:
+        use_language("es")
+        told = validate([file])["skipped"][0]["why"]
+    finally:
+        use_language("en")
+    assert told == "el acelerador no es seguro"

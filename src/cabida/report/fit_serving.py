@@ -165,6 +165,8 @@ def cautions(trial: Trial) -> list[Caution]:
         found.append(
             caution("CB-K096", engine=d.engine, weights=d.weights.id, architecture=d.accelerator.architecture)
         )
+    if d.model.task == "speech":
+        found.append(caution("CB-K101"))
     if m.cache_is_pool and trial.sequences > m.max_num_seqs:
         found.append(caution("CB-K097", asked=trial.sequences, most=m.max_num_seqs))
     return found

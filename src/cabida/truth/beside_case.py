@@ -7,6 +7,7 @@ from typing import Any
 
 from cabida import facts
 from cabida.facts.model import Model, WeightFormat
+from cabida.text import tr
 from cabida.truth.names import Unanswerable, stated_format
 
 OWN_DRAFTS = ("mtp", "dspark", "nextn")  # a model's own prediction layers, whatever a page calls them
@@ -59,16 +60,16 @@ def unsaid(row: dict[str, Any], model: Model) -> str:
     """
     flags = row.get("args", {})
     if flags.get("partial_offload"):
-        why = "only some of the layers on accelerators"
+        why = tr("truth.why.some_layers")
         raise Unanswerable(why)
     kept = IN_HOST.search(f"{words_of(row)} {' '.join(flags)}")
     if kept and not flags.get("cpu_offload_gb"):
-        return "part of the weights kept in host memory"
+        return tr("truth.why.in_host")
     if " + " in str(row.get("gpu_raw") or ""):
-        return "unlike accelerators in one deployment"
+        return tr("truth.why.unlike")
     mixed = any(group.kind in ("sliding", "linear") for group in model.attention)
     if mixed and ("kv_transfer" in flags or "kv-transfer" in words_of(row)):
-        return "cache layout of a mixed model under a transfer connector"
+        return tr("truth.why.connector")
     return ""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cabida import memory, timing
 from cabida.plan import Deployment, Load
+from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, reading
 from cabida.truth.serving_case import MS, deployment_of, load_of
@@ -24,7 +25,7 @@ def disaggregated_figures(row: dict[str, Any]) -> Figures:
     d, load = decode_worker(row)
     m = memory.serving(d)
     if m.kv_pool_tokens < load.input_tokens + load.output_tokens:
-        why = "our memory says that it doesn't fit"
+        why = tr("truth.why.no_fit")
         raise Unanswerable(why)
     speed = timing.fluid(d, m, load)
     value, (low, high) = speed.tpot_s.mean * MS, speed.spread["tpot_s"]
@@ -36,7 +37,7 @@ def decode_worker(row: dict[str, Any]) -> tuple[Deployment, Load]:
     """One decode worker and what it carries: the prompt counts as already cached, but is attended to."""
     counted = WORKERS.search(row.get("note", ""))
     if counted is None:
-        why = "disaggregated serving, workers not counted"
+        why = tr("truth.why.workers")
         raise Unanswerable(why)
     workers, tp, dp, ep = (int(number) for number in counted.groups()[1:])
     one = {**row, "gpus": tp * dp, "tp": tp, "dp": dp, "ep": ep, "mode": "agg"}

@@ -11,6 +11,7 @@ from cabida.errors import CabidaError
 from cabida.facts.media import Pipeline
 from cabida.plan.encoding import EncoderRun
 from cabida.plan.media import MediaRun
+from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, known_model, reading, spellings
 
@@ -43,7 +44,7 @@ def media_figures(row: dict[str, Any]) -> Figures:
     if FIGURE in row["measured"] and row.get("task") in ("embed", "rerank"):
         return _encoder_figures(row)
     if FIGURE not in row["measured"]:
-        why = "it only has speed, and the speed of image, video, embedding and speech models is not predicted yet"
+        why = tr("truth.why.media_speed")
         raise Unanswerable(why)
     run = media_run(row)
     found = memory.media(run, bounds=False)
@@ -59,7 +60,7 @@ def _encoder_figures(row: dict[str, Any]) -> Figures:
     """Peak memory of a batch of texts."""
     model = known_model(row["model"])
     if model is None:
-        why = f"unknown model {row['model']}"
+        why = tr("truth.why.unknown_model", model=row["model"])
         raise Unanswerable(why)
     tokens = _count(row.get("input_tokens") or min(512, model.context_tokens or 512))
     weights = facts.weight_format(str(row.get("precision") or "fp32"))
@@ -74,7 +75,7 @@ def media_run(row: dict[str, Any]) -> MediaRun:
     """The run a media case describes; what it leaves open as the pipeline has it by default."""
     pipeline = facts.find_pipeline(_named(row["model"]))
     if pipeline is None:
-        why = f"no pipeline is known for {row['model']}"
+        why = tr("truth.why.no_pipeline", model=row["model"])
         raise Unanswerable(why)
     habits = _habits(str(row["source"]), str(row.get("task", "")))
     swapped = habits.get("components", {})

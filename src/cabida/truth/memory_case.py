@@ -12,6 +12,7 @@ from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
 from cabida.memory.engines import rules
 from cabida.plan import Deployment, Parallel, Settings
+from cabida.text import tr
 from cabida.truth.beside_case import (
     adapters_of,
     draft_of,
@@ -66,7 +67,7 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
 
 def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     if row.get("engine") == NOT_STATED:
-        why = "engine not stated"
+        why = tr("truth.why.engine")
         raise Unanswerable(why)
     d = deployment_of(row)
     m = memory.serving(d)
@@ -77,7 +78,7 @@ def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     if "llama.cpp" in row["engine"] and not row.get("kv_cache"):
         figures = {name: value for name, value in figures.items() if name.startswith("weights_")}
         if not any(name in row["measured"] for name in figures):
-            why = "cache format not stated"
+            why = tr("truth.why.cache_format")
             raise Unanswerable(why)
     if pooled and not beside:
         figures |= _pool(row, d, m)
@@ -129,12 +130,12 @@ def _middle(value: float | tuple[float, float, float]) -> float:
 def _why_silent(row: dict[str, Any]) -> str:
     """Why a row that was read has nothing we can set a prediction against."""
     if not weights_told(row):
-        return f"weight format {row.get('weights') or 'not stated'}"
+        return (
+            tr("truth.why.format", format=row["weights"]) if row.get("weights") else tr("truth.why.no_format")
+        )
     if not card_is_certain(row):
-        return "accelerator not certain"
-    return (
-        "context length not stated" if row["measured"].get("fits") is False else "no figure that we predict"
-    )
+        return tr("truth.why.accelerator")
+    return tr("truth.why.context") if row["measured"].get("fits") is False else tr("truth.why.no_figure")
 
 
 def _free_of_weights(name: str, *, pooled: bool) -> bool:
@@ -326,7 +327,7 @@ def card_of(row: dict[str, Any]) -> Accelerator:
     printed = row.get("gpu_memory_gib")
     if not card_is_certain(row):
         if row.get("quality") == "C":
-            why = "accelerator not certain, and only good for ratios"
+            why = tr("truth.why.ratios")
             raise Unanswerable(why)
         return facts.accelerator(STAND_IN)
     if not printed:
@@ -351,7 +352,7 @@ def model_of(row: dict[str, Any]) -> Model:
         found = known_model(name) if name else None
         if found is not None and found.attention:
             return found
-    why = f"architecture of {row['model']} not known"
+    why = tr("truth.why.architecture", model=row["model"])
     raise Unanswerable(why)
 
 
@@ -365,6 +366,8 @@ def format_of(row: dict[str, Any], published: Model | None = None) -> WeightForm
     if found is None and published is not None:
         return stated_format(published.native_format) or facts.weight_format("bf16")
     if found is None:
-        why = f"weight format {row.get('weights') or 'not stated'}"
+        why = (
+            tr("truth.why.format", format=row["weights"]) if row.get("weights") else tr("truth.why.no_format")
+        )
         raise Unanswerable(why)
     return found

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from cabida import facts
 from cabida.errors import CabidaError
 from cabida.facts.model import Model, WeightFormat
+from cabida.text import tr
 
 Made = TypeVar("Made")
 
@@ -78,12 +79,12 @@ def accelerator_of(row: dict[str, Any]) -> Any:
         Unanswerable: it names none, or one we don't know.
     """
     if not row.get("gpu"):
-        why = "accelerator not certain"
+        why = tr("truth.why.accelerator")
         raise Unanswerable(why)
     try:
         return facts.accelerator(row["gpu"])
     except CabidaError:
-        why = f"unknown accelerator {row['gpu']}"
+        why = tr("truth.why.unknown_accelerator", gpu=row["gpu"])
         raise Unanswerable(why) from None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import CabidaError
-from cabida.text import problem
+from cabida.text import problem, tr
 from cabida.truth.case import Case
 from cabida.truth.names import Malformed, Unanswerable, known_model
 from cabida.truth.sound import faults
@@ -57,7 +57,7 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
     """
     row = case.row
     if row.get("spec_decode"):
-        why = "speculative decoding suspected or undeclared"
+        why = tr("truth.why.speculative")
         raise Unanswerable(why)
     odd = faults(row)
     if odd:
@@ -78,7 +78,7 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
     kept = tuple(one for one in predictions if one.high <= widest * one.low)
     fitted = _fitted(case)
     if not kept and (verdict is None or fitted is None):
-        why = "interval too wide to be an answer" if predictions else "no figure that we predict"
+        why = tr("truth.why.too_wide" if predictions else "truth.why.no_figure")
         raise Unanswerable(why)
     return Answer(kept, verdict if fitted is not None else None, fitted)
 

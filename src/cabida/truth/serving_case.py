@@ -8,6 +8,7 @@ from typing import Any
 from cabida import facts, memory, timing
 from cabida.facts.model import WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
+from cabida.text import tr
 from cabida.timing import ServingSpeed
 from cabida.truth.case import Figures
 from cabida.truth.memory_case import format_of, model_of
@@ -38,7 +39,7 @@ def serving_figures(row: dict[str, Any]) -> Figures:
     d, load = served(row)
     m = memory.serving(d)
     if m.kv_pool_tokens < load.input_tokens + load.output_tokens:
-        why = "our memory says that it doesn't fit"
+        why = tr("truth.why.no_fit")
         raise Unanswerable(why)
     wants_tail = any(name.endswith(("_p50", "_p95", "_p99")) for name in row["measured"])
     speed = (
@@ -56,7 +57,7 @@ def serving_figures(row: dict[str, Any]) -> Figures:
 def served(row: dict[str, Any]) -> tuple[Deployment, Load]:
     """What a serving case ran, and under which load."""
     if row["mode"] == "api":
-        why = "hosted model, hardware not stated"
+        why = tr("truth.why.hosted")
         raise Unanswerable(why)
     load = load_of(row)
     return deployment_of(row, load), load
@@ -96,7 +97,7 @@ def deployment_of(row: dict[str, Any], load: Load) -> Deployment:
     """The deployment a serving case describes."""
     count = row.get("gpus") or row.get("tp")
     if not count:
-        why = "number of accelerators not stated"
+        why = tr("truth.why.count")
         raise Unanswerable(why)
     accelerator = accelerator_of(row)
     engine = engine_of(row["engine"])
@@ -158,10 +159,10 @@ def load_of(row: dict[str, Any]) -> Load:
     if row["mode"] == "single" and clients == 1:
         inputs, outputs = inputs or SINGLE_TOKENS[0], outputs or SINGLE_TOKENS[1]
     if not inputs or not outputs:
-        why = "lengths not stated"
+        why = tr("truth.why.lengths")
         raise Unanswerable(why)
     if not clients and not rate:
-        why = "neither concurrency nor request rate stated"
+        why = tr("truth.why.load")
         raise Unanswerable(why)
     words = given.get("dataset") or ""
     low, high = NARROWED if "InferenceX" in words else (1.0, 1.0)

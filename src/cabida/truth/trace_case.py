@@ -10,6 +10,7 @@ from typing import Any
 from cabida import facts, memory, timing
 from cabida.plan import Deployment, Parallel, Settings
 from cabida.plan.decision import STATISTICS
+from cabida.text import tr
 from cabida.truth.names import Unanswerable, accelerator_of, known_model, reading, stated_format
 from cabida.units import MS_PER_S
 
@@ -50,7 +51,7 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
     model = known_model(row["model"])
     weights = stated_format(args["dtype"])
     if model is None or weights is None:
-        why = f"{row['model']} in {args['dtype']} not known"
+        why = tr("truth.why.dtype", model=row["model"], format=args["dtype"])
         raise Unanswerable(why)
     accelerator = accelerator_of(row)
     return Deployment(

@@ -13,6 +13,7 @@ from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, N
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
+from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
 from cabida.truth.habits import as_scripted
@@ -48,7 +49,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
     """
     accelerator = accelerator_of(row)
     if row["task"] not in METHODS:
-        why = f"task {row['task']} is not text training"
+        why = tr("truth.why.task", task=row["task"])
         raise Unanswerable(why)
     method = METHODS[row["task"]]
     if method == "lora" and "bnb" in row["precision"]:
@@ -62,11 +63,11 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         or clip_tokens(row)
     )
     if not seq:
-        why = "sequence length not stated"
+        why = tr("truth.why.sequence")
         raise Unanswerable(why)
     count = row.get("gpus") or (LARGE_RUN_ACCELERATORS if "tokens_trained_t" in row["measured"] else 0)
     if not count:
-        why = "number of accelerators not stated"
+        why = tr("truth.why.count")
         raise Unanswerable(why)
     # TorchTitan recomputes by default and pipelines sequence by sequence.
     titan = "torchtitan" in (row.get("framework") or "").lower()
@@ -117,7 +118,7 @@ def shaped_model(row: dict[str, Any]) -> Model:
     billions = row.get("params_b")
     hidden = row.get("hidden") or (_usual_hidden(billions) if billions else None)
     if not hidden or not billions or row.get("active_params_b"):
-        why = f"architecture of {row['model']} not known"
+        why = tr("truth.why.architecture", model=row["model"])
         raise Unanswerable(why)
     vocab = next((size for word, size in spellings()["vocabularies"] if word in row["model"]), 51_200)
     body = billions * 1e9 - vocab * hidden

@@ -9,6 +9,7 @@ from typing import Any
 from cabida import facts, memory
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
+from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.habits import as_scripted, scripted_tokens, seen_images
 from cabida.truth.memory_case import GIB, card_is_certain, card_of, format_of, model_of
@@ -58,11 +59,11 @@ def tuning_run_of(row: dict[str, Any]) -> TrainingRun:
     setup = row.get("training", {})
     said_method = method_of(str(setup.get("method") or ""))
     if said_method not in METHODS:
-        why = f"method {said_method or 'not stated'}"
+        why = tr("truth.why.method", method=said_method) if said_method else tr("truth.why.no_method")
         raise Unanswerable(why)
     seq = setup.get("seq_len") or scripted_tokens(row)
     if not seq:
-        why = "sequence length not stated"
+        why = tr("truth.why.sequence")
         raise Unanswerable(why)
     model = model_of(row)
     adapter = METHODS[said_method]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from cabida.facts.model import Model
 from cabida.memory import training_constants as known
 from cabida.memory.adapters import virtual_tokens
 from cabida.memory.constants import Constant, read
@@ -12,7 +14,6 @@ from cabida.memory.optimizers import named
 from cabida.plan import TrainingRun
 from cabida.quantity import formula, least
 
-CHUNK_TOKENS = 1024  # of a fused loss: as many as keep a chunk of logits near the size of the hidden states
 _HF_LOSS = "https://github.com/huggingface/transformers/blob/v4.46.0/src/transformers/loss/loss_utils.py"
 WHOLE = known.LOGIT_BYTES_PER_ELEMENT
 HALF = read(
@@ -44,6 +45,10 @@ SPLIT_VOCABULARY = read(
 CHUNKED = read(
     "logit_bytes_per_element", 5.5, "16-bit logits and their gradient, and one eighth of them as fp32 at a time",
     "https://github.com/pytorch/torchtune/blob/v0.5.0/torchtune/modules/loss/ce_chunked_output_loss.py", "derived",
+)  # fmt: skip
+FUSED = read(
+    "logit_bytes_per_element", 2.0, "one chunk of 16-bit logits, whose gradient is written over them",
+    "https://github.com/linkedin/Liger-Kernel/blob/main/src/liger_kernel/ops/fused_linear_cross_entropy.py", "derived",
 )  # fmt: skip
 EVALUATED = read(
     "logit_bytes_per_element", 6.0, "logits in 16 bit and fp32, without a gradient", _HF_LOSS, "derived"
@@ -80,6 +85,15 @@ def chunk_logits_bytes(
     return block_bytes + here_tokens * hidden_dim_count * hidden_bytes_per_element
 
 
+def fused_chunk_tokens(here_tokens: float, model: Model) -> float:
+    """Tokens of a fused loss's chunk: the power of two whose logits first take no less than all hidden states.
+
+    Liger-Kernel fused_linear_cross_entropy.py: ``next_power_of_2(cdiv(BT, cdiv(V, H)))``.
+    """
+    chunks = math.ceil(model.vocab_count / max(1, model.hidden_dim_count))
+    return float(2 ** math.ceil(math.log2(max(1, math.ceil(here_tokens / max(1, chunks))))))
+
+
 def per_logit(r: TrainingRun) -> Constant:
     """Bytes for every logit at the peak of the loss, by what the framework's code keeps."""
     if r.loss == "half":
@@ -108,8 +122,8 @@ def logits_of_run(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Num
         tokens,
         vocab,
         lens.field(r.model, "hidden_dim_count"),
-        lens.constant(WHOLE),
-        lens.setting("chunk_tokens", CHUNK_TOKENS),
+        lens.constant(FUSED),
+        lens.setting("chunk_tokens", fused_chunk_tokens(float(tokens) / (r.tp * r.cp), r.model)),
         lens.setting("hidden_bytes_per_element", 2.0),
         split,
     )

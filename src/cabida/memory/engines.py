@@ -73,6 +73,7 @@ class EngineRules(Sourced):
     fuses_loaded: (
         bool  # copies of fused projections stand beside the loaded ones until the last layer is built
     )
+    float_states: bool  # recurrent states and convolutions in float32, whatever the model's type
     pipelines: bool  # llama.cpp: several cards overlap their work, each with a buffer of its own
     from_free: bool  # the budget starts from what is free, so that a process's own context is not in it
     ratio_by_ranks: bool  # SGLang before its memory heuristics: mem-fraction-static by tensor-parallel size
@@ -92,7 +93,7 @@ def _rules(
         "batches_in_flight_count": 1, "latent": "latent", "prints_blocks": False, "others_inside": False,
         "chunk_tokens": 0, "micro_batch_tokens": 0, "from_free": False, "ratio_by_ranks": False,
         "pipelines": False, "recurrent_on_v0": False, "table_sequences_count": 0, "whole_windows": (),
-        "fuses_loaded": False,
+        "fuses_loaded": False, "float_states": False,
     }  # fmt: skip
     return EngineRules(
         engine=engine, since=_numbers(since), budget=budget, utilisation_ratio=ratio,
@@ -181,7 +182,7 @@ _LLAMA = "https://github.com/ggml-org/llama.cpp/tree/master/tools/server"
 _LLAMA_DEFAULTS = {
     "block_tokens": 256, "sequences_count": 1, "large_sequences_count": 1, "batched_tokens": 512,
     "large_batched_tokens": 512, "layer_pages": True, "splits_layers": True, "pad_count": 1,
-    "micro_batch_tokens": 512,
+    "micro_batch_tokens": 512, "float_states": True,
 }  # fmt: skip
 _TRANSFORMERS = {
     "block_tokens": 1, "sequences_count": 1, "large_sequences_count": 1, "layer_pages": True, "pad_count": 1,

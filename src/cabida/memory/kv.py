@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.facts.model import AttentionLayers, Model
-from cabida.memory.constants import CONV_BITS, INDEX_BITS, PADDED_HEAD_DIM_COUNT
+from cabida.memory.constants import CONV_BITS, FLOAT_BITS, INDEX_BITS, PADDED_HEAD_DIM_COUNT
 from cabida.memory.lens import Lens, Number
 from cabida.quantity import ceil_to, formula, least, most
 from cabida.units import BITS_PER_BYTE
@@ -306,13 +306,16 @@ def _heads_of(
     )
 
 
-def state_of(model: Model, group: AttentionLayers, layers: Number, tp: int, lens: Lens) -> Number:
-    """Bytes of recurrent state one sequence keeps in ``layers`` layers like ``group``."""
+def state_of(
+    model: Model, group: AttentionLayers, layers: Number, tp: int, lens: Lens, *, floats: bool = False
+) -> Number:
+    """Bytes of recurrent state one sequence keeps in ``layers`` layers like ``group``; ``floats``: all in 32 bit."""
+    wide = lens.constant(FLOAT_BITS)
     return lens.of(recurrent_state_bytes)(
         layers,
         lens.field(model, "state_elements_count", group.state_elements_count),
         lens.field(model, "conv_elements_count", group.conv_elements_count),
-        lens.field(model, "state_bits", group.state_bits),
-        lens.constant(CONV_BITS),
+        wide if floats else lens.field(model, "state_bits", group.state_bits),
+        wide if floats else lens.constant(CONV_BITS),
         lens.setting("split_count", tp),
     )

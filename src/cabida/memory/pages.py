@@ -195,6 +195,6 @@ def _state(
                 layers, block, token, lens.field(row, "state_blocks_count", states)
             )
         else:
-            part = state_of(model, group, layers, tp, lens)
+            part = state_of(model, group, layers, tp, lens, floats=row.float_states)
         state = part if state is None else lens.of(sum_bytes)(state, part)
     return block, state

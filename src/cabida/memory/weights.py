@@ -46,16 +46,19 @@ def weights_bytes(
     left_params_count: float,
     head_params_count: float,
     other_params_count: float,
+    beside_params_count: float,
     stage_ratio: float,
     body_bits: float,
     head_bits: float,
     other_bits: float,
+    beside_bits: float,
 ) -> float:
-    """Weights on one accelerator: quantised matrices, embeddings and head, and all that stays in 16 bit."""
+    """Weights on one accelerator: quantised matrices, embeddings and head, what stands beside, what stays in 16 bit."""
     body_bytes = (body_params_count * stage_ratio - left_params_count) * body_bits / BITS_PER_BYTE
     head_bytes = head_params_count * head_bits / BITS_PER_BYTE
     other_bytes = (other_params_count + left_params_count) * other_bits / BITS_PER_BYTE
-    return body_bytes + head_bytes + other_bytes
+    beside_bytes = beside_params_count * beside_bits / BITS_PER_BYTE
+    return body_bytes + head_bytes + other_bytes + beside_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,15 @@ def mixers_left_alone(model: Model) -> float:
     return float(whole.attention + whole.mlp)
 
 
+def quantises_towers(model: Model, held: WeightFormat) -> bool:
+    """Whether a vision tower is quantised with the rest: bitsandbytes converts every linear layer but the head.
+
+    Transformers integrations/bitsandbytes.py, get_keys_to_not_convert; vLLM bitsandbytes_loader.py. Builds that were
+    published so say themselves what they leave alone.
+    """
+    return held.family == "bnb" and held.id != model.native_format
+
+
 def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Number:
     part = slice_of(model, split.tp, split.experts, lens, split.pad)
     body = _body(model, part, lens)
@@ -193,11 +205,13 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
         body,
         left,
         _head(part, model, held, split, at, lens),
-        added([part.router, part.norm, beside, part.embedding if apart and at.first else None], lens),
+        added([part.router, part.norm, part.embedding if apart and at.first else None], lens),
+        beside,
         stage,
         lens.field(held, "body_bits"),
         head_bits,
         lens.field(held, "other_bits"),
+        lens.field(held, "body_bits" if quantises_towers(model, held) else "other_bits"),
     )
 
 

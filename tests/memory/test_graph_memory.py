@@ -34,11 +34,9 @@ def test_what_is_estimated_ahead_is_more_than_what_capture_takes():
 
 def test_the_whole_spread_stays_within_a_card():
     """A 70B on one rank: at most 2 GiB, where scaling with the width said up to 10."""
-    d = deployment(
-        LLAMA_70B, replace(H100, usable_bytes=300 * GIB), max_model_len=4096, version="0.19"
-    )
+    d = deployment(LLAMA_70B, replace(H100, usable_bytes=300 * GIB), max_model_len=4096, version="0.19")
     node = memory.serving_tree(d)["graph_bytes"]
-    low, high = node.interval()
+    low, high = node.interval
     assert 0.05 * GIB < low < node.value < high < 2.5 * GIB
 
 

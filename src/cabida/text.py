@@ -79,6 +79,11 @@ def problem(code: str, *, file: str = "", line: int = 0, **values: object) -> Pr
     return Problem(code, file=file, line=line, **parts)
 
 
+def printable(text: str) -> str:
+    """``text`` without control characters, so that a name or a line of somebody's file can't drive the terminal."""
+    return "".join(one for one in text if one.isprintable() or one in "\n\u00a0")
+
+
 def closest(word: str, words: Iterable[str]) -> str | None:
     """The most alike of ``words``, or ``None`` when none is near."""
     by_lower = {candidate.lower(): candidate for candidate in words}

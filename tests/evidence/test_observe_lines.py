@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
+from cabida.evidence import read as reading
 from cabida.evidence import read_file
 from cabida.evidence.lines import LINE_BYTES, Lines, cleaned
 from cabida.evidence.secrets import BLANK, redacted
@@ -146,6 +148,20 @@ def test_what_looks_like_a_log_and_has_no_figure_says_so(tmp_path):
 def test_what_cannot_be_read_is_refused(path):
     with pytest.raises(InvalidInput, match="CB-E001"):
         read_file(path)
+
+
+def test_a_pipe_is_read_up_to_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 1 << 14)
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 16)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    endless = f"while True: print({logs.VLLM_011!r})"
+    with (
+        pipe.open("r+b", buffering=0) as both,
+        subprocess.Popen([sys.executable, "-c", endless], stdout=both) as writing,
+    ):
+        assert read_file(pipe).size_bytes == 1 << 16
+        writing.kill()
 
 
 SECRETS = [

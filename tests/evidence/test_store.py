@@ -12,7 +12,7 @@ from pathlib import Path
 import logs
 import pytest
 
-from cabida import evidence
+from cabida import app, evidence
 from cabida.errors import InvalidInput
 from cabida.evidence import connect, place, schema, store
 from cabida.evidence.observation import of_row
@@ -313,6 +313,13 @@ def test_where_the_store_is(monkeypatch, tmp_path):
     monkeypatch.setenv("CABIDA_STORE", "~/mine.db")
     assert place.store_path() == tmp_path / "mine.db"
     assert place.store_path("other.db") == Path("other.db")
+
+
+def test_who_has_no_home_has_no_store_and_is_answered_all_the_same(monkeypatch):
+    monkeypatch.setenv("CABIDA_STORE", "~nobody-of-that-name/mine.db")
+    with pytest.raises(InvalidInput, match="CB-E011"):
+        store.stored()
+    assert "observed" in app.fit("qwen3-8b", gpu="h100-sxm-80")
 
 
 def test_names_with_signs_of_an_address_are_names(tmp_path, log):

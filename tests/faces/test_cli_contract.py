@@ -312,6 +312,21 @@ def test_names_cannot_drive_the_terminal():
     assert caught.get() == "a[2Jbc1m\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals on this system")
+def test_an_error_cannot_drive_the_terminal():
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "cabida", "fit", "\x1b[31mfoo\x9b2J\x07"], stderr=theirs, check=False,
+        env={**os.environ, "CABIDA_ONLINE": "0"}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 3
+    assert "[31mfoo2J" in said
+    assert said.replace("\r\n", "").isprintable()
+
+
 @pytest.mark.parametrize(
     ("words", "environment", "language"),
     [

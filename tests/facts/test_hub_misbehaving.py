@@ -1,6 +1,7 @@
 """Servers that lie, drip, cut off and lead elsewhere: left in bounded time, memory and traffic."""
 
 import json
+import socket
 import struct
 import time
 
@@ -105,6 +106,16 @@ def test_a_server_that_drips_is_left_when_its_time_is_up(tiny, monkeypatch, head
     assert time.monotonic() - start < 2
     assert told.code == "CB-F041"
     assert "too long" in told.what
+
+
+def test_a_connection_that_came_too_late_is_shut_down():
+    ours, theirs = socket.socketpair()
+    watch = fetch._Watch(0.0)
+    watch._timer.join()
+    watch.on(ours)
+    assert theirs.recv(1) == b""
+    ours.close()
+    theirs.close()
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"model_type": "llama"}'])

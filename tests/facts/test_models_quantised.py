@@ -144,6 +144,19 @@ def test_odd_settings_of_a_quantised_checkpoint_are_no_accident(value):
             assert made.unquantised_params_count >= 0
 
 
+@pytest.mark.parametrize("value", [None, [4], {"a": 1}, True, 1e999])
+def test_odd_groups_of_a_quantised_checkpoint_are_no_accident(value):
+    for key in ("num_bits", "group_size", "type", "strategy"):
+        weights = {"num_bits": 4, "type": "int", key: value}
+        groups = {
+            "a": {"weights": weights, "targets": value},
+            "b": {"weights": {"num_bits": 8}, "targets": value},
+        }
+        made = read(quantization_config={"quant_method": "compressed-tensors", "config_groups": groups})
+        assert made.unquantised_params_count >= 0
+    assert read(quantization_config={"quant_method": "awq", "bits": 4, "group_size": value}).native_format
+
+
 def test_groups_of_different_widths_count_each_for_what_it_names():
     """Attention in FP8, the rest in NVFP4: the 8-bit part counts for its extra bits."""
     groups = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida import facts
-from cabida.errors import CabidaError
+from cabida.errors import CabidaError, InvalidInput
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.store import RESTORED, read_only
@@ -33,7 +33,10 @@ def alike(deployment: Deployment, store: Path | str | None = None) -> list[Obser
     Without a store this is one look at the disk. A store that can't be read now has nothing to say here; commands
     about the store itself tell why.
     """
-    path = store_path(store)
+    try:
+        path = store_path(store)
+    except InvalidInput:
+        return []
     if not path.is_file():
         return []
     asked = (deployment.accelerator.id, f"{engine_name(deployment.engine)}%", RESTORED, RESTORED)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from cabida import files
 from cabida.errors import InvalidInput
 from cabida.text import problem
 
@@ -27,7 +28,7 @@ _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\[(?:\d{1,2};)*\d{1,2}m"
 )
 _COLOURS = ("\x1b", "[0;", "[0m", "[1;", "[1m", "[3", "[9")  # also without their escape, as some logs lose it
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKS = (  # how a file of 16-bit text begins
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -57,9 +58,7 @@ def opened(path: Path) -> IO[bytes]:
         InvalidInput: CB-E001.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise InvalidInput([problem("CB-E001", file=str(path), why="no regular file")])
-        return path.open("rb")
+        return files.opened(path)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InvalidInput([problem("CB-E001", file=str(path), why=why)]) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.evidence.lines import Lines, Numbered, digest
+from cabida.evidence.lines import BLOCK_BYTES, MOST_BYTES, Lines, Numbered, digest
 from cabida.evidence.observation import SETUP, Observation, of_row
 from cabida.evidence.secrets import redacted
 from cabida.text import problem
@@ -69,7 +68,10 @@ def _on_disk(file: Path | str) -> Iterator[Path]:
             kept.open("wb") as stream,
             nullcontext(sys.stdin.buffer) if str(file) == STDIN else path.open("rb") as pipe,
         ):
-            shutil.copyfileobj(pipe, stream)
+            for _ in range(MOST_BYTES // BLOCK_BYTES):
+                if not (block := pipe.read(BLOCK_BYTES)):
+                    break
+                stream.write(block)
         yield kept
 
 

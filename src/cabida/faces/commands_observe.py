@@ -11,7 +11,7 @@ import click
 from cabida.errors import InvalidInput, Problem, UsageProblem
 from cabida.faces.output import emit
 from cabida.faces.words import Command, Group, option, shared
-from cabida.text import problem, tr
+from cabida.text import printable, problem, tr
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ def observe(
     emit(answer, screen, as_json=as_json)
     if answer["errors"]:
         for one in answer["errors"]:
-            click.echo(str(Problem(**one)), err=True)
+            click.echo(printable(str(Problem(**one))), err=True)
         click.get_current_context().exit(InvalidInput.exit_code)
 
 

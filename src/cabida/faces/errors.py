@@ -9,7 +9,7 @@ from contextlib import suppress
 import click
 
 from cabida.errors import CabidaError, InvalidInput, Problem
-from cabida.text import closest, problem, tr
+from cabida.text import closest, printable, problem, tr
 
 _NO_CONTEXT = click.Context(click.Command("cabida"))
 CLICK_SAYS = {
@@ -80,7 +80,7 @@ def tell(error: BaseException, *, as_json: bool, assumed: bool = False) -> None:
     if waits:
         click.echo(tr("faces.waits", count=len(waits)), err=True)
     for one in problems[:MOST_TOLD]:
-        click.echo(str(one), err=True)
+        click.echo(printable(str(one)), err=True)
     if len(problems) > MOST_TOLD:
         click.echo(tr("faces.more_problems", count=len(problems) - MOST_TOLD), err=True)
     if waits and len(waits) == len(problems) and not assumed:

@@ -9,6 +9,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from cabida.text import printable
+
 SHORT = 36  # a first column no wider than this never wraps
 LEAST = 8  # letters that a column keeps, however narrow the terminal
 FEW = 12  # nor does any other column of so few letters
@@ -39,7 +41,7 @@ def table(
 
 def clean(content: str, style: str = "") -> Text:
     """Text without control characters, so that a name can't drive the terminal."""
-    return Text("".join(one for one in content if one.isprintable() or one in "\n\u00a0"), style=style)
+    return Text(printable(content), style=style)
 
 
 class Fitting:

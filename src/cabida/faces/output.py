@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cabida.text import tr
+from cabida.text import printable, tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,8 @@ def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> N
 
         click.echo(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))
         return
-    console().print(screen())
+    shown = screen()
+    console().print(printable(shown) if isinstance(shown, str) else shown)
 
 
 def console() -> Console:

@@ -174,6 +174,7 @@ class Web:
             self._context = ssl.create_default_context()
         trusted = host == self.own[1] or (self.loopback and is_loopback(host))
         connection = http.client.HTTPConnection(host, port)
+        connection.auto_open = 0  # never past dial: neither unchecked nor in plain text
         context = self._context if scheme == "https" else None
         connection.sock = dial(host, port, limit_s, context, watch.on, trusted=trusted)
         return connection, False
@@ -190,8 +191,10 @@ class _Watch:
         self._timer.start()
 
     def on(self, connected: socket.socket) -> None:
-        """Watch over this one."""
+        """Watch over this one, unless its time was up before it was there."""
         self._socket = connected
+        if self.rang:
+            self._ring()
 
     def off(self) -> None:
         """No need any more."""

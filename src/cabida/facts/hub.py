@@ -114,7 +114,8 @@ def _downloaded(want: Asked) -> Model | None:
     """
     from cabida.facts.paths import from_path
 
-    home = Path(os.environ.get("HF_HOME") or Path("~/.cache/huggingface"))
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    home = Path(os.environ.get("HF_HOME") or shared / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     if want.quant or want.file:
         return None

@@ -75,8 +75,14 @@ def _integer(method: str, settings: dict[str, Any]) -> str:
     family = "awq" if method.startswith("awq") else "gptq"
     if bits == 4:
         size = settings.get("group_size") or settings.get("q_group_size")
-        return {32: "awq-int4-g32", 64: "awq-int4-g64", -1: "int4-channel"}.get(size, f"{family}-int4")  # type: ignore[arg-type]
+        grouped = {32: "awq-int4-g32", 64: "awq-int4-g64", -1: "int4-channel"}
+        return grouped.get(_whole(size), f"{family}-int4")
     return "gptq-int8" if bits == 8 else f"gptq-int{bits}" if bits in (2, 3) else f"{family}-int4"
+
+
+def _whole(value: Any) -> int:
+    """A size as the config gives it; 0, which no group has, when it gives none."""
+    return value if isinstance(value, int) else 0
 
 
 def _bitsandbytes(method: str, settings: dict[str, Any]) -> str:
@@ -109,8 +115,8 @@ def _compressed(method: str, settings: dict[str, Any]) -> str:
     if weights.get("strategy") == "channel" or size == -1:
         return "int4-channel"
     if weights.get("symmetric") is False:
-        return {32: "awq-int4-g32", 64: "awq-int4-g64"}.get(size, "awq-int4")  # type: ignore[arg-type]
-    return {32: "int4-g32", 64: "int4-g64"}.get(size, "int4-w4a16")  # type: ignore[arg-type]
+        return {32: "awq-int4-g32", 64: "awq-int4-g64"}.get(_whole(size), "awq-int4")
+    return {32: "int4-g32", 64: "int4-g64"}.get(_whole(size), "int4-w4a16")
 
 
 def _mean_bits(method: str, settings: dict[str, Any]) -> str:
@@ -214,7 +220,8 @@ def _grouped(settings: dict[str, Any], f: Fields, body: float) -> Callable[[Matr
         return lambda matrix: body
     told = []
     for group in listed[:GROUPS_MOST]:
-        targets = [one for one in group.get("targets") or [] if isinstance(one, str)]
+        named = group.get("targets")
+        targets = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
         held = find_format(_compressed("", {"config_groups": {"": group}}))
         told.append((named_by(targets, f), held.body_bits if held else body))
     return lambda matrix: next(

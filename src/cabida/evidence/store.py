@@ -220,7 +220,7 @@ def _named(id: str, store: Path | str | None) -> Stored:
     found = [one for one in known if one.observation.id.startswith(key)]
     if len(key) < SHORTEST_ID + len("obs-") or len(found) != 1:
         near = ", ".join(one.observation.id for one in (found or known)[-3:]) or "–"
-        raise InvalidInput([problem("CB-E020", id=id, count=len(found), near=near)])
+        raise InvalidInput([problem("CB-E020", id=id, count=len(found), least=SHORTEST_ID, near=near)])
     return found[0]
 
 

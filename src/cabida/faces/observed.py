@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cabida import text
 from cabida.evidence.notes import spoken
-from cabida.faces.grid import clean, table
+from cabida.faces.grid import Fitting, clean, table
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
@@ -22,6 +22,7 @@ ORDER = (
     "cuda_graph_gib", "cuda_graph_estimated_gib", "non_torch_gib", "peak_gib_per_gpu", "peak_gib_total",
 )  # fmt: skip
 MOST_SHOWN = 20  # observations of one file on the screen
+TINY_RATIO = 0.001  # an error below this is told as less than a tenth of a per cent
 WORDS_SHOWN = 300  # of a line nobody understood
 
 
@@ -118,8 +119,10 @@ def _row(name: str, one: dict[str, Any]) -> list[str]:
     cells = [label(name), f"{_plain(one['measured'])} {unit}".strip()]
     if "predicted" not in one:
         return [*cells, "–", "–", "–"]
-    between = f"{text.number(one['low'], 4)} … {text.number(one['high'], 4)}"
-    return [*cells, text.number(one["predicted"], 4), between, text.percent(one["error_ratio"])]
+    between = f"{text.number(one['low'], 4)}–{text.number(one['high'], 4)}"
+    tiny = one["error_ratio"] < TINY_RATIO
+    error = tr("faces.observed.tiny") if tiny else text.percent(one["error_ratio"])
+    return [*cells, text.number(one["predicted"], 4), between, error]
 
 
 def label(name: str) -> str:
@@ -149,7 +152,18 @@ def rows(found: Iterable[dict[str, Any]]) -> RenderableType:
     if not cells:
         return clean(tr("faces.observed.none"))
     names = ("id", "model", "gpu", "weights", "engine", "fits", "file")
-    return table([tr(f"faces.observed.head.{name}") for name in names], cells, whole=(0,))
+    told = [at for at, name in enumerate(names) if name != "fits" or any(row[at] != "–" for row in cells)]
+    few = [at for at in told if names[at] not in ("weights", "file")]
+    return Fitting(*(_columns(names, cells, kept) for kept in (told, few)))
+
+
+def _columns(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], kept: list[int]) -> Table:
+    """Some of the columns as a table; the id and what is short never wrap."""
+    header = [tr(f"faces.observed.head.{names[at]}") for at in kept]
+    rows = [[row[at] for at in kept] for row in cells]
+    return table(
+        header, rows, whole=[at for at, column in enumerate(kept) if names[column] in ("id", "gpu", "engine")]
+    )
 
 
 def alike(found: list[dict[str, Any]]) -> list[RenderableType]:

@@ -2,6 +2,7 @@
 
 python calibration/accuracy.py              # write docs/accuracy.md
 python calibration/accuracy.py --intervals  # fit src/cabida/truth/data/intervals.json first
+python calibration/accuracy.py --left-out   # how many figures lie inside intervals that never saw their source
 python calibration/accuracy.py --check      # fail when the page isn't what validate says today
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 
 from cabida.truth import validate
 from cabida.truth.predict import HYBRID, Prediction, kind_of, memory_spread
+from cabida.truth.predict import interval_factors as factors_by_kind
 from cabida.truth.trace_case import trace_figures
 from cabida.truth.validate import predicted
 
@@ -26,9 +28,11 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/accuracy.md"
 INTERVALS = ROOT / "src/cabida/truth/data/intervals.json"
 FILES = tuple(ROOT / f"cases/{kind}.jsonl" for kind in ("memory", "serving", "training", "media"))
-ENOUGH = 12  # residuals of one kind that can speak for it
+ENOUGH = 12  # residuals that can be spoken of
+PAGES = 4  # sources of one kind that can speak for it
+MANY = 100  # or so many rows
 LEAST_WIDTH = 0.01
-COVERED = 0.87
+TAIL = 0.04
 
 GROUPS = {
     "Memory": (
@@ -213,32 +217,85 @@ def reasons(skipped: list[dict[str, str]], most: int = 15) -> list[tuple[str, in
 
 
 def interval_factors() -> dict[str, Any]:
-    """Factors on a memory prediction that hold most residuals, by metric and kind; small kinds share theirs."""
-    groups: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
-    for one in predicted(FILES[:1] + FILES[2:3], widest=math.inf):
-        if one.case.kind == "memory" or one.metric == "peak_mem_gib":
-            groups[one.metric, kind_of(one.case)].append(one)
-    shared: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    """Factors on a start-up's figures that hold most residuals, by metric and kind of engine.
+
+    A kind speaks for itself when enough pages know it; others have what all kinds together show, mixed attention
+    apart. Checked with each source left out: :func:`left_out`.
+    """
+    rows = started()
     factors: dict[str, dict[str, list[float]]] = {}
-    for (metric, kind), rows in sorted(groups.items()):
-        if len(rows) >= ENOUGH:
-            factors.setdefault(metric, {})[kind] = factors_of(rows)
-        else:
-            shared[metric, "all" + (HYBRID if kind.endswith(HYBRID) else "")] += rows
-    for (metric, kind), rows in sorted(shared.items()):
-        factors.setdefault(metric, {})[kind] = factors_of(rows)
-    return factors
+    for metric in sorted({one.metric for one in rows}):
+        kinds: dict[str, list[Prediction]] = defaultdict(list)
+        for one in rows:
+            if one.metric == metric:
+                kinds[kind_of(one.case)].append(one)
+        everything = [one for part in kinds.values() for one in part]
+        mixed = [one for kind, part in kinds.items() if kind.endswith(HYBRID) for one in part]
+        plain = [one for kind, part in kinds.items() if not kind.endswith(HYBRID) for one in part]
+        told = {kind: part for kind, part in kinds.items() if speaks_for_itself(part)}
+        told["all"] = plain if len(plain) >= ENOUGH else everything
+        told[f"all{HYBRID}"] = mixed
+        factors[metric] = {kind: factors_of(part) for kind, part in told.items() if len(part) >= ENOUGH}
+    return {metric: found for metric, found in factors.items() if found}
+
+
+def started() -> list[Prediction]:
+    """Figures of start-ups whose interval is a factor by kind: others are told by what they are made of."""
+    return [
+        one
+        for one in predicted(FILES[:1], widest=math.inf)
+        if one.case.row.get("task", "inference") == "inference" and is_by_kind(one)
+    ]
+
+
+def is_by_kind(one: Prediction) -> bool:
+    low, high = factors_by_kind(one.metric, kind_of(one.case))
+    return math.isclose(one.low, one.predicted * low) and math.isclose(one.high, one.predicted * high)
+
+
+def page_of(one: Prediction) -> str:
+    """What counts as one source: a repository; of files that only an index names, each."""
+    return str(one.case.row["source"]) if one.case.source == "public" else one.case.source
+
+
+def speaks_for_itself(rows: list[Prediction]) -> bool:
+    return len(rows) >= ENOUGH and (len({page_of(one) for one in rows}) >= PAGES or len(rows) >= MANY)
 
 
 def factors_of(rows: list[Prediction]) -> list[float]:
-    """The narrowest factors that hold ``COVERED`` of measured over predicted."""
-    ratios = sorted(one.measured / one.predicted for one in rows)
-    held = math.ceil(COVERED * len(ratios))
-    low, high = min(
-        ((ratios[first], ratios[first + held - 1]) for first in range(len(ratios) - held + 1)),
-        key=lambda pair: pair[1] / pair[0],
-    )
-    return [float(f"{min(low, 1 - LEAST_WIDTH):.3g}"), float(f"{max(high, 1 + LEAST_WIDTH):.3g}")]
+    """4th and 96th percentile of measured over predicted; each page counts by the square root of its rows."""
+    sizes = Counter(map(page_of, rows))
+    weighed = sorted((one.measured / one.predicted, sizes[page_of(one)] ** -0.5) for one in rows)
+    whole = sum(weight for _, weight in weighed)
+
+    def at(share: float) -> float:
+        seen = 0.0
+        for ratio, weight in weighed:
+            seen += weight
+            if seen >= share * whole:
+                return ratio
+        return weighed[-1][0]
+
+    low, high = min(at(TAIL), 1 - LEAST_WIDTH), max(at(1 - TAIL), 1 + LEAST_WIDTH)
+    return [float(f"{low:.3g}"), float(f"{high:.3g}")]
+
+
+def left_out() -> dict[str, float]:
+    """Share of figures inside intervals that never saw their source, by metric."""
+    rows = started()
+    inside: dict[str, list[bool]] = defaultdict(list)
+    for page in sorted({page_of(one) for one in rows}):
+        others = [one for one in rows if page_of(one) != page]
+        for one in (each for each in rows if page_of(each) == page):
+            same = [each for each in others if each.metric == one.metric]
+            own = [each for each in same if kind_of(each.case) == kind_of(one.case)]
+            mixed = kind_of(one.case).endswith(HYBRID)
+            alike = [each for each in same if kind_of(each.case).endswith(HYBRID) == mixed]
+            part = own if speaks_for_itself(own) else alike if len(alike) >= ENOUGH else same
+            if len(part) >= ENOUGH:
+                low, high = factors_of(part)
+                inside[one.metric].append(low <= one.measured / one.predicted <= high)
+    return {metric: sum(found) / len(found) for metric, found in sorted(inside.items())}
 
 
 def held_out() -> dict[str, dict[str, Any]]:
@@ -254,8 +311,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--intervals", action="store_true")
+    parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--json", action="store_true", help="print validate's figures as well")
     wanted = parser.parse_args()
+    if wanted.left_out:
+        print(json.dumps(left_out(), indent=1))
+        return 0
     if wanted.intervals:
         text = json.dumps({"what": INTERVALS_ARE, "factors": interval_factors()}, indent=1)
         INTERVALS.write_text(text + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from memory_world import (
     BF16,
+    DEEPSEEK,
     GIB,
     HYBRID_27B,
     LLAMA_7B,
@@ -18,12 +19,16 @@ from memory_world import (
 )
 
 from cabida import facts, memory
-from cabida.facts.model import MlpLayers
+from cabida.facts.model import AttentionLayers, MlpLayers
+from cabida.memory.beside import adapter_dims
+from cabida.memory.budget import static_chunk
+from cabida.memory.engines import rules
 from cabida.memory.lens import PLAIN
 from cabida.memory.media import LARGEST_SIDE, _largest_picture, needed_of, peak_of
 from cabida.memory.media_constants import FURTHER_IMAGE_RATIO, MEDIA_CONTEXT_BYTES, MEDIA_SLACK_RATIO
 from cabida.memory.media_parts import driver_bytes, part_of
 from cabida.memory.media_phases import decoding
+from cabida.memory.pages import _page_group
 from cabida.memory.served import accelerators_enough
 from cabida.memory.unequal import Share, shares_verdict
 from cabida.plan.media import MediaRun
@@ -77,6 +82,35 @@ def test_unequal_shares_are_sure_5_percent_below_the_limit_of_each(needed, said)
 
 def test_shares_of_nothing_are_no_answer():
     assert shares_verdict([]) == "no"
+
+
+@pytest.mark.parametrize(("few", "many", "page"), [(10, 12, 12), (10, 13, 10), (10, 20, 10), (10, 10, 10)])
+def test_groups_of_layers_close_in_number_are_padded_to_the_larger(few, many, page):
+    """vLLM: padded when the larger has less than a quarter more layers. v1/core/kv_cache_utils.py."""
+    sliding = AttentionLayers("sliding", many, 8, 4, 128, 128, window_tokens=1024)
+    mixed = model("mixed", 2048, 32000, [full(few, 8, 4, 128), sliding], [MlpLayers(few + many, 4096)])
+    assert _page_group(mixed, rules("vllm", "0.11.0"), 1) == page
+
+
+@pytest.mark.parametrize(
+    ("gib", "ranks", "told"),
+    [(15.5, 1, (2048, 8)), (24, 1, (2048, 24)), (24, 4, (2048, 80)), (44, 2, (4096, 32)), (44, 8, (4096, 160)),
+     (79.6, 1, (8192, 256)), (79.6, 8, (8192, 512)), (140, 3, (8192, 256)), (180, 8, (16384, 512))],
+)  # fmt: skip
+def test_sglangs_chunk_and_largest_graph_go_by_card_and_split(gib, ranks, told):
+    """sglang/srt/server_args.py, _handle_gpu_memory_settings."""
+    assert static_chunk(gib * GIB, ranks) == told
+
+
+def test_adapters_of_latent_attention_divide_what_heads_divide():
+    """Twice the heads: as much again of queries, keys and values up, and of the output's input; latents stay."""
+    (one,) = DEEPSEEK.attention
+    (whole, divided), (again, more) = (
+        adapter_dims(replace(DEEPSEEK, attention=(replace(one, heads_count=heads),))) for heads in (128, 256)
+    )
+    assert again == whole
+    up, out = 128 * (192 + 128), 128 * 128
+    assert more - divided == pytest.approx(61 * (up + out))
 
 
 # --- images and clips -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from memory_world import (
     run,
 )
 
-from cabida import memory
+from cabida import facts, memory
 from cabida.facts.model import Tower
 from cabida.memory import training_cure
 from cabida.memory.activations import layer_bytes, tower_of_run, worked_of_run
@@ -24,6 +24,7 @@ from cabida.memory.kept import kept, width_elements
 from cabida.memory.lens import PLAIN
 from cabida.memory.loss import logits_of_run, per_logit
 from cabida.memory.optimizers import casts_weights, gradient
+from cabida.memory.sharding import shards
 from cabida.text import size
 
 
@@ -133,6 +134,15 @@ def test_a_process_with_peers_holds_more_than_one_without():
         memory.training(run(LLAMA_7B, sharding="none", accelerators_count=n)).other_bytes for n in (1, 2)
     )
     assert two - one > 0.3 * GIB
+
+
+def test_hybrid_sharding_shards_inside_the_machine_there_is():
+    four = facts.node_for(facts.accelerator("a100-sxm-40"))
+    small = replace(four, accelerators_count=4)
+    tried = run(LLAMA_7B, sharding="hsdp", accelerators_count=16, framework="torchtitan")
+    assert shards(replace(tried, node=small)).optimizer == 4
+    assert shards(replace(tried, node=replace(four, accelerators_count=16))).optimizer == 16
+    assert shards(tried).optimizer == 8
 
 
 # --- what makes it fit ----------------------------------------------------------------------------

@@ -44,11 +44,24 @@ def test_page_shows_what_validate_found(script):
     assert "aiconfigurator" in page
 
 
-def test_interval_is_the_narrowest_that_holds_nine_in_ten(script):
-    rows = [a_prediction(1 + 0.01 * step) for step in range(-9, 10)] + [a_prediction(5.0)]
+def test_interval_leaves_four_in_a_hundred_out_at_either_end(script):
+    rows = [a_prediction(1 + 0.001 * step) for step in range(-100, 101)]
     low, high = script.factors_of(rows)
-    assert (low, high) == (0.92, 1.09)
+    assert (low, high) == (pytest.approx(0.908, abs=0.001), pytest.approx(1.092, abs=0.003))
     assert script.factors_of([a_prediction(1.0)]) == [0.99, 1.01]
+
+
+def test_a_large_table_does_not_decide_an_interval(script):
+    table = [a_prediction(1.0, source="large/table") for _ in range(400)]
+    others = [a_prediction(1.3, source=f"a/{name}") for name in "bcd"]
+    assert script.factors_of(table + others) == [0.99, 1.3]
+    assert script.factors_of(table + others[:0]) == [0.99, 1.01]
+
+
+def test_a_kind_that_few_pages_know_does_not_speak_for_itself(script):
+    few = [a_prediction(1.0, source=f"a/{name}") for name in "bcd" for _ in range(10)]
+    assert not script.speaks_for_itself(few)
+    assert script.speaks_for_itself([*few, a_prediction(1.0, source="a/e")])
 
 
 def test_reasons_are_counted_together(script):

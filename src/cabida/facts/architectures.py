@@ -20,6 +20,7 @@ from cabida.facts.mixers import (
     encoder,
     encoder_decoder,
     nothing,
+    shared_query,
 )
 from cabida.facts.model import AttentionLayers, MlpLayers, Model
 from cabida.facts.quantised import native_format, unquantised_params, unread_method
@@ -57,6 +58,7 @@ _READERS: dict[str, Callable[[Fields, Family], Layers]] = {
     "parallel": parallel,
     "pattern": pattern,
     "rwkv": rwkv,
+    "shared_query": shared_query,
     "short_conv": short_conv,
 }
 Alike = TypeVar("Alike", AttentionLayers, MlpLayers)

@@ -138,6 +138,8 @@ def _shared(f: Fields, width: int, hidden: int, family: Family) -> int:
     ):
         if f.raw(name) is not None:
             return f.count(name) * max(1, many)
+    if f.model_type == "arctic":  # a residual block as wide as the model beside the experts
+        return hidden if f.truth("use_residual", default=False) else 0
     if f.raw("shared_intermediate_size") is not None:
         return f.count("shared_intermediate_size")
     if f.model_type in ("llama4", "gemma4"):  # one dense block beside the experts

@@ -33,6 +33,7 @@ _SPELLINGS = {
         "n_head_kv",
         "multi_query_group_num",
         "kv_n_heads",
+        "num_attention_groups",
     ),
     "num_decoder_layers": ("num_decoder_layers", "decoder_layers"),
     "vocab_size": ("padded_vocab_size", "vocab_size"),

@@ -30,11 +30,15 @@ def attention(f: Fields, family: Family) -> Layers:
     if f.varies:
         return [_listed(f.at(layer), family, window) for layer, window in enumerate(windows)]
     shared_from = layers - f.count("num_kv_shared_layers", 0, most=layers)
+    share = (
+        f.count("cla_share_factor", 1, least=1) if f.truth("use_cla", default=False) else 1
+    )  # arXiv 2405.12981
     whole, local = full(f, family), _local(f, family)
     mixed: Layers = []
     for layer, window in enumerate(windows):
         one = replace(local, kind="sliding", window_tokens=window) if window else whole
-        mixed.append([_reading_earlier(one, f) if layer >= shared_from else _indexed(one, f, layer)])
+        reads = layer >= shared_from or layer % share > 0
+        mixed.append([_reading_earlier(one, f) if reads else _indexed(one, f, layer)])
     return mixed
 
 
@@ -95,6 +99,19 @@ def block_configs(f: Fields, family: Family) -> Layers:
             else [replace(one, kv_heads_count=max(1, heads // f.whole("n_heads_in_group", group, 1, heads)))]
         )
     return mixed
+
+
+def shared_query(f: Fields, family: Family) -> Layers:
+    """Factorised attention: queries of all heads come from one narrow space, one key and value serve them all.
+
+    Step-3 (arXiv 2507.19427); every rank keeps what leads into that space whole.
+    """
+    one, hidden = full(f, family), f.count("hidden_size", least=1)
+    narrow, wide = f.count("share_q_dim", least=1), one.heads_count * one.head_dim_count
+    whole = hidden * (narrow + one.kv_heads_count * (one.head_dim_count + one.v_head_dim_count))
+    params = float(whole + narrow * wide + wide * hidden)
+    one = replace(one, params_count=params, replicated_params_count=float(whole))
+    return [[one] for _ in range(layers_count(f))]
 
 
 def full(f: Fields, family: Family) -> AttentionLayers:

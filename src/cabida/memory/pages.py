@@ -50,6 +50,19 @@ def caches(group: AttentionLayers) -> bool:
     return group.kind == "mla" or (group.kind != "linear" and group.kv_heads_count > 0)
 
 
+def _allotted(model: Model, row: EngineRules) -> Model:
+    """The model with a cache in every layer where its engine allots one without asking what the layer reads.
+
+    vLLM V0 gave the layers that look at an image as many blocks as the others (worker/cache_engine.py, one tensor for
+    each of get_num_attention_layers).
+    """
+    crossing = model.tower is not None and model.tower.cross_attended
+    if row.engine != "vllm" or row.layer_pages or not crossing:
+        return model
+    heads = max(group.kv_heads_count for group in model.attention)
+    return replace(model, attention=tuple(replace(group, kv_heads_count=heads) for group in model.attention))
+
+
 def _grows(group: AttentionLayers, row: EngineRules) -> bool:
     return group.kind in ("full", "mla") or (group.kind == "sliding" and not row.layer_pages)
 
@@ -108,6 +121,7 @@ def shape_of(
     """
     if row.engine == "vllm" and row.layer_pages and is_compressed(model):
         return compressed_shape(model, stages, lens)
+    model = _allotted(model, row)
     if any(word in model.id.lower() for word in row.whole_windows):
         row = replace(row, layer_pages=False)
     bits = lens.field(held, "body_bits")

@@ -30,6 +30,7 @@ WITHOUT_SEQUENCE_PARALLEL = (
 )  # its layer inputs are whole on every tensor-parallel rank
 CORE_ATTENTION = ("megatron", "nemo", "bridge")  # their selective recomputation: scores and softmax only
 DEEPSPEED_STAGE_COPIES_COUNT = 2  # its pipeline keeps what a stage received and what it sent (pipe/engine.py)
+TOWER_HIDDEN_DIM = 1152  # SigLIP-400M, where a tower's shape isn't known: 12 h h weights a layer
 
 
 @formula
@@ -119,9 +120,6 @@ def tower_bytes(
 ) -> float:
     """Activations of a trained vision tower: 34 h bytes a layer and patch. arXiv 2205.05198, equation 2."""
     return patches_count * layers_count * hidden_dim_count * kept_bytes_per_element
-
-
-TOWER_HIDDEN_DIM = 1152  # SigLIP-400M, where a tower's shape isn't known: 12 h h weights a layer
 
 
 def layer_bytes(r: TrainingRun, micro_batch: int, seq: int, lens: Lens) -> Number:

@@ -111,7 +111,7 @@ ADAPTERS = {
 
 def kind_of(r: TrainingRun) -> AdapterKind:
     """The run's adapter method."""
-    return ADAPTERS.get(r.adapter, ADAPTERS["lora"])
+    return ADAPTERS[r.adapter]
 
 
 def adapted(r: TrainingRun, kind: AdapterKind) -> tuple[Matrix, ...]:

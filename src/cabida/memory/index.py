@@ -198,7 +198,7 @@ def index(one: VectorIndex) -> IndexMemory:
     """Memory of one replica of a vector index, and whether it fits its accelerator."""
     count = one.vectors_count * (1 + one.growth_ratio)
     parts = {name: float(part) for name, part in _figures(one, PLAIN).items()}
-    searched, beside = sum(parts.values()), count * one.payload_bytes
+    searched, beside = sum(parts.values()), float(payloads_bytes.raw(count, one.payload_bytes))
     raw = stored_vectors_bytes.raw(count, one.dims_count, STORED_BITS[one.stored])
     kept = raw if one.keep_vectors and one.kind == "ivf-pq" else 0.0
     on_card, building = one.accelerator is not None, _building(one)

@@ -100,13 +100,12 @@ def _wide_bits(run: MediaRun, one: Component, body: float) -> float:
 def part_of(run: MediaRun, one: Component, lens: Lens, *, quantised: bool = True) -> Part:
     """A component's weights under the run's formats and split."""
     bits = body_bits(run, one, quantised=quantised)
-    kept = max(16.0, PRECISION_BITS[run.precision])
     whole = lens.of(component_bytes)(
         lens.field(one, "params_count"),
         lens.field(one, "kept_params_count"),
         lens.field(one, "wide_params_count"),
         lens.setting("body_bits", bits),
-        lens.setting("kept_bits", min(bits, kept) if bits > kept else kept),
+        lens.setting("kept_bits", PRECISION_BITS[run.precision]),
         lens.setting("wide_bits", _wide_bits(run, one, bits)),
         lens.field(one, "copies_count"),
     )

@@ -22,21 +22,17 @@ class OptimizerRow:
     paged: bool = False  # gives its state up to host memory when the accelerator is full
 
 
-def _bytes(name: str, value: float, what: str, url: str = "") -> Constant:
-    return known.read(name, value, what, url, "quoted")
-
-
 def _row(
     name: str, full: tuple[float, str], pure: tuple[float, str], url: str, *, paged: bool = False
 ) -> OptimizerRow:
-    moments = [_bytes("moments_bytes_per_param", value, what, url) for value, what in (full, pure)]
+    moments = [known.read("moments_bytes_per_param", value, what, url) for value, what in (full, pure)]
     return OptimizerRow(name, moments[0], moments[1], paged)
 
 
 _ADAM = "https://arxiv.org/abs/1910.02054"
 _EIGHT = "https://arxiv.org/abs/2110.02861"
 _BLOCKS = (2.03, "two 8-bit moments, fp32 scales of blocks of 256")
-_MEANS = (0.02, "row and column means of the second moment")
+_MEANS = (0.002, "fp32 means of the second moment by row and by column: 2 x 4096 for 4096 x 4096 weights")
 OPTIMIZERS = {
     row.name: row
     for row in (
@@ -49,11 +45,11 @@ OPTIMIZERS = {
         _row("sgd", (0, "no state without momentum"), (0, "no state without momentum"), ""),
     )
 }  # fmt: skip
-MASTER = _bytes("master_bytes_per_param", 4, "fp32 master copy", _ADAM)
-HALF = _bytes("weights_bytes_per_param", 2, "16-bit weights", _ADAM)
-FULL = _bytes("weights_bytes_per_param", 4, "fp32 weights", _ADAM)
-HALF_GRADIENT = _bytes("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM)
-FULL_GRADIENT = _bytes("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
+MASTER = known.read("master_bytes_per_param", 4, "fp32 master copy", _ADAM)
+HALF = known.read("weights_bytes_per_param", 2, "16-bit weights", _ADAM)
+FULL = known.read("weights_bytes_per_param", 4, "fp32 weights", _ADAM)
+HALF_GRADIENT = known.read("gradients_bytes_per_param", 2, "16-bit gradients", _ADAM)
+FULL_GRADIENT = known.read("gradients_bytes_per_param", 4, "fp32 gradients (Megatron-LM accumulates in fp32)",
                        "https://github.com/NVIDIA/Megatron-LM/blob/main/docs/source/distrib_optimizer.md")  # fmt: skip
 _DEEPSPEED = "https://github.com/deepspeedai/DeepSpeed/blob/v0.15.4/deepspeed/runtime/zero/"
 EIGHT_BIT_COPIES = known.read(
@@ -70,7 +66,7 @@ SUB_GROUP_PARAMS = known.read(
     "sub_group_params_count", 1e9, "DeepSpeed ZeRO-3 steps through sub-groups of sub_group_size weights",
     f"{_DEEPSPEED}config.py", "vendor",
 )  # fmt: skip
-UNSHARDED_GRADIENT = _bytes(
+UNSHARDED_GRADIENT = known.read(
     "gradients_bytes_per_param",
     6,
     "16-bit gradients and their fp32 sum, which DeepSpeed's bf16 optimizer for ZeRO-1 doesn't shard",
@@ -142,7 +138,7 @@ def deepspeed(r: TrainingRun) -> bool:
 
 def row_of(r: TrainingRun) -> OptimizerRow:
     """The run's optimizer."""
-    return OPTIMIZERS.get(r.optimizer, OPTIMIZERS["adamw"])
+    return OPTIMIZERS[r.optimizer]
 
 
 def casts_weights(r: TrainingRun) -> bool:

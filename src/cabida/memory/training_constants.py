@@ -55,7 +55,7 @@ BUCKET_BYTES = Constant(
 SCORE_BYTES_PER_ELEMENT = read(
     "score_bytes_per_element",
     5.0,
-    "scores, their softmax and dropout mask",
+    "softmax of the scores (2), dropout's mask (1) and output (2)",
     "https://arxiv.org/abs/2205.05198",
 )
 TOWER_KEPT_BYTES_PER_ELEMENT = read(

@@ -7,7 +7,6 @@ leaves source, date and grade. ``.raw`` is the bare function, for sweeps and sim
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -224,7 +223,7 @@ class Formula:
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.raw = function
-        self.params = tuple(inspect.signature(function).parameters)
+        self.params: tuple[str, ...] = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.name: str = function.__name__
 
     @cached_property

@@ -166,3 +166,23 @@ def test_every_complaint_about_memory_has_its_tests():
     written = "\n".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     wanted = [name for names in COVERED.values() for name in names]
     assert [name for name in wanted if f"def {name}" not in written] == []
+
+
+def test_answers_of_one_request_share_its_prompt_and_all_requests_their_prefix():
+    asked = {"gpu": "rtx4090", "max_model_len": 8192}
+    alone = cabida.fit("Qwen/Qwen3-8B", **asked)
+    assert alone["requests"] is None
+    held = {
+        (samples, shared): cabida.fit(
+            "Qwen/Qwen3-8B", **asked, samples=samples, answer_tokens=1024, shared_prefix_tokens=shared
+        )["requests"]
+        for samples, shared in [(1, 4096), (4, 0), (4, 4096)]
+    }
+    tokens = alone["metrics"]["kv_cache_tokens"].value
+    assert held[1, 4096]["requests"] == (tokens - 4096) // 4096
+    assert held[4, 0]["requests"] == tokens // (7168 + 4 * 1024)
+    assert held[4, 4096]["requests"] == (tokens - 4096) // (3072 + 4 * 1024)
+    with pytest.raises(cabida.CabidaError, match="CB-U050"):
+        cabida.fit("Qwen/Qwen3-8B", **asked, samples=4)
+    with pytest.raises(cabida.CabidaError, match="CB-U047"):
+        cabida.fit("Qwen/Qwen3-8B", **asked, shared_prefix_tokens=9000)

@@ -120,6 +120,9 @@ def placement(function: F) -> F:
 @placement
 @option("--concurrency", type=COUNT)
 @option("--min-context", type=COUNT)
+@option("--output-tokens", "answer_tokens", type=COUNT)
+@option("--samples", type=COUNT, default=1)
+@option("--shared-prefix-tokens", type=click.IntRange(min=0), default=0)
 @option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
 @option("--optimizer", metavar="NAME", default="adamw", show_default=True)
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))

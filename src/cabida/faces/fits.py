@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ from cabida.faces.grid import Fitting, clean, table
 from cabida.faces.picture import Bar, Key, parts_of
 from cabida.report import words as say
 from cabida.report.bar import ordered, shown
+from cabida.report.fit_limits import sold_first
 from cabida.text import tr
 
 Cells = Callable[[dict[str, Any]], dict[str, str]]  # a row's line of a table, by column
 MOST_ROWS = 20
+_MORE = re.compile(r" \+\d+$")
 COLOURS = {"fits": "bold green", "tight": "bold yellow", "no": "bold red"}
 
 
@@ -174,6 +177,8 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def _largest_run(answer: dict[str, Any]) -> str:
+    if not answer["largest_micro_batch"] and not answer["largest_seq_tokens"]:
+        return tr("faces.media.nothing_fits")
     return tr(
         "faces.largest_training",
         batch=text.number(answer["largest_micro_batch"], 4),
@@ -190,11 +195,15 @@ def _serving_limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if counts:
         rows.append((tr("faces.fit.at_once"), " · ".join(counts)))
+    if alike := answer.get("requests"):
+        told = {name: text.number(value, 15) for name, value in alike.items()}
+        rows.append((tr("faces.fit.requests"), tr("faces.fit.requests_told", **told)))
     tokens = answer["metrics"]["kv_cache_tokens"]
     if answer["cache_is_pool"] and tokens.value > 0:
         low, value, high = (text.number(int(one), 15) for one in (tokens.low, tokens.value, tokens.high))
         rows.append((say.label("kv_cache_tokens"), tr("faces.fit.pool", low=low, tokens=value, high=high)))
-    if kin := answer["largest_in_family"]:
+    kin = answer["largest_in_family"]
+    if kin and kin["model"] != answer["model"]:
         rows.append((tr("faces.fit.family"), f"{kin['model']} ({text.number(kin['params'] / 1e9)} B)"))
     return rows
 
@@ -267,6 +276,8 @@ def catalogue(
 ) -> RenderableType:
     """One line for each accelerator or model; what all lines share stands above."""
     rows = answer["rows"]
+    models = len({row.get("model") for row in rows}) > 1 and "params" in rows[0]
+    rows = sold_first(rows) if models else rows
     left_out = answer.get("left_out", 0)
     if not rows:
         return clean(tr("faces.fit.none", count=text.number(left_out, 6)), COLOURS["no"])
@@ -281,6 +292,9 @@ def catalogue(
         Text(),
         _table(listed, same),
     ]
+    blocks += [clean(tr("faces.fit.sold_first"))] if models else []
+    if any(_MORE.search(line["model"]) for line in listed):
+        blocks.append(clean(tr("faces.fit.alike")))
     if len(listed) < len(told):
         blocks.append(clean(tr("faces.fit.more", count=text.number(len(told) - len(listed), 6))))
     return Group(*blocks)

@@ -62,6 +62,9 @@ class Setup:
     schedule: str = "1f1b"
     virtual_stages: int = 1
     shard_group: int | None = None
+    answer_tokens: int | None = None  # of one answer, the rest of its context being the prompt
+    samples: int = 1  # answers or beams of one request, which share its prompt
+    shared_prefix_tokens: int = 0  # at the start of every prompt
 
 
 def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployment:

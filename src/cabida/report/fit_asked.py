@@ -25,6 +25,7 @@ SERVING = {
     "gpu_memory_utilization",
     "enforce_eager", "used_bytes", "draft", "draft_tokens", "lora_slots", "lora_rank", "layer_partition",
     "redundant_experts", "decode_context_parallel_size", "cpu_offload_bytes", "concurrency", "min_context",
+    "answer_tokens", "samples", "shared_prefix_tokens",
 }  # fmt: skip
 ADAPTERS = {"adapter", "lora_rank", "lora_targets"}
 TRAINING = {
@@ -64,7 +65,12 @@ USES: dict[str, set[str]] = {
     "cagra": EVERY | INDEX | {"graph_degree", "intermediate_degree"},
 }
 USES["video"] = USES["image"] | {"frames"}
-SPELLED = {"used_bytes": "in-use", "lora_slots": "max-loras", "cpu_offload_bytes": "cpu-offload-gb"}
+SPELLED = {
+    "used_bytes": "in-use",
+    "lora_slots": "max-loras",
+    "cpu_offload_bytes": "cpu-offload-gb",
+    "answer_tokens": "output-tokens",
+}
 UNTYPED = ("master_weights",)  # true unless --no-master-weights is typed
 FULL_BITS = 16
 
@@ -150,7 +156,7 @@ def refuse_contradictions(
         wrong.append(_clash("min_context", min_context, "max_model_len", setup.max_model_len))
     if concurrency and setup.max_num_seqs and concurrency > setup.max_num_seqs:
         wrong.append(_clash("concurrency", concurrency, "max_num_seqs", setup.max_num_seqs))
-    wrong += _training(setup) if setup.method else _speculation(setup, model)
+    wrong += _training(setup) if setup.method else _serving(setup, model)
     if wrong:
         raise InvalidInput(wrong)
 
@@ -159,12 +165,19 @@ def _clash(one: str, value: int, other: str, most: int) -> Problem:
     return problem("CB-U047", one=flag(one), value=value, other=flag(other), most=most)
 
 
-def _speculation(setup: Setup, model: Model | None) -> list[Problem]:
+def _serving(setup: Setup, model: Model | None) -> list[Problem]:
     wrong = []
     if setup.draft_tokens and not setup.draft:
         wrong.append(problem("CB-U050", one="--draft-tokens", other="--draft NAME"))
     if setup.lora_rank != Setup().lora_rank and not setup.lora_slots:
         wrong.append(problem("CB-U050", one="--lora-rank", other="--max-loras N"))
+    if setup.samples > 1 and not setup.answer_tokens:
+        wrong.append(problem("CB-U050", one="--samples", other="--output-tokens N"))
+    if most := setup.max_model_len:
+        lengths = {name: getattr(setup, name) or 0 for name in ("answer_tokens", "shared_prefix_tokens")}
+        wrong += [
+            _clash(name, value, "max_model_len", most) for name, value in lengths.items() if value > most
+        ]
     word = (setup.draft or "").strip().lower()
     if word in OWN_LAYERS and model is not None and not model.draft_params_count:
         wrong.append(problem("CB-U052", draft=word, model=model.id))

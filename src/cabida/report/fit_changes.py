@@ -138,7 +138,7 @@ def _candidates(setup: Setup, trial: Trial, *, shorter: bool) -> Iterator[tuple[
     if m.cache_is_pool or trial.sequences > 1:
         fewer = [m.state_slots_count] if 0 < m.state_slots_count < m.max_num_seqs else []
         for count in [*fewer, *(one for one in FEW_SEQUENCES if one < m.max_num_seqs)]:
-            if not m.cache_is_pool or count >= trial.asked:
+            if count >= trial.asked:
                 yield "sequences", {"max_num_seqs": count}
     if m.graph_bytes > 0:
         yield "eager", {"enforce_eager": True}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,7 @@ from cabida import facts, memory
 from cabida.facts.model import Model
 from cabida.plan import Setup
 from cabida.plan.setup import deployment
-from cabida.report.fit_trial import Trial, at_usual_context, largest_concurrency
+from cabida.report.fit_trial import ORDER, Trial, at_usual_context, largest_concurrency
 
 CONTEXTS = (4096, 8192, 32768)
 _SIZE = re.compile(r"[-_]?(\d+x)?\d+(\.\d+)?[bm](-a\d+(\.\d+)?b)?(?![a-z])")
@@ -29,12 +31,42 @@ def concurrency(trial: Trial, limit: int | None) -> list[dict[str, int]]:
     return [{"context_tokens": one, "sequences": largest_concurrency(d, one)} for one in lengths]
 
 
+def sharing(setup: Setup, trial: Trial) -> dict[str, float] | None:
+    """Requests held at once when each has several samples or beams, or starts as the others do; else ``None``."""
+    if not trial.memory.cache_is_pool or (setup.samples == 1 and not setup.shared_prefix_tokens):
+        return None
+    answer = min(setup.answer_tokens or 0, trial.context_tokens)
+    prompt = trial.context_tokens - answer
+    shared = min(setup.shared_prefix_tokens, prompt)
+    held = memory.requests_that_fit(trial.memory, prompt, answer, setup.samples, shared)
+    return {
+        "prompt_tokens": prompt,
+        "output_tokens": answer,
+        "samples": setup.samples,
+        "shared_prefix_tokens": shared,
+        "requests": math.floor(held) if math.isfinite(held) else trial.memory.max_num_seqs,
+    }
+
+
 def family(name: str) -> str:
     """What models of one family share: ``Qwen/Qwen3-8B`` and ``Qwen/Qwen3-32B`` are ``qwen/qwen3``."""
     name = _SIZE.sub("", name.lower())
     while (shorter := _TAIL.sub("", name)) != name:
         name = shorter
     return name
+
+
+def sold_families() -> set[str]:
+    """Families of models that somebody sells by the token: the ones people know."""
+    return {family(one.model) for one in facts.api_offers()}
+
+
+def sold_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a catalogue by verdict, within each those of families that are sold first, else as they were."""
+    sold = sold_families()
+    return sorted(
+        rows, key=lambda row: (not row["runs"], ORDER[row["verdict"]], family(row["model"]) not in sold)
+    )
 
 
 def largest_sibling(setup: Setup, trial: Trial) -> dict[str, Any] | None:

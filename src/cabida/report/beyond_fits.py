@@ -109,7 +109,7 @@ def beyond_fit(
     model = facts.model(setup.model) if setup.model else None
     if model is not None and setup.method and model.task in MEDIA and not model.context_tokens:
         raise InvalidInput([problem("CB-U044", model=(setup.model or "")[:100])])
-    if model is not None and not setup.method and _encodes(setup.model or "", model):
+    if model is not None and not setup.method and encodes(setup.model or "", model):
         from cabida.report.encoder_fits import encoder_fit
 
         refuse_idle("encoder", setup, more)
@@ -128,12 +128,12 @@ def refuse_beyond(ref: str) -> None:
         InvalidInput: CB-U043, ``ref`` makes images or clips, or encodes texts.
     """
     model = find_model(ref) if ref and not _is_path(ref) else None
-    encodes = model is not None and _encodes(ref, model)
-    if encodes or (ref and not _is_path(ref) and facts.find_pipeline(ref) is not None):
+    encoder = model is not None and encodes(ref, model)
+    if encoder or (ref and not _is_path(ref) and facts.find_pipeline(ref) is not None):
         raise InvalidInput([problem("CB-U043", model=ref[:100])])
 
 
-def _encodes(ref: str, model: Model) -> bool:
+def encodes(ref: str, model: Model) -> bool:
     """Whether a model is an embedder or a reranker: by its record, or by its name where a decoder is recorded."""
     return model.task in ENCODERS or bool(
         re.search(r"embed|rerank|\b(e5|gte|bge)-", ref.lower().rsplit("/", 1)[-1])

@@ -53,7 +53,15 @@ def decider(tree: Mapping[str, Quantity]) -> dict[str, Any] | None:
     return {"part": part, "low_gib": low, "high_gib": high} if width > 0 else None
 
 
-def intervals(tree: Mapping[str, Quantity]) -> dict[str, tuple[float, float]]:
-    """The 90 % interval of each part that has one, GiB."""
+def intervals(tree: Mapping[str, Quantity], *, pool: bool = True) -> dict[str, tuple[float, float]]:
+    """The 90 % interval of each part that has one, GiB.
+
+    Args:
+        tree: figures by name.
+        pool: whether the cache takes all that is left; else its size is known, and what is left is not its interval.
+    """
     found = {PARTS[name]: node.interval for name, node in tree.items() if name in PARTS}
-    return {part: (low / GIB, high / GIB) for part, (low, high) in found.items() if high > low}
+    if not pool:
+        found.pop("kv_cache", None)
+    told = {part: (max(0.0, low), max(0.0, high)) for part, (low, high) in found.items()}
+    return {part: (low / GIB, high / GIB) for part, (low, high) in told.items() if high > low}

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida import facts, memory
-from cabida.checks.plan import WRITERS
-from cabida.errors import InvalidInput
+from cabida.checks.plan import WRITERS, refused_training
+from cabida.errors import InvalidInput, Problem
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.memory.training_cure import remedy
-from cabida.plan import Estimate, Setup, TrainingRun
+from cabida.plan import Estimate, Parallel, Setup, TrainingRun
 from cabida.plan.setup import training_run
 from cabida.report.fit_changes import LEAST_GAIN_BYTES, few, typed
 from cabida.report.fit_sure import intervals, margin
@@ -84,12 +84,18 @@ def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, 
 def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -> list[dict[str, Any]]:
     """One row for each model and accelerator, what fits first."""
     models = [model] if model is not None else [one for one in facts.models().values() if one.task in WRITERS]
-    rows = []
+    rows, refused = [], []
     for one in models:
         for card in cards:
-            run = _run(setup, one, card)
+            try:
+                run = _run(setup, one, card)
+            except InvalidInput as error:
+                refused.append(error)
+                continue
             m = memory.training(run)
             rows.append(_row(run, m) | {"params": memory.params(one).total_count})
+    if refused and not rows:
+        raise refused[0]
     smallest = model is not None
     return sorted(
         rows,
@@ -120,7 +126,22 @@ def _run(setup: Setup, model: Model, card: Accelerator) -> TrainingRun:
     ]
     if wrong:
         raise InvalidInput(wrong)
-    return training_run(setup, model, card)
+    run = training_run(setup, model, card)
+    if wrong := _unlawful(run):
+        raise InvalidInput(wrong)
+    return run
+
+
+def _unlawful(run: TrainingRun) -> list[Problem]:
+    """Splits that don't divide the model, and a step that its micro-batches don't make up (CB-U053)."""
+    copies = run.accelerators_count // (run.tp * run.pp * run.cp)
+    split = Parallel(tp=run.tp, pp=run.pp, dp=copies, ep=run.ep, cp=run.cp)
+    wrong = refused_training(split, run.model, run.accelerator)
+    once = run.micro_batch_count * copies
+    if run.global_batch_count % once:
+        asked, micro = run.global_batch_count, run.micro_batch_count
+        wrong.append(problem("CB-U053", asked=asked, micro=micro, copies=copies, once=once))
+    return wrong
 
 
 def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:

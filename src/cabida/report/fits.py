@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts
-from cabida.checks.plan import refused_slices
-from cabida.errors import InvalidInput, UsageProblem
+from cabida.checks.plan import WRITERS
+from cabida.errors import UsageProblem
 from cabida.facts.model import Accelerator, Model
 from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.plan import Setup
@@ -53,11 +53,12 @@ def fits(
     if model is not None and cards:
         answers = [_one(setup, model, card, sequences, as_of) for card in cards]
         return answers[0] if len(cards) == 1 else {"rows": answers}
-    rows = _rows(setup, model, cards, as_of, sequences)
+    rows, tried_count = _rows(setup, model, cards, as_of, sequences)
+    kept = rows
     if concurrency or min_context:
         kept = [row for row in rows if row["runs"] and row["verdict"] != "no" and _reaches(row, min_context)]
-        return {"rows": kept, "left_out": len(rows) - len(kept)}
-    return {"rows": rows}
+    left_out = tried_count - len(kept)
+    return {"rows": kept, "left_out": left_out} if left_out or kept is not rows else {"rows": rows}
 
 
 def _kind(setup: Setup) -> str:
@@ -75,19 +76,23 @@ def _reaches(row: dict[str, Any], min_context: int | None) -> bool:
 
 def _one(setup: Setup, model: Model, card: Accelerator, sequences: int, as_of: str | None) -> dict[str, Any]:
     if setup.method:
-        answer = training_answer(setup, model, card)
-        if wrong := refused_slices(card, answer["gpus"]):
-            raise InvalidInput(wrong)
-        return answer
+        return training_answer(setup, model, card)
     answer = serving_answer(setup, model, card, sequences)
     return answer | {"mig": slice_advice(setup, model, card, answer, sequences, as_of)}
 
 
 def _rows(
     setup: Setup, model: Model | None, cards: list[Accelerator], as_of: str | None, sequences: int
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows, and how many were asked about: what a split does not divide has none."""
+    cards = cards or list(facts.accelerators(as_of).values())
+    tried_count = len(cards) * (1 if model is not None else sum(one.task in WRITERS for one in _models()))
     if setup.method:
-        return over_training(setup, model, cards or list(facts.accelerators(as_of).values()))
+        return over_training(setup, model, cards), tried_count
     if model is not None:
-        return over_cards(setup, model, list(facts.accelerators(as_of).values()), sequences)
-    return over_models(setup, cards, sequences)
+        return over_cards(setup, model, cards, sequences), tried_count
+    return over_models(setup, cards, sequences), tried_count
+
+
+def _models() -> list[Model]:
+    return list(facts.models().values())

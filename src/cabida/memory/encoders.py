@@ -15,6 +15,7 @@ from cabida.memory import budget as budgets
 from cabida.memory import media_constants as media
 from cabida.memory.constants import GIB, Constant, read
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.limits import largest, verdict_of
 from cabida.memory.media_parts import driver_bytes
 from cabida.memory.weights import Split, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment, Parallel, Settings
@@ -23,7 +24,6 @@ from cabida.quantity import Quantity, Source, formula, most
 from cabida.text import number, size, tr
 from cabida.units import BITS_PER_BYTE
 
-TIGHT_RATIO = 0.95
 UNFUSED = (
     "mpnet",
     "deberta",
@@ -49,6 +49,10 @@ GATED_WIDTHS_COUNT = read("width_copies_count", 3.0, "gate, up and their product
 ROTARY_COPIES_COUNT = read(
     "rotary_copies_count", 15.0, "queries, keys and their rotations (ModernBERT: 15 hidden sizes)", _TRANSFORMERS,
     "derived",
+)  # fmt: skip
+NO_ROTARY_COPIES_COUNT = read(
+    "rotary_copies_count", 0.0, "learned positions; a decoder's shared heads rotate less than its wide layer takes",
+    _TRANSFORMERS, "derived",
 )  # fmt: skip
 TEI_BATCH_TOKENS = read(
     "max_batch_tokens", 16384.0, "TEI --max-batch-tokens, which it warms up with", _TEI, "vendor"
@@ -145,9 +149,7 @@ def _parts(run: EncoderRun, lens: Lens) -> dict[str, Number]:
     gated = model.mlp[0].matrices_count >= 3
     bits = 32.0 if run.weights.id == "fp32" or run.engine == "llama.cpp" else 16.0
     held = lens.setting("body_bits", bits)
-    rotary = (
-        ROTARY_COPIES_COUNT if gated else read("rotary_copies_count", 0.0, "learned positions", "", "derived")
-    )
+    rotary = ROTARY_COPIES_COUNT if gated and not is_decoder(model) else NO_ROTARY_COPIES_COUNT
     width = max(group.intermediate_dim_count * max(1, group.experts_per_token_count) for group in model.mlp)
     alive = lens.of(layer_bytes)(
         tokens, lens.field(model, "hidden_dim_count"), lens.setting("intermediate_dim_count", width),
@@ -204,7 +206,7 @@ def encoding(run: EncoderRun) -> EncoderMemory:
     pool = _pool(run)
     parts = pool or needed_parts
     peak, room, needed = sum(parts.values()), _room(run), _needed(run)
-    verdict = "no" if needed > room else "fits" if needed <= TIGHT_RATIO * room else "tight"
+    verdict = verdict_of(needed, room)
     most_tokens = int(run.model.context_tokens or 512)
     return EncoderMemory(
         usable_bytes=room,
@@ -239,12 +241,8 @@ def _sized(run: EncoderRun, name: str, value: int) -> EncoderRun:
 
 
 def _largest(run: EncoderRun, room: float, name: str, most_of_it: int) -> int:
-    """The largest batch or length that fits, by halving."""
-    low, high = 0, most_of_it + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _needed(_sized(run, name, middle)) <= room else (low, middle)
-    return low
+    """The largest batch or length that fits."""
+    return largest(lambda value: _needed(_sized(run, name, value)) <= room, most_of_it)
 
 
 def _cure(run: EncoderRun, room: float, needed: float) -> str:

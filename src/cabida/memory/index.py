@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from cabida.memory import budget as budgets
 from cabida.memory.constants import GIB, Constant, read
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.limits import TIGHT_RATIO, largest, verdict_of
 from cabida.memory.media_constants import MEDIA_CONTEXT_BYTES
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.quantity import Quantity, Source, formula
 from cabida.text import number, size, tr
 from cabida.units import BITS_PER_BYTE
 
-TIGHT_RATIO = 0.95
-MOST_VECTORS = 1e12
+MOST_VECTORS = 10**12
 _HNSWLIB = "https://github.com/nmslib/hnswlib/blob/master/hnswlib/hnswalg.h"
 _FAISS = "https://github.com/facebookresearch/faiss/wiki/Guidelines-to-choose-an-index"
 _CUVS = "https://docs.rapids.ai/api/cuvs/stable/neighbors/"
@@ -206,9 +206,7 @@ def index(one: VectorIndex) -> IndexMemory:
     graph = LINK_BYTES.value * count * one.intermediate_degree_count if one.kind == "cagra" else 0.0
     room = _room(one)
     needed = searched + MEDIA_CONTEXT_BYTES.value if on_card else 0.0
-    verdict = (
-        "" if not on_card else "no" if needed > room else "fits" if needed <= TIGHT_RATIO * room else "tight"
-    )
+    verdict = verdict_of(needed, room) if on_card else ""
     return IndexMemory(
         parts=parts | ({"raw_vectors": kept} if kept and not on_card else {}),
         host_bytes=host,
@@ -240,16 +238,13 @@ def _per_vector(one: VectorIndex) -> float:
     """What one more vector takes, the number of lists as it is."""
     fixed = replace(one, lists_count=lists_of(one), growth_ratio=0.0)
     more = replace(fixed, vectors_count=one.vectors_count + 1000)
-    kept = one.dims_count * STORED_BITS[one.stored] / 8 if one.keep_vectors and one.kind == "ivf-pq" else 0.0
+    raw = float(stored_vectors_bytes.raw(1.0, one.dims_count, STORED_BITS[one.stored]))
+    kept = raw if one.keep_vectors and one.kind == "ivf-pq" else 0.0
     return (_held(more) - _held(fixed)) / 1000 + one.payload_bytes + kept
 
 
 def _largest(one: VectorIndex, room: float) -> float:
-    low, high = 0.0, MOST_VECTORS
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _held(replace(one, vectors_count=middle)) <= room else (low, middle)
-    return math.floor(low)
+    return largest(lambda count: _held(replace(one, vectors_count=float(count))) <= room, MOST_VECTORS)
 
 
 def _cards(one: VectorIndex, room: float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cabida import facts
@@ -10,6 +9,7 @@ from cabida.facts.media import Component
 from cabida.memory import budget as budgets
 from cabida.memory import media_constants as known
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.limits import largest, verdict_of
 from cabida.memory.media_parts import (
     DENOISER,
     TEXT,
@@ -25,7 +25,6 @@ from cabida.plan import Settings
 from cabida.plan.media import MediaRun
 from cabida.quantity import Quantity
 
-TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
 LARGEST_BATCH, LARGEST_SIDE, LARGEST_FRAMES = 1024, 8192, 4097
 SIDE_STEP = 16
 
@@ -54,7 +53,9 @@ class MediaMemory:
     needed_bytes: float  # as the driver shows it: reserved memory and context included
     idle_bytes: float  # of it: reserved by PyTorch's allocator and not allocated at the peak
     context_bytes: float  # of it: CUDA context and kernels of the process
-    most_needed_bytes: float  # with the high end of the peak, whose interval has the allocator's reserve in it
+    most_needed_bytes: (
+        float  # with the high end of the peak, whose interval has the allocator's reserve in it
+    )
     least_needed_bytes: float
     verdict: str  # fits | tight | no
     headroom_bytes: float  # usable less needed; below zero when it does not fit
@@ -185,16 +186,12 @@ def _there(run: MediaRun, part: Part, phase: str, working: Part) -> Number | Non
 
 def _figures(run: MediaRun, lens: Lens) -> tuple[dict[str, Number], _Phase]:
     """Peak of each phase (of several of one name the largest), and the phase that needs most."""
+    sized = [(phase.bytes(lens), phase) for phase in _phases(run, lens)]
     found: dict[str, Number] = {}
-    peak: tuple[float, _Phase] | None = None
-    for phase in _phases(run, lens):
-        size = phase.bytes(lens)
+    for size, phase in sized:
         if phase.name not in found or float(found[phase.name]) < float(size):
             found[phase.name] = size
-        if peak is None or peak[0] < float(size):
-            peak = (float(size), phase)
-    assert peak is not None
-    return found, peak[1]
+    return found, max(sized, key=lambda one: float(one[0]))[1]
 
 
 def peak_of(run: MediaRun) -> float:
@@ -253,8 +250,8 @@ def _bounds(run: MediaRun, room: float) -> Bounds:
     width, height = _largest_picture(run, room)
     clip = run.pipeline.task == "video"
     return Bounds(
-        batch_count=_largest(lambda n: _fits(replace(run, batch_count=n), room), 1, LARGEST_BATCH),
-        frames_count=_largest(lambda n: _fits(replace(run, frames_count=n), room), 1, LARGEST_FRAMES)
+        batch_count=largest(lambda n: _fits(replace(run, batch_count=n), room), LARGEST_BATCH),
+        frames_count=largest(lambda n: _fits(replace(run, frames_count=n), room), LARGEST_FRAMES)
         if clip
         else 0,
         width_count=width,
@@ -271,24 +268,12 @@ def _parts(phase: _Phase) -> dict[str, float]:
 
 def _verdict(needed: float, at_most: float, room: float) -> str:
     """Three states: sure that it fits, near the limit, or not."""
-    if needed > room:
-        return "no"
-    return "fits" if needed <= TIGHT_RATIO * room and at_most <= room else "tight"
+    found = verdict_of(needed, room)
+    return "tight" if found == "fits" and at_most > room else found
 
 
 def _fits(run: MediaRun, room: float) -> bool:
     return needed_of(run) <= room
-
-
-def _largest(fits: Callable[[int], bool], least: int, most: int) -> int:
-    """The largest whole number for which it fits, by halving; 0 when not even ``least`` does."""
-    if not fits(least):
-        return 0
-    low, high = least, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 def _largest_picture(run: MediaRun, room: float) -> tuple[int, int]:
@@ -301,7 +286,7 @@ def _largest_picture(run: MediaRun, room: float) -> tuple[int, int]:
         wide = run.width_count >= run.height_count
         return replace(run, width_count=side if wide else other, height_count=other if wide else side)
 
-    steps = _largest(lambda n: _fits(sized(n), room), 1, LARGEST_SIDE // SIDE_STEP)
+    steps = largest(lambda n: _fits(sized(n), room), LARGEST_SIDE // SIDE_STEP)
     return (sized(steps).width_count, sized(steps).height_count) if steps else (0, 0)
 
 

@@ -11,13 +11,12 @@ from cabida.memory.figures import Figures, figures
 from cabida.memory.holds import printed_tokens
 from cabida.memory.kv import headroom_bytes, request_bytes, sequence_bytes
 from cabida.memory.lens import PLAIN, Explaining
+from cabida.memory.limits import TIGHT_RATIO
 from cabida.memory.overheads import late_bytes, token_table_bytes
 from cabida.memory.served import ServingMemory
 from cabida.memory.weights import Split, plain_weights_bytes
 from cabida.plan import Deployment
 from cabida.quantity import Quantity
-
-TIGHT_RATIO = 0.95  # nearer to the limit than this, a verdict is not sure
 
 
 def _verdict(headroom: float, limit: float, outside: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +10,18 @@ from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.memory.budget import visible
 from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.limits import TIGHT_RATIO, largest
 from cabida.memory.optimizers import resident_optimizer_bytes, row_of
+from cabida.memory.sharding import offloads
 from cabida.memory.state import sum_held_bytes
 from cabida.memory.training_cure import training_cure
 from cabida.memory.training_phases import Demand, demand_of
 from cabida.plan import TrainingRun
 from cabida.quantity import Quantity, formula, least, most
 
-TIGHT_RATIO = 0.95  # with the allocator's slack nearer to the limit than this, a verdict is not sure
 MICRO_BATCH_MOST = 4096
 SEQ_TOKENS_MOST = 2**24
+NEAR_RATIO = 1 / 256  # as near as the largest is looked for
 ROUNDING_BYTES = 1.0
 
 
@@ -111,12 +112,12 @@ class TrainingMemory:
     @property
     def largest_micro_batch_count(self) -> int:
         """Largest micro-batch at this sequence length; 0 when not even one sequence fits. Searched when asked."""
-        return _largest(lambda count: self._holds(count, self.run.seq_tokens), MICRO_BATCH_MOST)
+        return largest(lambda count: self._holds(count, self.run.seq_tokens), MICRO_BATCH_MOST, NEAR_RATIO)
 
     @property
     def largest_seq_tokens(self) -> int:
         """Longest sequence of a micro-batch of one; 0 when nothing fits. Searched when asked."""
-        return _largest(lambda tokens: self._holds(1, tokens), SEQ_TOKENS_MOST)
+        return largest(lambda tokens: self._holds(1, tokens), SEQ_TOKENS_MOST, NEAR_RATIO)
 
     def _holds(self, micro_batch: int, seq_tokens: int) -> bool:
         return fits_at(self.run, micro_batch, seq_tokens)
@@ -176,27 +177,13 @@ def fits_at(r: TrainingRun, micro_batch: int, seq_tokens: int) -> bool:
 
 def spread_of(r: TrainingRun) -> Constant:
     """Factors of the peak's 90 % interval, by kind of run: ``calibration/training_memory.py``."""
-    if r.model.task == "vlm" or "parameters" in r.offload or r.offload == "all":
+    if r.model.task == "vlm" or offloads(r, "parameters"):
         return known.UNSEEN_SPREAD_RATIO
     if not r.framework:
         return known.UNNAMED_SPREAD_RATIO
     if r.method in ADAPTER_METHODS:
         return known.QUANTISED_SPREAD_RATIO if r.weights.body_bits < 16 else known.ADAPTER_SPREAD_RATIO
     return known.FULL_SPREAD_RATIO
-
-
-def _largest(fits: Callable[[int], bool], most: int) -> int:
-    """The largest number that fits, by doubling and halving; 0 when one does not."""
-    if not fits(1):
-        return 0
-    low = 1
-    while low < most and fits(min(2 * low, most)):
-        low = min(2 * low, most)
-    high = min(2 * low, most)
-    while high - low > max(1, low // 256):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 def training(r: TrainingRun) -> TrainingMemory:

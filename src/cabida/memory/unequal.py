@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from cabida.memory.limits import TIGHT_RATIO
 from cabida.memory.served import ServingMemory
-from cabida.memory.serving import TIGHT_RATIO
 
 
 @dataclass(frozen=True, slots=True)

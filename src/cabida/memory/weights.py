@@ -34,10 +34,19 @@ def on_accelerator_params_count(extra_params_count: float, looked_up_params_coun
 
 @formula
 def kept_params_count(
-    unquantised_params_count: float, split_count: float, stage_ratio: float, body_params_count: float
+    unquantised_params_count: float,
+    here_params_count: float,
+    whole_params_count: float,
+    stage_ratio: float,
+    body_params_count: float,
 ) -> Any:
-    """Body weights that a quantised checkpoint leaves in 16 bit, on one accelerator."""
-    return least(unquantised_params_count / split_count, body_params_count) * stage_ratio
+    """Body weights that a quantised checkpoint leaves in 16 bit, on one accelerator.
+
+    They are attention, dense and shared feed-forward before they are experts, so they are split as those are: what
+    is repeated on every rank (latent projections, keys beyond their number) is repeated among them.
+    """
+    kept_here_count = unquantised_params_count * here_params_count / whole_params_count
+    return least(kept_here_count, body_params_count) * stage_ratio
 
 
 @formula
@@ -200,7 +209,9 @@ def _weights(model: Model, held: WeightFormat, split: Split, lens: Lens) -> Numb
     left = lens.setting("absent_params_count", 0.0)
     kept = _left_alone(model, held, lens)
     if kept is not None:
-        left = lens.of(kept_params_count)(kept, lens.setting("split_count", split.tp), stage, body)
+        whole = slice_of(model, 1, Experts(), lens, pad=1)
+        dense, all_dense = (added([one.attention, one.mlp], lens) for one in (part, whole))
+        left = lens.of(kept_params_count)(kept, dense, all_dense, stage, body)
     return lens.of(weights_bytes)(
         body,
         left,
@@ -285,7 +296,12 @@ def as_run(d: Deployment) -> Deployment:
     return d
 
 
+def bits_of(held: WeightFormat) -> tuple[object, ...]:
+    """All of a format that weights depend on, for the cache: engines change bits and keep the name."""
+    return (held.id, held.body_bits, held.head_bits, held.other_bits, held.embedding_bits)
+
+
 def plain_weights_bytes(model: Model, held: WeightFormat, split: Split) -> float:
     """:func:`weights_on_accelerator` in floats, remembered."""
-    key = ("weights", id(held), held.id, held.body_bits, *split.key)
+    key = ("weights", *bits_of(held), *split.key)
     return remembered(model, key, lambda: float(weights_on_accelerator(model, held, split)))

@@ -25,7 +25,7 @@ from cabida.memory.kv import (
 )
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.pages import shape_of
-from cabida.memory.weights import Split, as_run, plain_weights_bytes, weights_on_accelerator
+from cabida.memory.weights import Split, as_run, bits_of, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 
 LAST_LOGIT = ("ChatGLMModel",)  # their own code keeps the last token's logits only (return_last_logit)
@@ -96,7 +96,7 @@ def _weights(d: Deployment, split: Split, lens: Lens) -> Number:
     if d.draft is not None or d.settings.lora_slots:
         return with_beside(d, split, plain_weights_bytes(d.model, d.weights, split), lens)
     held, tokens = d.weights, d.settings.draft_tokens
-    key = ("beside", held.id, held.body_bits, held.head_bits, held.other_bits, d.engine, tokens, *split.key)
+    key = ("beside", *bits_of(held), d.engine, tokens, *split.key)
     return remembered(
         d.model, key, lambda: with_beside(d, split, plain_weights_bytes(d.model, held, split), lens)
     )

@@ -58,10 +58,11 @@ class Plain:
 class Explaining:
     """Quantities: each field, constant and setting is one leaf, shared wherever it is used."""
 
-    __slots__ = ("_leaves",)
+    __slots__ = ("_leaves", "_records")
 
     def __init__(self) -> None:
         self._leaves: dict[tuple[object, ...], Quantity] = {}
+        self._records: list[Sourced] = []  # kept alive: no other may take a record's identity
 
     def of(self, made: Formula) -> Callable[..., Number]:
         """The formula itself."""
@@ -71,12 +72,13 @@ class Explaining:
         """A leaf with the record's source."""
         key = (id(record), name, value)
         if key not in self._leaves:
+            self._records.append(record)
             self._leaves[key] = record.quantity(name, value)
         return self._leaves[key]
 
     def constant(self, row: Constant) -> Number:
         """A leaf with the constant's source and interval."""
-        key = (row.name, row.value)
+        key = (row.name, row.value, row.source.what)  # several say the same of other things
         if key not in self._leaves:
             self._leaves[key] = row.quantity()
         return self._leaves[key]

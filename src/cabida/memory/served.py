@@ -20,7 +20,6 @@ class ServingMemory:
     budget_bytes: float  # what the engine may use
     weights_bytes: float
     kv_bytes_per_token: float  # layers whose cache grows with the context
-    state_bytes_per_sequence: float  # fixed: recurrent state and full windows
     activation_bytes: float
     graph_bytes: float
     non_torch_bytes: float

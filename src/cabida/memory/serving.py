@@ -52,7 +52,6 @@ def serving(d: Deployment) -> ServingMemory:
         budget_bytes=f.budget,
         weights_bytes=f.weights,
         kv_bytes_per_token=shape.kv_bytes_per_token,
-        state_bytes_per_sequence=shape.state_bytes + shape.window_tokens * shape.window_bytes_per_token,
         activation_bytes=f.activation,
         graph_bytes=f.graphs,
         non_torch_bytes=f.non_torch,

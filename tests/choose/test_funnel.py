@@ -1,5 +1,7 @@
 """The funnel skips only what can't win: its winner costs what the exhaustive search's winner costs."""
 
+from importlib import import_module
+
 import pytest
 from choose_briefs import AS_OF, random_brief
 
@@ -14,7 +16,15 @@ def cheapest(decision):
     )
 
 
+@pytest.fixture
+def coarse(monkeypatch):
+    """Short and few simulations: what is skipped must not depend on how finely the rest is worked out."""
+    monkeypatch.setattr(import_module("cabida.timing.capacity"), "SIMULATIONS", 3)
+    monkeypatch.setattr(import_module("cabida.timing.simulate"), "MOST_REQUESTS", 2000)
+
+
 @pytest.mark.parametrize("seed", range(50))
+@pytest.mark.usefixtures("coarse")
 def test_the_funnels_winner_ties_the_exhaustive_one(seed):
     brief = random_brief(seed)
     quick = decide(brief, AS_OF).decision

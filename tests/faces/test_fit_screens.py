@@ -22,7 +22,7 @@ from cabida import facts, text
 from cabida.faces import fits
 from cabida.faces.cli import cli
 from cabida.plan import Estimate
-from cabida.report.bar import ORDER, cells, shown, text_bar
+from cabida.report.bar import NOTHING_RATIO, ORDER, cells, shown, text_bar
 from cabida.report.beyond_fits import encodes
 from cabida.report.metrics import plain
 
@@ -128,7 +128,7 @@ def test_a_bar_has_the_cells_it_was_given_and_every_part_one(parts, width, missi
     whole = sum(parts.values())
     found = cells(parts | {"missing": min(missing, whole)}, width)
     drawn_cells = sum(count for _, count in found)
-    there = [name for name, size in parts.items() if size > 0]
+    there = [name for name, size in parts.items() if size > NOTHING_RATIO * whole]
     assert drawn_cells == (max(width, len(there)) if there else 0)
     if not missing:
         assert {name for name, _ in found} == set(there)

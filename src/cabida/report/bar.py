@@ -36,6 +36,7 @@ GLYPHS = {
     "missing": ("╳", "x"),
 }
 _UNKNOWN = ("▐", "?")
+NOTHING_RATIO = 1e-6  # a share of all parts that is a rest of their rounding
 ORDER = (
     "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph",
     "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "state", "activations",
@@ -50,8 +51,9 @@ def glyph(part: str, *, plain: bool = False) -> str:
 
 def ordered(parts: Mapping[str, float]) -> dict[str, float]:
     """The parts there are, in the order they are drawn; ``missing`` is not drawn as a part."""
-    known = [name for name in ORDER if parts.get(name, 0.0) > 0]
-    others = [name for name, size in parts.items() if size > 0 and name not in (*ORDER, "missing")]
+    least = NOTHING_RATIO * sum(size for name, size in parts.items() if name != "missing")
+    known = [name for name in ORDER if parts.get(name, 0.0) > least]
+    others = [name for name, size in parts.items() if size > least and name not in (*ORDER, "missing")]
     at = next((at for at, name in enumerate(known) if name in ("used", "free", "reserve")), len(known))
     return {name: parts[name] for name in (*known[:at], *others, *known[at:])}
 

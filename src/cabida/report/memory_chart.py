@@ -58,12 +58,12 @@ def in_letters(decision: Decision) -> list[str]:
     options = _held(decision)[:DRAWN_MOST]
     if not options:
         return []
-    widest = max(max(one.usable_bytes, sum(_parts(one).values())) for one in options)
     lines = []
     for one in options:
         free = one.usable_bytes - sum(_parts(one).values())
         parts = _parts(one) | {"free": max(0.0, free), "missing": max(0.0, -free)}
-        lines += [f"{short(one)}: {_left(one)}", text_bar(parts, LETTERS, widest)]
+        told = tr("report.chart.whole", left=_left(one), size=text.size(one.usable_bytes))
+        lines += [f"{short(one)}: {told}", text_bar(parts, LETTERS, one.usable_bytes + max(0.0, -free))]
     short_of = any(one.usable_bytes < sum(_parts(one).values()) for one in options)
     names = [*_names(options), "free", *(["missing"] if short_of else [])]
     return [*lines, " ".join(f"{glyph(key)} {say.part(key)}" for key in names)]

@@ -19,7 +19,14 @@ GLYPHS = {
     "vectors": ("█", "#"),
     "codes": ("█", "#"),
     "graph": ("▒", "g"),
+    "lists": ("▀", "l"),
+    "labels": ("▄", "n"),
+    "codebooks": ("▓", "b"),
     "workspace": ("▞", "w"),
+    "scores": ("▞", "s"),
+    "gathered": ("▀", "g"),
+    "peers": ("▐", "p"),
+    "safety_checker": ("▟", "f"),
     "activations": ("▚", "%"),
     "logits": ("▞", "l"),
     "graphs": ("▞", "c"),
@@ -38,9 +45,10 @@ GLYPHS = {
 _UNKNOWN = ("▐", "?")
 NOTHING_RATIO = 1e-6  # a share of all parts that is a rest of their rounding
 ORDER = (
-    "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph",
-    "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache", "cache_spare", "state", "activations",
-    "encoder", "logits", "graphs", "other", "idle", "context", "used", "free", "reserve",
+    "weights", "denoiser", "text_encoder", "image_encoder", "vae", "vectors", "codes", "graph", "lists",
+    "labels", "codebooks", "safety_checker", "gradients", "optimizer", "draft", "adapters", "cache", "kv_cache",
+    "cache_spare", "state", "activations", "encoder", "scores", "logits", "workspace", "graphs", "gathered",
+    "peers", "other", "idle", "context", "used", "free", "reserve",
 )  # fmt: skip
 
 

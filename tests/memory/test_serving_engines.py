@@ -245,6 +245,19 @@ def test_sglang_s_share_depends_on_version_split_and_tower():
     assert seeing / memory.serving(new).budget_bytes == pytest.approx(0.95 * 0.958, rel=0.002)
 
 
+def test_sglang_keeps_room_for_what_speculates():
+    """2 GiB beside heads and prediction layers, 6 beside a draft model: weights and cache get so much less."""
+    plain = deployment(LLAMA_70B, H100, engine="sglang", version="0.5.7", tp=4)
+    head = replace(plain, draft=replace(LLAMA_8B, vocab_count=0))
+    own = replace(plain, settings=replace(plain.settings, draft_tokens=2))
+    second = replace(plain, draft=LLAMA_8B)
+    budgets = [memory.serving(d).budget_bytes for d in (plain, head, own, second)]
+    seen = (budgets[0] - budgets[1]) / (2 / (H100.usable_bytes / GIB))  # what the share is of
+    assert budgets[1] == budgets[2]
+    assert budgets[0] - budgets[3] == pytest.approx(6 / (H100.usable_bytes / GIB) * seen)
+    assert 0.97 * H100.usable_bytes < seen < H100.usable_bytes
+
+
 def test_sglang_s_table_of_ten_million_tokens_does_not_fit():
     """Llama 4 Scout at its default context: 80.04 GiB asked for in one tensor."""
     scout = replace(LLAMA_8B, context_tokens=10 * 2**20)

@@ -21,7 +21,8 @@ STATIC_BY_RANKS = (
     (2, 0.87),
     (1, 0.88),
 )  # SGLang up to 0.5.2, server_args.py
-_MIB = 2.0**20
+LEAST_RESERVE_ABOVE_BYTES = 60 * GIB  # SGLang reserves its least on larger cards
+LEAST_CHUNK_TOKENS = 2048  # and for a prefill chunk of this many at least
 
 
 @formula
@@ -39,16 +40,20 @@ def budget_bytes(visible_bytes: float, desktop_bytes: float, utilisation_ratio: 
 @formula
 def static_ratio(
     usable_bytes: float,
-    chunk_bytes: float,
+    chunk_tokens: float,
+    chunk_bytes_per_token: float,
+    graph_sequences_count: float,
     graph_reserve_bytes: float,
-    peers_reserve_bytes: float,
+    ranks_count: float,
+    rank_reserve_bytes: float,
     meta_bytes: float,
     least_reserve_bytes: float,
+    draft_reserve_bytes: float,
 ) -> Any:
     """SGLang's mem-fraction-static when it is not given: the total less its reserves. server_args.py, PR 10975."""
-    reserve_bytes = most(
-        meta_bytes + chunk_bytes + graph_reserve_bytes + peers_reserve_bytes, least_reserve_bytes
-    )
+    graphs_bytes = graph_sequences_count * graph_reserve_bytes + ranks_count * rank_reserve_bytes
+    work_bytes = meta_bytes + chunk_tokens * chunk_bytes_per_token + graphs_bytes
+    reserve_bytes = most(work_bytes, least_reserve_bytes) + draft_reserve_bytes
     return (usable_bytes - reserve_bytes) / usable_bytes
 
 
@@ -150,15 +155,19 @@ def utilisation(d: Deployment, row: EngineRules, lens: Lens) -> Number:
     if row.ratio_by_ranks:
         by_ranks = next(ratio for least_ranks, ratio in STATIC_BY_RANKS if ranks >= least_ranks)
         return lens.field(row, "utilisation_ratio", by_ranks)
-    chunk, graphs = static_chunk(accelerator.usable_bytes, ranks)
-    chunk = settings.max_num_batched_tokens or chunk
+    chunk, graphs = static_chunk(accelerator.usable_bytes, d.parallel.tp)
+    large = accelerator.usable_bytes > LEAST_RESERVE_ABOVE_BYTES
     ratio = lens.of(static_ratio)(
         lens.field(accelerator, "usable_bytes"),
-        lens.setting("chunk_bytes", max(chunk, 2048) * 1.5 * _MIB),
-        lens.setting("graph_reserve_bytes", 2 * graphs * _MIB),
-        lens.setting("peers_reserve_bytes", ranks / 8 * 1024 * _MIB),
-        lens.setting("meta_bytes", 512 * _MIB),
-        lens.setting("least_reserve_bytes", 10 * GIB if accelerator.usable_bytes > 60 * GIB else 0.0),
+        lens.setting("chunk_tokens", max(settings.max_num_batched_tokens or chunk, LEAST_CHUNK_TOKENS)),
+        lens.constant(known.STATIC_CHUNK_BYTES),
+        lens.setting("graph_sequences_count", graphs),
+        lens.constant(known.STATIC_GRAPH_BYTES),
+        lens.setting("ranks_count", ranks),
+        lens.constant(known.STATIC_RANK_BYTES),
+        lens.constant(known.STATIC_META_BYTES),
+        lens.constant(known.STATIC_LEAST_BYTES) if large else lens.setting("least_reserve_bytes", 0.0),
+        _draft_reserve(d, lens),
     )
     tower = d.model.tower
     if tower is None:
@@ -169,9 +178,18 @@ def utilisation(d: Deployment, row: EngineRules, lens: Lens) -> Number:
     )
 
 
-def static_chunk(usable_bytes: float, ranks: int) -> tuple[int, int]:
+def _draft_reserve(d: Deployment, lens: Lens) -> Number:
+    """What SGLang keeps free for what speculates; a head has no vocabulary of its own, a draft model has."""
+    if d.draft is not None and d.draft.vocab_count:
+        return lens.constant(known.STATIC_DRAFT_BYTES)
+    if d.draft is not None or d.settings.draft_tokens:
+        return lens.constant(known.STATIC_HEAD_BYTES)
+    return lens.setting("draft_reserve_bytes", 0.0)
+
+
+def static_chunk(usable_bytes: float, tp: int) -> tuple[int, int]:
     """SGLang's default prefill chunk (tokens) and largest graph batch by card size. server_args.py."""
-    few = ranks < 4
+    few = tp < 4
     for below_gib, chunk, small, large in (
         (20, 2048, 8, 8),
         (35, 2048, 24, 80),

@@ -220,3 +220,48 @@ WINDOW_SHARE_RATIO = read(
 STATE_SHARE_RATIO = read(
     "state_share_ratio", 0.9, "SGLang mamba_full_memory_ratio default", _SGLANG, "vendor"
 )
+# what is kept free of weights and cache when mem-fraction-static is not given
+_HEURISTICS = "https://github.com/sgl-project/sglang/pull/10975"
+_RESERVES = "SGLang _handle_gpu_memory_settings: {}"
+_MIB = 2.0**20
+STATIC_META_BYTES = read(
+    "meta_bytes", 512 * _MIB, _RESERVES.format("constant meta data"), _HEURISTICS, "vendor"
+)
+STATIC_CHUNK_BYTES = read(
+    "chunk_bytes_per_token",
+    1.5 * _MIB,
+    _RESERVES.format("activations of a prefill chunk"),
+    _HEURISTICS,
+    "vendor",
+)
+STATIC_GRAPH_BYTES = read(
+    "graph_reserve_bytes",
+    2 * _MIB,
+    _RESERVES.format("graphs, for each sequence of the largest"),
+    _SGLANG,
+    "vendor",
+)
+STATIC_RANK_BYTES = read(
+    "rank_reserve_bytes", 128 * _MIB, _RESERVES.format("1 GiB for eight ranks"), _HEURISTICS, "vendor"
+)
+STATIC_LEAST_BYTES = read(
+    "least_reserve_bytes",
+    10 * GIB,
+    _RESERVES.format("at least, on cards of more than 60 GiB"),
+    _SGLANG,
+    "vendor",
+)
+STATIC_HEAD_BYTES = read(
+    "draft_reserve_bytes",
+    2 * GIB,
+    _RESERVES.format("draft heads (EAGLE, NEXTN) and their graphs"),
+    _SGLANG,
+    "vendor",
+)
+STATIC_DRAFT_BYTES = read(
+    "draft_reserve_bytes",
+    6 * GIB,
+    _RESERVES.format("a draft model of its own (STANDALONE)"),
+    _SGLANG,
+    "vendor",
+)

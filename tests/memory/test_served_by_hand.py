@@ -44,6 +44,18 @@ def test_a_pool_below_nothing_has_no_room_for_any_state():
     assert over.max_num_seqs >= 1
 
 
+def test_all_pools_together_are_one_times_their_number_and_never_less_than_nothing():
+    roomy = memory.serving(deployment(LLAMA_7B, tp=4, version="0.19.0"))
+    assert roomy.kv_cache_total_bytes == pytest.approx(4 * roomy.kv_pool_bytes)
+    over = memory.serving(deployment(LLAMA_70B, RTX3090, tp=2, version="0.19.0"))
+    assert over.kv_pool_bytes < 0 == over.kv_cache_total_bytes
+
+
+def test_sequences_are_the_engines_own_number_or_as_many_as_there_are_states_for():
+    few = memory.serving(deployment(HYBRID_27B, card(70.0), version="0.19.0"))
+    assert few.max_num_seqs == min(256, few.state_slots_count) > 1
+
+
 def test_llama_cpp_unpacks_the_layer_with_the_most_keys_and_values_not_the_most_heads():
     """Grouped queries: 32 heads share 2 keys in one kind of layer, 8 heads have 8 in the other."""
     mixed = model("mixed", 2048, 32000, [full(4, 32, 2, 128), full(4, 8, 8, 128)], [MlpLayers(8, 4096)])
@@ -153,6 +165,15 @@ def test_slices_are_decoded_one_after_another_and_further_images_cost_less_than_
     assert sliced == pytest.approx(one)
     assert four == pytest.approx(one * (1 + 3 * FURTHER_IMAGE_RATIO.value), rel=0.01)
     assert one == pytest.approx(1024 * 1024 * vae.chunk_pixel_bytes, rel=0.05)
+
+
+def test_a_decoder_of_images_is_given_both_frames_of_a_clip_of_two():
+    run = picture("latte-1")
+    vae = part(run, "vae")
+    one, two, eight = (decoding(replace(run, frames_count=frames), vae, PLAIN) for frames in (1, 2, 8))
+    assert one < two < eight
+    both = min(2, vae.decoded_frames_count or 2)
+    assert two == pytest.approx(one * (1 + (both - 1) * FURTHER_IMAGE_RATIO.value), rel=0.02)
 
 
 def test_no_picture_is_larger_than_the_largest_that_is_tried():

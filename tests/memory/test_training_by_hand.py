@@ -155,9 +155,12 @@ def sharded(tried, count):
     return replace(whole, accelerators_count=count)
 
 
-@pytest.mark.parametrize("made", [LLAMA_70B, MIXTRAL, QWEN_7B])
-def test_so_many_accelerators_hold_it_and_half_as_many_do_not(made, monkeypatch):
-    tried = run(made, framework="torchtitan")
+@pytest.mark.parametrize(
+    ("made", "seq"),
+    [(LLAMA_70B, 2048), (MIXTRAL, 2048), (QWEN_7B, 2048), (QWEN_7B, 120_000)],
+)
+def test_so_many_accelerators_hold_it_and_half_as_many_do_not(made, seq, monkeypatch):
+    tried = run(made, framework="torchtitan", seq_tokens=seq, micro_batch_count=2)
     count = training_cure.accelerators_enough(tried)
     assert fits(sharded(tried, count))
     assert count == 2 or not fits(sharded(tried, count // 2))

@@ -22,6 +22,7 @@ OWN_STACKS = {
     "gaudi": "SynapseAI",
     "neuron": "Neuron SDK",
 }
+GGUF_ENGINES = ("llama.cpp", "ollama")
 NO_FP8_CACHE = ("llama.cpp", "ollama", "exllamav2", "transformers")
 DTYPE_OF = {"fp8": "fp8", "fp4": "nvfp4", "int8": "int8"}
 
@@ -173,7 +174,7 @@ def _gain(stack: Stack) -> Iterator[Verdict]:
     """A format whose arithmetic the chip lacks saves memory and nothing else."""
     wanted = "mxfp4" if stack.weights.id == "mxfp4-w4a4" else DTYPE_OF.get(stack.weights.compute)
     row = facts.software().get("hw_dtype", {}).get(stack.architecture)
-    if wanted is None or row is None or stack.engine.id in ("llama.cpp", "ollama"):
+    if wanted is None or row is None or stack.engine.id in GGUF_ENGINES:
         return
     answer = row.get(wanted, False)
     source = "NVIDIA, AMD and Transformer Engine tables of data types by architecture"

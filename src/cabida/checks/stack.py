@@ -13,7 +13,7 @@ from typing import Any
 from cabida import facts
 from cabida.checks.claims import named_cards
 from cabida.checks.sentences import caution
-from cabida.checks.software import Stack, engines_for, judge, release
+from cabida.checks.software import GGUF_ENGINES, Stack, engines_for, judge, release
 from cabida.errors import InvalidInput
 from cabida.facts.formats import find_format
 from cabida.facts.model import Accelerator, WeightFormat
@@ -249,9 +249,7 @@ def _engines(stack: SoftwareStack, software: dict[str, Any]) -> Iterator[Caution
     for id, version in stack.engines.items():
         engine = facts.engine(id)
         for card in stack.cards:
-            weights = (
-                facts.weight_format("q4_k_m") if id in ("llama.cpp", "ollama") and not stack.weights else held
-            )
+            weights = facts.weight_format("q4_k_m") if id in GGUF_ENGINES and not stack.weights else held
             verdict = judge(Stack(engine, version or engine.versions[-1], card, weights, cache))
             severity = {"no": "blocking", "steps": "warning"}.get(verdict.state, "info")
             yield Caution("CB-K073", verdict.sentence, severity)

@@ -12,9 +12,8 @@ from cabida import text
 from cabida.faces import fits
 from cabida.faces.grid import Fitting, clean, table
 from cabida.report.here_hints import used_of
+from cabida.report.metrics import GIB
 from cabida.text import tr
-
-GIB = 2**30
 
 
 def here(answer: dict[str, Any]) -> RenderableType:

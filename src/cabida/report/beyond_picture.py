@@ -7,6 +7,7 @@ from typing import Any
 
 from cabida.facts.model import Accelerator
 from cabida.plan import Estimate
+from cabida.report.fit_sure import sureness
 from cabida.report.metrics import GIB
 
 
@@ -41,6 +42,4 @@ def shown_bytes(card: Accelerator) -> float:
 def margin(verdict: str, value: float, low: float, high: float) -> dict[str, Any]:
     """The headroom with its 90 % interval (bytes in, GiB out), and a word for how sure the verdict is."""
     found = Estimate(value / GIB, min(low, value) / GIB, max(high, value) / GIB, "calibrated")
-    sides = {"fits": found.low >= 0, "no": found.high < 0}
-    word = "open" if verdict == "tight" else "sure" if sides[verdict] else "likely"
-    return {"margin_gib": found, "sureness": word, "decides": None}
+    return {"margin_gib": found, "sureness": sureness(verdict, found), "decides": None}

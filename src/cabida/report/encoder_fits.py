@@ -15,7 +15,7 @@ from cabida.plan.encoding import ENCODER_ENGINES, EncoderRun
 from cabida.report.beyond_changes import Fields, Found, changes, cure
 from cabida.report.beyond_fits import Beyond, parted
 from cabida.report.beyond_picture import margin, picture, shown_bytes
-from cabida.report.media_fits import ORDER
+from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from cabida import facts
 from cabida.checks.plan import refused_split
+from cabida.checks.software import GGUF_ENGINES
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.plan import Setup
@@ -197,7 +198,7 @@ def ladder(model: Model, card: Accelerator, setup: Setup) -> list[WeightFormat]:
 def _is_gguf(card: Accelerator, setup: Setup) -> bool:
     """Whether the engine there reads GGUF: asked for, or the only one on the card."""
     if setup.engine:
-        return facts.engine(setup.engine).id in ("llama.cpp", "ollama")
+        return facts.engine(setup.engine).id in GGUF_ENGINES
     asked = facts.weight_format(setup.weights).family == "gguf" if setup.weights else False
     return asked or not runs("vllm", card, facts.weight_format("awq-int4"))
 

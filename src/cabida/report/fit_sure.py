@@ -25,10 +25,7 @@ PARTS = {
 
 
 def margin(verdict: str, headroom_bytes: float, tree: Mapping[str, Quantity]) -> dict[str, Any]:
-    """The headroom with its 90 % interval, a word for how sure the verdict is, and the part that decides.
-
-    ``sure`` = the whole interval says the same; ``likely`` = most of it does; ``open`` = the verdict is tight.
-    """
+    """The headroom with its 90 % interval, a word for how sure the verdict is, and the part that decides."""
     value = headroom_bytes / GIB
     node = tree.get("headroom_bytes")
     below, above = (0.0, 0.0)
@@ -36,9 +33,14 @@ def margin(verdict: str, headroom_bytes: float, tree: Mapping[str, Quantity]) ->
         low, high = node.interval
         below, above = float(node.value) - low, high - float(node.value)
     found = Estimate(value, value - below / GIB, value + above / GIB, "formula")
-    sides = {"fits": found.low >= 0, "no": found.high < 0}
-    word = "open" if verdict == "tight" else "sure" if sides[verdict] else "likely"
-    return {"margin_gib": found, "sureness": word, "decides": decider(tree)}
+    return {"margin_gib": found, "sureness": sureness(verdict, found), "decides": decider(tree)}
+
+
+def sureness(verdict: str, margin_gib: Estimate) -> str:
+    """``sure`` when the whole interval of the margin says what the verdict says, else ``likely``; ``open`` = tight."""
+    if verdict == "tight":
+        return "open"
+    return "sure" if (margin_gib.low >= 0 if verdict == "fits" else margin_gib.high < 0) else "likely"
 
 
 def decider(tree: Mapping[str, Quantity]) -> dict[str, Any] | None:

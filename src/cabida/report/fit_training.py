@@ -15,7 +15,7 @@ from cabida.memory.training_cure import remedy
 from cabida.plan import Estimate, Parallel, Setup, TrainingRun
 from cabida.plan.setup import training_run
 from cabida.report.fit_changes import LEAST_GAIN_BYTES, few, typed
-from cabida.report.fit_sure import intervals, margin
+from cabida.report.fit_sure import intervals, margin, sureness
 from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem, tr
@@ -172,9 +172,7 @@ def _margin(m: TrainingMemory) -> dict[str, Any]:
     value = m.headroom_bytes / GIB
     limit = m.headroom_bytes + m.peak_bytes
     found = Estimate(value, (limit - m.high_bytes) / GIB, (limit - m.low_bytes) / GIB, "formula")
-    sides = {"fits": found.low >= 0, "no": found.high < 0}
-    word = "open" if m.verdict == "tight" else "sure" if sides[m.verdict] else "likely"
-    return {"margin_gib": found, "sureness": word}
+    return {"margin_gib": found, "sureness": sureness(m.verdict, found)}
 
 
 def _picture(m: TrainingMemory) -> dict[str, float]:

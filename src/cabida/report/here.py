@@ -8,6 +8,7 @@ from typing import Any
 
 from cabida import facts, memory
 from cabida.checks.plan import WRITERS, refused_split
+from cabida.checks.software import GGUF_ENGINES
 from cabida.errors import InvalidInput
 from cabida.evidence.machine import Machine, Roots, look, processor
 from cabida.facts.model import Model
@@ -30,7 +31,6 @@ MOST_MODELS = 6  # shown for each pool and number of cards
 MOST_OF_A_MAKER = 2
 SHARES, SHARES_TRIED = 100, 8  # utilisation is set in hundredths; this many below what is free are tried
 ALIKE_PARAMS = 1e9  # models of one shape whose parameters are the same to this are one, under two names
-GGUF_ENGINES = ("llama.cpp", "ollama")
 
 
 def here(setup: Setup, roots: Roots | None = None) -> dict[str, Any]:

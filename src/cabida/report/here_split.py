@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
+from cabida.checks.software import GGUF_ENGINES
 from cabida.evidence.machine import Machine
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import budget as budgets
@@ -19,14 +20,12 @@ from cabida.report.here_pools import Pool
 from cabida.report.metrics import GIB
 from cabida.units import BITS_PER_BYTE
 
-ENGINES = ("llama.cpp", "ollama")
-
 
 def over_unequal(setup: Setup, model: Model, machine: Machine, held: list[Pool]) -> dict[str, Any] | None:
     """The widest format whose layers go in, ``None`` where all cards are equal or another engine is asked for."""
-    engine = facts.engine(setup.engine).id if setup.engine else ENGINES[0]
+    engine = facts.engine(setup.engine).id if setup.engine else GGUF_ENGINES[0]
     cards = _cards(machine, held)
-    if engine not in ENGINES or len(cards) < 2 or len({card.usable_bytes for _, card, _ in cards}) < 2:
+    if engine not in GGUF_ENGINES or len(cards) < 2 or len({card.usable_bytes for _, card, _ in cards}) < 2:
         return None
     base = replace(setup, engine=engine, gpus=1, max_model_len=setup.max_model_len or _context(model))
     largest = max((card for _, card, _ in cards), key=lambda card: card.usable_bytes)

@@ -15,7 +15,7 @@ from cabida.plan.index import ON_GPU, STORED_BITS, VectorIndex
 from cabida.report.beyond_changes import Fields, Found, changes, cure
 from cabida.report.beyond_fits import Beyond
 from cabida.report.beyond_picture import margin, picture, shown_bytes
-from cabida.report.media_fits import ORDER
+from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem
 

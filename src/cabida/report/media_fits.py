@@ -16,11 +16,11 @@ from cabida.plan.media import OFFLOADS, MediaRun
 from cabida.report.beyond_changes import Fields, Found, changes, cure
 from cabida.report.beyond_fits import Beyond, parted
 from cabida.report.beyond_picture import margin, picture, shown_bytes
+from cabida.report.fit_trial import ORDER
 from cabida.report.media_changes import candidates
 from cabida.report.metrics import GIB
 from cabida.text import problem, size, tr
 
-ORDER = {"fits": 0, "tight": 1, "no": 2}
 PRECISIONS = ("bf16", "fp16", "fp32")
 FRAMEWORKS = ("diffusers", "repository", "tensorrt")
 

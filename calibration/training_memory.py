@@ -36,10 +36,10 @@ from cabida.truth.tuning_case import tuning_run_of
 ROOT = Path(__file__).parents[1]
 FILES = ("cases/memory.jsonl", "cases/training.jsonl")
 GRID = {
-    "slack_ratio": (0.08, 0.1, 0.12, 0.14),
+    "slack_ratio": (0.08, 0.1, 0.12, 0.14, 0.16, 0.18),
     "context_gib": (0.5, 0.75, 1.0),
-    "peer_gib": (0.5, 0.75, 1.0),
-    "logit_bytes_per_element": (11.0, 12.0, 13.0, 14.0),
+    "peer_gib": (0.5, 0.75, 1.0, 1.5),
+    "logit_bytes_per_element": (8.0, 9.0, 10.0, 11.0, 12.0, 13.0),
 }
 TAIL_WEIGHT = 0.25  # of the 90th percentile beside the median, in what is made small
 
@@ -56,7 +56,7 @@ class Measured:
     def kind(self) -> str:
         """Which of the intervals it belongs to."""
         spread = spread_of(self.run)
-        names = ("ADAPTER", "QUANTISED", "FULL", "UNSEEN")
+        names = ("ADAPTER", "QUANTISED", "FULL", "UNSEEN", "UNNAMED")
         return next(name for name in names if getattr(known, f"{name}_SPREAD_RATIO") is spread)
 
 

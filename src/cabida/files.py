@@ -7,7 +7,7 @@ import io
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -92,6 +92,22 @@ def write_text(path: Path | str, text: str) -> Path:
     except OSError as error:
         raise InvalidInput([problem("CB-R005", file=str(target), line=0, why=error.strerror or "")]) from None
     return target
+
+
+def refuse_same(out: Path | str, read: Iterable[Path | str]) -> None:
+    """Refuse to write over what is read.
+
+    Raises:
+        InvalidInput: CB-R014.
+    """
+    target = Path(out)
+    for one in read:
+        try:
+            same = target.exists() and target.is_file() and target.samefile(one)
+        except (OSError, ValueError):
+            same = False
+        if same:
+            raise InvalidInput([problem("CB-R014", file=str(target), line=0)])
 
 
 def _replaceable(target: Path) -> bool:

@@ -106,7 +106,7 @@ def test_list_show_export_forget(log, tmp_path):
 
 
 def test_validate_without_files_scores_ones_own(log):
-    assert "FILES" in run("validate", code=2).stderr
+    assert "[CB-E019]" in run("validate", code=3).stderr
     data("observe", log, "--gpu", "h100-sxm-80")
     own = data("validate")
     assert (own["rows"], own["answered"]) == (1, 1)

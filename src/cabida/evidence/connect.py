@@ -24,6 +24,7 @@ SAID = (  # what SQLite says, and the problem that it is
     ("not a database", "CB-E012"),
     ("malformed", "CB-E012"),
     ("disk image", "CB-E012"),
+    ("disk i/o", "CB-E018"),
     ("readonly", "CB-E013"),
     ("read-only", "CB-E013"),
     ("full", "CB-E015"),

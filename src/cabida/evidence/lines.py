@@ -6,10 +6,12 @@ Memory stays bounded whatever the file holds: a line keeps its first ``LINE_BYTE
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import hashlib
 import json
+import lzma
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,8 @@ from cabida.text import problem
 BLOCK_BYTES = 1 << 20
 LINE_BYTES = 1 << 16
 MOST_BYTES = 8 << 30  # of a file as read; a compressed one can hold more than any disk
+BOMB_BYTES, BOMB_RATIO = 64 << 20, 200  # logs pack 5 to 50 times
+PACKED = {b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7z"}
 ALL_LINES_BYTES = 4 << 20  # the beginning, of which every line is looked at
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\[(?:\d{1,2};)*\d{1,2}m"
@@ -87,12 +91,25 @@ class Lines:
         file = str(self.path)
         with opened(self.path) as stream:
             try:
-                yield from self._numbered(_text_blocks(_unpacked(stream)))
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                yield from self._numbered(self._bounded(_text_blocks(_unpacked(stream, file))))
+            except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
                 raise InvalidInput([problem("CB-E002", file=file, why=str(error))]) from None
             except OSError as error:
+                if error.errno is None:  # what bz2 says of a stream it can't follow
+                    raise InvalidInput([problem("CB-E002", file=file, why=str(error))]) from None
                 why = error.strerror or str(error)
                 raise InvalidInput([problem("CB-E001", file=file, why=why)]) from None
+
+    def _bounded(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The blocks, as long as they are no bomb: a small file that unpacks without end."""
+        most = max(BOMB_BYTES, BOMB_RATIO * self.path.stat().st_size)
+        seen = 0
+        for block in blocks:
+            seen += len(block)
+            if seen > most:
+                why = f"more than {BOMB_RATIO} times its size"
+                raise InvalidInput([problem("CB-E002", file=str(self.path), why=why)])
+            yield block
 
     def _numbered(self, blocks: Iterable[bytes]) -> Iterator[Numbered]:
         self.last, rest, seen = 0, b"", 0
@@ -114,10 +131,22 @@ class Lines:
             yield from ((self.last, text) for text in _pieces(rest))
 
 
-def _unpacked(stream: IO[bytes]) -> IO[bytes]:
-    start = stream.read(2)
+def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
+    """What a compressed file holds.
+
+    Raises:
+        InvalidInput: CB-E005, it is packed in a way that nothing here unpacks.
+    """
+    start = stream.read(6)
     stream.seek(0)
-    return gzip.open(stream, "rb") if start == b"\x1f\x8b" else stream  # type: ignore[return-value]
+    for mark, name in PACKED.items():
+        if start.startswith(mark):
+            raise InvalidInput([problem("CB-E005", file=file, name=name)])
+    openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+    found: IO[bytes] = next(
+        (unpack(stream) for mark, unpack in openers.items() if start.startswith(mark)), stream
+    )
+    return found
 
 
 def _text_blocks(stream: IO[bytes]) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ class ReadFile:
     unknown: tuple[Numbered, ...]
     unknown_count: int
     tool_version: str
+    others: tuple[str, ...] = ()  # further formats whose lines are in it, unread
 
 
 def read_file(file: Path | str, **said: Any) -> ReadFile:
@@ -51,7 +52,10 @@ def read_file(file: Path | str, **said: Any) -> ReadFile:
         InvalidInput: CB-E001 to CB-E004: it can't be read, is a broken archive, or nothing in it was recognised.
     """
     with _on_disk(file) as path:
-        return _read(path, STDIN if str(file) == STDIN else path.name, said)
+        try:
+            return _read(path, STDIN if str(file) == STDIN else path.name, said)
+        except InvalidInput as error:  # told by the name that was typed
+            raise InvalidInput([replace(one, file=str(file)) for one in error.problems]) from None
 
 
 @contextmanager
@@ -62,6 +66,8 @@ def _on_disk(file: Path | str) -> Iterator[Path]:
     if not piped:
         yield path
         return
+    if str(file) == STDIN and sys.stdin is None:
+        raise InvalidInput([problem("CB-E001", file=STDIN, why="standard input is closed")])
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "piped"
         with (
@@ -83,7 +89,7 @@ def _is_pipe(path: Path) -> bool:
 
 def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     from cabida import __version__
-    from cabida.evidence.importers import SIGNS, sniff
+    from cabida.evidence.importers import SIGNS, others, sniff
 
     sha256, size = digest(path)
     found = sniff(Lines(path, SIGNS, every_bytes=0))
@@ -99,6 +105,7 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     )
     if not observations:
         raise InvalidInput([problem("CB-E004", file=str(path), format=found.name)])
+    unknown = tuple(sorted(dict(line for run in runs for line in run.kept).items()))
     return ReadFile(
         name=redacted(name),
         sha256=sha256,
@@ -106,9 +113,10 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
         format=found.name,
         observations=observations,
         lines_count=lines.last,
-        unknown=tuple(sorted(dict(line for run in runs for line in run.kept).items())),
+        unknown=unknown,
         unknown_count=sum(run.unknown_count for run in runs),
         tool_version=__version__,
+        others=others(found.name, unknown),
     )
 
 
@@ -119,7 +127,7 @@ def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) 
     """
     if run.more.get("row"):
         given = of_row(run.more["row"])
-        return replace(_completed(given, said or {}), source=given.source or source)
+        return replace(_completed(given, said or {}, raw=False), source=given.source or source)
     serving = {"task": "inference", "engine": run.engine} if run.engine else {}
     setup: dict[str, Any] = {**serving, **run.setup}
     if run.args:
@@ -140,7 +148,8 @@ def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) 
     return _completed(made, said or {})
 
 
-def _completed(one: Observation, said: dict[str, Any]) -> Observation:
+def _completed(one: Observation, said: dict[str, Any], *, raw: bool = True) -> Observation:
+    """With what a person says; ``raw`` = a card known by the name a log prints counts too. A row stays as it is."""
     from cabida import facts
 
     open_ = {key: said[key] for key in SETUP if said.get(key) and key not in one.setup}
@@ -148,7 +157,7 @@ def _completed(one: Observation, said: dict[str, Any]) -> Observation:
         open_["model"] = said["model"]
     if said.get("gpu"):
         open_["gpu"] = facts.accelerator(str(said["gpu"])).id
-    elif "gpu" not in one.setup and one.setup.get("gpu_raw"):
+    elif raw and "gpu" not in one.setup and one.setup.get("gpu_raw"):
         card = facts.find_accelerator(str(one.setup["gpu_raw"]))
         open_ |= {"gpu": card.id} if card else {}
     made = one.with_setup(**open_)

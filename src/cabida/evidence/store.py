@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import newer, refusal, revision, told, writing
+from cabida.evidence.connect import ADDRESS, newer, refusal, revision, told, writing
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.read import ReadFile
@@ -168,11 +168,15 @@ def stored(store: Path | str | None = None, *, all: bool = False) -> list[Stored
         InvalidInput: CB-E010 to CB-E016, the store can't be read.
     """
     path = store_path(store)
+    if ADDRESS.match(str(path)):
+        raise InvalidInput([problem("CB-E017", file=str(path))])
     if not path.exists():
+        if store is not None:
+            raise InvalidInput([problem("CB-E019", file=str(path))])
         return []
     with reading(path) as connection:
         marked = _marks(connection)
-        found = [_stored(row, marked) for row in connection.execute(_everything())]
+        found = [_read_row(path, row, marked) for row in connection.execute(_everything())]
     return [one for one in found if all or not one.mark]
 
 
@@ -187,6 +191,14 @@ def _everything() -> Any:
     )  # fmt: skip
     joined = select(*columns).join(IMPORTS, IMPORTS.c.id == OBSERVATIONS.c.import_id)
     return joined.order_by(OBSERVATIONS.c.import_id, OBSERVATIONS.c.place)
+
+
+def _read_row(path: Path, row: Any, marked: dict[str, tuple[str, str]]) -> Stored:
+    """One row; a damaged one is told by its id, since nothing may count without it."""
+    try:
+        return _stored(row, marked)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise refusal(path, f"malformed row {row[0]}: {error}") from None
 
 
 def _stored(row: Any, marked: dict[str, tuple[str, str]]) -> Stored:

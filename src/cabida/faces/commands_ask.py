@@ -22,7 +22,7 @@ MOST_BYTES = 2.0**60
 SEED = click.IntRange(min=0)
 
 
-def _version(_: click.Context, __: click.Parameter, text: str) -> str:
+def _version(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
     if text and not any(letter.isdigit() for letter in text):
         raise click.BadParameter(tr("faces.no_version", text=text))
     return text
@@ -106,6 +106,8 @@ def placement(function: F) -> F:
             option("--layer-partition", metavar="N,N,...", callback=_stages),
             option("--redundant-experts", type=click.IntRange(0, 4096), default=0),
             option("--decode-context-parallel-size", type=COUNT, default=1),
+            option("--language-model-only", is_flag=True),
+            option("--skip-mm-profiling", is_flag=True),
             option("--cpu-offload-gb", "cpu_offload_bytes", type=Figure(0, 1e6), default=0, callback=_gib),
         ]
     ):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from cabida.errors import InvalidInput, Problem, UsageProblem
+from cabida.faces.commands_ask import _version
 from cabida.faces.output import emit
 from cabida.faces.words import Command, Group, option, shared
 from cabida.text import printable, problem, tr
@@ -26,7 +27,7 @@ def _store(function: F) -> F:
 @option("--gpu", metavar="ID")
 @option("--gpus", type=click.IntRange(min=1))
 @option("--engine", metavar="NAME")
-@option("--engine-version", metavar="V")
+@option("--engine-version", metavar="V", callback=_version)
 @option("--weights", metavar="FORMAT")
 @option("--kv-cache", metavar="DTYPE")
 @option("--note", metavar="TEXT")
@@ -112,8 +113,10 @@ def export(file: Path, store: Path | None, as_json: bool, as_of: str | None) -> 
     import json
 
     from cabida.evidence import stored
-    from cabida.files import write_text
+    from cabida.evidence.place import store_path
+    from cabida.files import refuse_same, write_text
 
+    refuse_same(file, [store_path(store)])
     rows = [one.observation.case() for one in stored(store)]
     write_text(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     emit({"file": str(file), "rows": len(rows)}, lambda: tr("faces.written", file=file), as_json=as_json)

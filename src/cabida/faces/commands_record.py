@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cabida.errors import UsageProblem
+from cabida.errors import InvalidInput
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
 from cabida.text import problem, tr
@@ -55,8 +55,9 @@ def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: st
     if out is None:
         click.echo(written, nl=False)
         return
-    from cabida.files import write_text
+    from cabida.files import refuse_same, write_text
 
+    refuse_same(out, [decision])
     write_text(out, written)
     click.echo(tr("faces.written", file=out), err=True)
 
@@ -74,8 +75,12 @@ def validate(
     from cabida.evidence.place import store_path
     from cabida.faces import tables
 
-    if not files and not store_path(store).exists():
-        raise UsageProblem([problem("CB-U003", name="FILES")])
+    if not files and not (place := store_path(store)).exists():
+        raise InvalidInput([problem("CB-E019", file=str(place))])
+    if predictions is not None:
+        from cabida.files import refuse_same
+
+        refuse_same(predictions, [*files, store_path(store)])
     with watched() as progress:
         answer = app.validate(files, predictions, progress, store)
     emit(answer, lambda: tables.validation(answer), as_json=as_json)

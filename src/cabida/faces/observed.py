@@ -31,6 +31,8 @@ def imports(answer: dict[str, Any]) -> RenderableType:
     blocks: list[RenderableType] = []
     for file in answer["files"]:
         blocks += [clean(_file_line(file), "bold"), Text()]
+        if file["also"]:
+            blocks += [clean(tr("faces.observed.also", formats=", ".join(file["also"]))), Text()]
         for one in file["observations"][:MOST_SHOWN]:
             blocks += [*_observation(one), Text()]
         if (more := len(file["observations"]) - MOST_SHOWN) > 0:

@@ -89,6 +89,8 @@ def _cure(m: ServingMemory) -> str:
         return tr(
             "memory.cure.tight", headroom=size(m.headroom_bytes), context=number(m.largest_context_tokens, 6)
         )
+    if m.budget_bytes <= 0:
+        return tr("memory.cure.crowded")
     if m.kv_pool_bytes <= 0:
         overheads = m.needed_bytes - m.required_kv_bytes
         return tr(

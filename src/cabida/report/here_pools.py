@@ -78,9 +78,9 @@ def pools(machine: Machine) -> list[Pool]:
     for card in machine.cards:
         if card.mig and not card.integrated:
             cut = ((match_slice(card, one), one.used_bytes) for one in card.slices)
-            found += [(one, card, used or 0.0) for one, used in cut if one is not None]
+            found += [(one, card, _held(one, used)) for one, used in cut if one is not None]
         elif (whole := match(card)) is not None:
-            found.append((whole, card, card.used_bytes or 0.0))
+            found.append((whole, card, _held(whole, card.used_bytes)))
     if not found:
         alone = processor(machine)
         return [Pool(alone.accelerator, False, (), (0.0,))] if alone else []
@@ -93,6 +93,11 @@ def pools(machine: Machine) -> list[Pool]:
             alike.append(one)
     made = [_pool(sorted(group, key=lambda one: one[2])) for group in groups]
     return sorted(made, key=lambda pool: -pool.accelerator.usable_bytes)
+
+
+def _held(found: Match, used_bytes: float | None) -> float:
+    """What others hold, never more than there is, whatever a driver says."""
+    return min(max(used_bytes or 0.0, 0.0), found.accelerator.usable_bytes)
 
 
 def _equal(a: Accelerator, b: Accelerator) -> bool:

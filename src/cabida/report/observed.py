@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from cabida import facts
 from cabida.errors import InvalidInput, Problem
 from cabida.evidence import Observation, ReadFile, add, read_file
 from cabida.evidence.observation import SETUP
@@ -47,10 +48,34 @@ def imported(file: str, read: ReadFile, new: Iterable[str]) -> dict[str, Any]:
         "format": read.format,
         "lines": read.lines_count,
         "unknown_lines": read.unknown_count,
+        "also": list(read.others),
         "new": len(fresh),
         "known": len(read.observations) - len(fresh),
         "observations": [told(one) for one in read.observations],
     }
+
+
+def _refuse_unknown(said: dict[str, Any]) -> None:
+    """Names a person gives that nobody knows, all at once; a model may be one's own.
+
+    Raises:
+        InvalidInput: CB-F001, CB-F014.
+    """
+    looks: tuple[tuple[str, Callable[[str], Any]], ...] = (
+        ("gpu", facts.accelerator),
+        ("engine", facts.engine),
+        ("weights", facts.weight_format),
+        ("kv_cache", facts.weight_format),
+    )
+    wrong: list[Problem] = []
+    for key, find in looks:
+        try:
+            if said.get(key):
+                find(str(said[key]))
+        except InvalidInput as error:
+            wrong += error.problems
+    if wrong:
+        raise InvalidInput(wrong)
 
 
 def observe_files(
@@ -59,7 +84,8 @@ def observe_files(
     """Read every file, each kept by itself: one that gives nothing keeps no other from being kept."""
     done: list[dict[str, Any]] = []
     problems: list[Problem] = []
-    for file in files:
+    _refuse_unknown(said)
+    for file in dict.fromkeys(files):
         try:
             read = read_file(file, **said)
         except InvalidInput as error:

@@ -45,7 +45,19 @@ FORMATS = tuple(
         ("pytorch", torch_memory),
     )
 )
+WEAK = ("nvidia-smi", "pytorch")  # an engine's log holds their lines too
 SIGNS = tuple(sign for one in FORMATS for sign in one.signs)
+
+
+def others(name: str, unknown: Iterable[Numbered]) -> tuple[str, ...]:
+    """Formats other than ``name`` that left a sign in lines nothing understood: a log of two engines put together."""
+    texts = [text for _, text in unknown]
+    found = [
+        one.name
+        for one in FORMATS
+        if one.name != name and any(sign in text for sign in one.signs for text in texts)
+    ]
+    return tuple(one for one in found if one not in WEAK)
 
 
 def sniff(lines: Iterable[Numbered]) -> Format | None:
@@ -58,7 +70,7 @@ def sniff(lines: Iterable[Numbered]) -> Format | None:
     for _, text in lines:
         for one in FORMATS:
             if any(sign in text for sign in one.signs):
-                if one.name not in ("nvidia-smi", "pytorch"):
+                if one.name not in WEAK:
                     return one
                 weak.add(one.name)
     return next((one for one in FORMATS if one.name in weak), None)

@@ -18,6 +18,7 @@ MIB = 1024.0
 USED = ("memory.used [MiB]", "used_gpu_memory [MiB]", "used_memory [MiB]")
 CARD = ("uuid", "gpu_uuid", "index", "pci.bus_id", "gpu_bus_id", "gpu_serial", "serial")
 MOST_CARDS = 4096
+MOST_MIB = 2.0**24  # no card holds more
 NAMED = re.compile(r"^\|\s{0,9}(\d{1,4})\s{1,9}(\S.{0,90}?)\s{1,40}(?:On|Off|N/A|WDDM|TCC|MCDM)\s*\|")
 HELD = re.compile(r"\|\s*(\d{1,9})MiB\s*/\s*(\d{1,9})MiB\s*\|")
 
@@ -57,7 +58,8 @@ def _table(run: Run, text: str) -> bool:
 
 def _row(run: Run, row: dict[str, str], whole: bool) -> bool:
     used = next((_mib(row[name]) for name in USED if name in row), None)
-    if not whole or used is None:
+    total = _mib(row.get("memory.total [MiB]", ""))
+    if not whole or used is None or used > (total or MOST_MIB):
         return False
     card = next((row[name] for name in CARD if name in row), row.get("name", row.get("gpu_name", "")))
     stamp, pid = row.get("timestamp", ""), row.get("pid", "")
@@ -73,7 +75,7 @@ def _row(run: Run, row: dict[str, str], whole: bool) -> bool:
         run.state["stamp"] = stamp
         card = f"{card}/{turn}"
     seen[card, pid] = max(used / MIB, seen.get((card, pid), 0.0))
-    if total := _mib(row.get("memory.total [MiB]", "")):
+    if total:
         run.flag("driver_total_gib", round(total / MIB, 4))
     if "pid" not in row and (name := row.get("name", row.get("gpu_name", ""))):
         run.state.setdefault("names", set()).add(name)

@@ -16,6 +16,7 @@ MOST_KEPT = 400  # lines nobody understood, of one run
 LINE_KEPT = 500  # characters of each
 MOST = 1e15
 MOST_NOTES = 12
+SPLITS, MOST_CARDS = ("gpus", "tp", "pp", "dp", "ep", "cp"), 1 << 20
 _OF_USERS = re.compile(  # prompts that engines log, and access logs
     r"Received request|prompt: |prompt_token_ids|['\"](?:messages|prompt|content|inputs?)['\"]\s*:|GenerateReqInput|"
     r"\"(?:GET|POST|PUT|DELETE|OPTIONS|HEAD) /"
@@ -56,6 +57,9 @@ class Run:
 
     def put(self, metric: str, value: float, *, rank: str | None = None) -> None:
         """One figure of the accelerator the line is about; the tightest or fullest of several counts."""
+        if value < 0 and metric not in SCARCE:  # what is left may be less than nothing, what is held may not
+            message = f"{metric} is below zero"
+            raise ValueError(message)
         place = self.by_rank.setdefault(metric, {})
         key = self.rank if rank is None else rank
         if key in place:
@@ -70,6 +74,8 @@ class Run:
 
     def say(self, key: str, value: Any) -> None:
         """One thing of the setup, unless it was said before."""
+        if key in SPLITS and not (isinstance(value, int) and 1 <= value <= MOST_CARDS):
+            return
         if value not in (None, "", "None"):
             self.setup.setdefault(key, redacted(value) if isinstance(value, str) else value)
 

@@ -42,7 +42,7 @@ def look(roots: Roots) -> tuple[dict[str, str], list[Card]] | Trouble | None:
             cards = [_card(at, dict(zip(fields, row, strict=False)), users) for at, row in enumerate(rows)]
             if any(card.mig for card in cards):
                 cards = _cut(cards, roots)
-            driver = next((row[7].strip() for row in rows if len(row) > 7), "")
+            driver = next((row[7].strip() for row in rows if len(row) > 7 and row[7][:1].isdigit()), "")
             return {"driver": driver, "cuda": _cuda(roots)}, cards
         if told is None or told.reason == "timeout":
             return told

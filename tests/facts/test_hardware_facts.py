@@ -81,10 +81,19 @@ def test_cards_without_a_link_say_so():
         ("AMD Instinct MI300X", "mi300x"),
         ("3090", "rtx3090"),
         ("DGX Spark", "gb10-dgx-spark"),
+        ("RTX 4090 24GB", "rtx4090"),
+        ("GeForce RTX 3090 24 GB", "rtx3090"),
+        ("NVIDIA H200 141GB HBM3e", "h200-sxm-141"),
+        ("L40S 48GiB", "l40s"),
     ],
 )
 def test_found_by_the_names_drivers_and_people_use(name, id):
     assert facts.accelerator(name).id == id
+
+
+@pytest.mark.parametrize("name", ["RTX 4090 48GB", "H100 40GB", "L40S 24GB", "24GB", "RTX 4060 Ti 8GB"])
+def test_a_card_of_another_size_is_another_card(name):
+    assert facts.find_accelerator(name) is None
 
 
 def test_no_name_means_two_accelerators():
@@ -161,7 +170,10 @@ def test_engines_know_what_they_run_on():
     for engine in facts.engines().values():
         assert set(engine.formats) <= families
         # RDNA2 and the processor have no card in the catalogue, but software supports them
-        assert {name for names in engine.formats.values() for name in names} <= architectures | {"rdna2", "cpu"}
+        assert {name for names in engine.formats.values() for name in names} <= architectures | {
+            "rdna2",
+            "cpu",
+        }
 
 
 def test_the_software_matrix_knows_every_architecture_it_speaks_of():

@@ -11,8 +11,12 @@ from cabida.errors import InvalidInput
 from cabida.facts import mig, overlay, store
 from cabida.facts.model import Accelerator, Collective, Engine, Measurement, Node
 from cabida.text import closest, problem, tr
+from cabida.units import BYTES_PER_GIB
 
 _MAKERS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct|radeon|intel|apple|quadro)\b", re.IGNORECASE)
+
+_MEMORY = re.compile(r"(.*\D)[\s-]*?(?<!\d)(\d{1,3})\s*gi?b(?:\s*\w*)?$", re.IGNORECASE)
+SIZE_RATIO = 0.1  # a label in GB or GiB and the memory meant differ by less
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,23 @@ def accelerator(ref: str) -> Accelerator:
 def find_accelerator(ref: str) -> Accelerator | None:
     """The accelerator called ``ref``, or ``None``."""
     known = accelerators()
-    found = known.get(ref) or known.get(_names().get(_key(ref), ""))
+    found = known.get(ref) or known.get(_names().get(_key(ref), "")) or _sized(ref)
     if found is not None or (named := mig.parts_of(ref)) is None:
         return found
     whole, profile = find_accelerator(named[0]), named[1]
     return mig.slice_of(whole, profile) if whole is not None else None
+
+
+def _sized(ref: str) -> Accelerator | None:
+    """The accelerator of a name that says its memory besides (``RTX 4090 24GB``), when it has as much."""
+    said = _MEMORY.match(ref)
+    if said is None:
+        return None
+    found = accelerators().get(_names().get(_key(said[1]), ""))
+    if found is None:
+        return None
+    gigabytes = float(said[2])
+    return found if abs(found.label_memory_bytes / gigabytes / BYTES_PER_GIB - 1) < SIZE_RATIO else None
 
 
 def _refuse_slice(ref: str) -> None:

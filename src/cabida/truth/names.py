@@ -82,7 +82,7 @@ def accelerator_of(row: dict[str, Any]) -> Any:
         why = tr("truth.why.accelerator")
         raise Unanswerable(why)
     try:
-        return facts.accelerator(row["gpu"])
+        return facts.accelerator(re.sub(r"^\s*\d+\s*[x×]\s*", "", row["gpu"]))  # "8x H100": one of them
     except CabidaError:
         why = tr("truth.why.unknown_accelerator", gpu=row["gpu"])
         raise Unanswerable(why) from None

@@ -96,3 +96,20 @@ def test_a_smaller_group_to_shard_in_holds_more_on_each():
         for count in ("4", "8")
     )
     assert small > large
+
+
+def test_a_model_that_sees_can_be_served_without_its_tower():
+    words = ("Qwen/Qwen2.5-VL-7B-Instruct", "--gpu", "rtx4090", "--max-model-len", "8192")
+    whole, blind, unprofiled = (
+        answer(*words, *more) for more in ((), ("--language-model-only",), ("--skip-mm-profiling",))
+    )
+    weights, activations = (
+        [one["memory_gib"][part] for one in (whole, blind, unprofiled)] for part in ("weights", "activations")
+    )
+    assert weights[0] - weights[1] == pytest.approx(
+        676e6 * 2 / 2**30, rel=0.1
+    )  # the tower's 676 million, card
+    assert weights[2] == weights[0]
+    assert activations[0] >= activations[1] == activations[2]
+    text = ("Qwen/Qwen3-8B", "--gpu", "rtx4090")
+    assert answer(*text)["memory_gib"] == answer(*text, "--language-model-only")["memory_gib"]

@@ -25,7 +25,14 @@ from cabida.memory.kv import (
 )
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.memory.pages import shape_of
-from cabida.memory.weights import Split, as_run, bits_of, plain_weights_bytes, weights_on_accelerator
+from cabida.memory.weights import (
+    Split,
+    as_run,
+    bits_of,
+    plain_weights_bytes,
+    weights_on_accelerator,
+    without_tower,
+)
 from cabida.plan import Deployment
 
 LAST_LOGIT = ("ChatGLMModel",)  # their own code keeps the last token's logits only (return_last_logit)
@@ -123,6 +130,7 @@ def _remembered_activation(d: Deployment, a: Asked) -> float:
     key = (
         "activation", row.engine, row.since, a.split.tp, a.split.pp, d.parallel.ep, a.batched, a.sequences,
         a.max_len if lengthy else 0, d.kv_cache.body_bits, held.family, held.body_bits, d.accelerator.architecture,
+        d.settings.skip_mm_profiling,
     )  # fmt: skip
     return remembered(d.model, key, lambda: float(_activation(d, a, PLAIN)))
 
@@ -132,6 +140,8 @@ def _activation(d: Deployment, a: Asked, lens: Lens) -> Number:
         return overheads.compute_buffer(
             d.model, d.kv_cache, a.batched, (a.max_len, a.sequences), a.row, a.split.pp, lens
         )
+    if d.settings.skip_mm_profiling:
+        d = replace(d, model=without_tower(d.model))
     whole = a.row.whole_logits and d.model.architecture not in LAST_LOGIT
     logits, each = (a.batched, constants.WHOLE_LOGITS) if whole else (a.sequences, a.row.sampler)
     layer = profile_run.layer_peak(d, a.split.tp, a.batched, _prompts(a), a.row, lens)

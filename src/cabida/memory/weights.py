@@ -280,12 +280,28 @@ def _widened(id: str) -> WeightFormat:
     return replace(held, body_bits=body, head_bits=head, other_bits=other)
 
 
+def without_tower(model: Model) -> Model:
+    """The language model alone: what vLLM loads when no images are let in (StageMissingLayer in place of the tower)."""
+    if model.tower is None and model.task != "vlm":
+        return model
+    return remembered(
+        model,
+        ("language",),
+        lambda: replace(
+            model, tower=None, task="llm", extra_params_count=0.0, params_count=None,
+            stored=tuple(one for one in model.stored if one.part != "extra"),
+        ),
+    )  # fmt: skip
+
+
 def as_run(d: Deployment) -> Deployment:
-    """The deployment with its formats as its engine holds them once loaded.
+    """The deployment as its engine holds it once loaded: its formats, and its tower only where that is wanted.
 
     vLLM expands doubly quantised scales, and holds in 32 bit what overflows in fp16 on a card without bf16
     (vllm/config/model.py, _resolve_auto_dtype), its cache included.
     """
+    if d.settings.language_model_only:
+        d = replace(d, model=without_tower(d.model))
     if not d.engine.startswith("vllm"):
         return d
     if d.weights.id in DOUBLY_QUANTISED and "unsloth" not in d.engine:

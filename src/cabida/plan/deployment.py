@@ -42,6 +42,8 @@ class Settings:
     layer_partition: tuple[int, ...] = ()  # layers of each pipeline stage, when stated
     redundant_experts: int = 0  # copies of busy experts dealt out beside the routed ones
     decode_context_parallel_size: int = 1  # tensor-parallel ranks that share each sequence's cache out
+    language_model_only: bool = False  # no vision tower, neither loaded nor profiled (limit_mm_per_prompt 0)
+    skip_mm_profiling: bool = False  # the tower's own peak is left out of the profile run
     cpu_offload_bytes: float = 0.0  # weights of each accelerator that stay in host memory (cpu_offload_gb)
 
 

@@ -59,6 +59,8 @@ class Setup:
     redundant_experts: int = 0
     decode_context_parallel_size: int = 1
     cpu_offload_bytes: float = 0.0  # weights of each card that stay in host memory
+    language_model_only: bool = False
+    skip_mm_profiling: bool = False
     schedule: str = "1f1b"
     virtual_stages: int = 1
     shard_group: int | None = None
@@ -99,6 +101,8 @@ def deployment(setup: Setup, model: Model, accelerator: Accelerator) -> Deployme
             redundant_experts=setup.redundant_experts,
             decode_context_parallel_size=setup.decode_context_parallel_size,
             cpu_offload_bytes=setup.cpu_offload_bytes,
+            language_model_only=setup.language_model_only,
+            skip_mm_profiling=setup.skip_mm_profiling,
         ),
         node=node,
         draft=facts.draft(setup.draft, model) if setup.draft else None,

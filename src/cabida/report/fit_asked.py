@@ -24,7 +24,8 @@ SERVING = {
     "weights", "kv_cache", "engine", "engine_version", "max_model_len", "max_num_seqs", "max_num_batched_tokens",
     "gpu_memory_utilization",
     "enforce_eager", "used_bytes", "draft", "draft_tokens", "lora_slots", "lora_rank", "layer_partition",
-    "redundant_experts", "decode_context_parallel_size", "cpu_offload_bytes", "concurrency", "min_context",
+    "redundant_experts", "decode_context_parallel_size", "cpu_offload_bytes", "language_model_only",
+    "skip_mm_profiling", "concurrency", "min_context",
     "answer_tokens", "samples", "shared_prefix_tokens",
 }  # fmt: skip
 ADAPTERS = {"adapter", "lora_rank", "lora_targets"}

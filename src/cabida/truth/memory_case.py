@@ -280,6 +280,8 @@ def deployment_of(row: dict[str, Any]) -> Deployment:
             lora_slots=slots,
             lora_rank=rank,
             layer_partition=partition_of(row),
+            language_model_only=args.get("limit_mm_per_prompt") == 0,
+            skip_mm_profiling=bool(args.get("skip_mm_profiling")),
             cpu_offload_bytes=float(args.get("cpu_offload_gb") or 0) * GIB,
             decode_context_parallel_size=whole_flag(args, "decode_context_parallel_size", "dcp") or 1,
         ),

@@ -14,8 +14,9 @@ from cabida.plan.media import MediaRun
 from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, known_model, reading, spellings
+from cabida.units import BYTES_PER_GIB
 
-GIB = 2.0**30
+GIB = float(BYTES_PER_GIB)
 FIGURE = "peak_mem_gib"
 MOST = 1_000_000  # frames, images or accelerators beyond this are a slip
 SAID = {  # what people call a setting
@@ -48,11 +49,10 @@ def media_figures(row: dict[str, Any]) -> Figures:
         raise Unanswerable(why)
     run = media_run(row)
     found = memory.media(run, bounds=False)
-    shown = (
-        found.needed_bytes if run.framework == "repository" else found.peak_bytes
-    )  # as the driver shows it
-    gib = shown / found.peak_bytes / GIB
-    return {FIGURE: (found.peak_bytes * gib, found.low_bytes * gib, found.high_bytes * gib)}
+    driver = run.framework == "repository"  # such tables are read off the driver, others off PyTorch
+    shown = (found.needed_bytes if driver else found.peak_bytes) / GIB
+    low, high = (end / found.peak_bytes for end in (found.low_bytes, found.high_bytes))
+    return {FIGURE: (shown, shown * low, shown * high)}
 
 
 @reading

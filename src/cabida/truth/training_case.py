@@ -28,7 +28,7 @@ from cabida.truth.names import (
     sharding_of,
     spellings,
 )
-from cabida.units import BYTES_PER_GIB
+from cabida.units import BYTES_PER_GB, BYTES_PER_GIB
 
 METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "qlora", "adapter": "lora"}
 LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
@@ -303,15 +303,18 @@ def training_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     if contradicted(row, mem):
         return found, None
     decimal = "litgpt" in (row.get("framework") or "").lower()  # prints max_memory_allocated() / 1e9
-    size = counted_bytes(row, mem) / (1e9 if decimal else float(BYTES_PER_GIB))
-    if "total over the GPUs" in row.get("note", ""):
-        size *= run.accelerators_count
-    found["peak_mem_gib"] = (
-        size,
-        size * mem.low_bytes / mem.peak_bytes,
-        size * mem.high_bytes / mem.peak_bytes,
-    )
+    size, low, high = printed_peak(row, mem, BYTES_PER_GB if decimal else BYTES_PER_GIB)
+    whole = run.accelerators_count if "total over the GPUs" in row.get("note", "") else 1
+    found["peak_mem_gib"] = (size * whole, low * whole, high * whole)
     return found, mem.verdict
+
+
+def printed_peak(
+    row: dict[str, Any], m: TrainingMemory, unit_bytes: float = BYTES_PER_GIB
+) -> tuple[float, float, float]:
+    """What the row's instrument would show, in units of so many bytes, and its 90 % interval."""
+    size = counted_bytes(row, m) / float(unit_bytes)
+    return size, size * m.low_bytes / m.peak_bytes, size * m.high_bytes / m.peak_bytes
 
 
 def contradicted(row: dict[str, Any], m: TrainingMemory) -> bool:

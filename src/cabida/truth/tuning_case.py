@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
-from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.habits import as_scripted, scripted_tokens, seen_images
-from cabida.truth.memory_case import GIB, card_is_certain, card_of, format_of, model_of
+from cabida.truth.memory_case import card_is_certain, card_of, format_of, model_of
 from cabida.truth.names import Unanswerable, reading, recompute_of, sharding_of, stated_format
-from cabida.truth.training_case import counted_bytes, likely_split
+from cabida.truth.training_case import likely_split, printed_peak
 
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
 UNLIMITED_BYTES = 2.0**50
@@ -43,14 +42,6 @@ def tuning_figures(row: dict[str, Any]) -> tuple[Figures, str | None]:
     whole = tuple(one * run.accelerators_count for one in size)
     verdict = m.verdict if card_is_certain(row) else None
     return {"peak_gib_per_gpu": size, "peak_gib_total": (whole[0], whole[1], whole[2])}, verdict
-
-
-def printed_peak(
-    row: dict[str, Any], m: TrainingMemory, unit_bytes: float = GIB
-) -> tuple[float, float, float]:
-    """What the row's instrument would show, and its 90 % interval."""
-    size = counted_bytes(row, m) / unit_bytes
-    return size, size * m.low_bytes / m.peak_bytes, size * m.high_bytes / m.peak_bytes
 
 
 @reading

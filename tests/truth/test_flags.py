@@ -46,6 +46,23 @@ def test_a_split_is_read_from_wherever_it_stands():
     assert [one.predicted for one in said.predictions] == [one[1] for one in told()[0]]
 
 
+def test_a_count_before_a_card_is_not_its_name():
+    assert told(gpu="4x NVIDIA H100 80GB HBM3") == told() == told(gpu="H100 SXM 80GB")
+
+
+@pytest.mark.parametrize(
+    ("note", "silent"),
+    [("expert cache 15 GiB + host offload", True), ("experts kept in RAM", True), ("--n-cpu-moe 20", True),
+     ("the same without CPU offload", False), ("no cpu offload", False), ("offloaded to a colleague", False)],
+)  # fmt: skip
+def test_weights_partly_in_host_memory_leave_a_cards_figures_unsaid(note, silent):
+    if silent:
+        with pytest.raises(Unanswerable, match="host"):
+            told(note=note)
+    else:
+        assert told(note=note) == told()
+
+
 def test_llama_cpp_shares_its_context_out_to_its_sequences():
     row = {**ROW, "engine": "llama.cpp", "weights": "Q4_K_M", "kv_cache": "f16", "gpus": 1, "tp": 1}
     row["measured"] = {"kv_cache_gib_per_gpu": 5.0, "fits": True}

@@ -13,7 +13,8 @@ from cabida.truth.names import Unanswerable, stated_format
 OWN_DRAFTS = ("mtp", "dspark", "nextn")  # a model's own prediction layers, whatever a page calls them
 HEADS = ("dflash", "eagle3", "eagle")
 IN_HOST = re.compile(  # part of the weights stays in host memory: how much, a flag of a fork says
-    r"\b(?:host|cpu)[ -]offload|experts? (?:kept |held )?(?:in|on) (?:host|cpu|system|ram)|\bn[_-]cpu[_-]moe\b"
+    r"(?<!without )(?<!no )\b(?:host|cpu)[ -]offload"
+    r"|experts? (?:kept |held )?(?:in|on) (?:host|cpu|system|ram)|\bn[_-]cpu[_-]moe\b"
 )
 PINNED = ("kv_cache_memory_bytes", "num_gpu_blocks_override")  # settings of vLLM that set the cache's size
 UNSLOTH_RANK = 64  # max_lora_rank of its fast_inference; vLLM's own default is 16

@@ -18,7 +18,7 @@ from memory_world import (
 from cabida import facts, memory
 from cabida.facts.model import Tower
 from cabida.memory import training_cure
-from cabida.memory.activations import layer_bytes, tower_of_run, worked_of_run
+from cabida.memory.activations import core_attention_only, layer_bytes, tower_of_run, worked_of_run
 from cabida.memory.adapters import counted, trained_params, virtual_tokens
 from cabida.memory.kept import kept, width_elements
 from cabida.memory.lens import PLAIN
@@ -57,6 +57,14 @@ def test_a_tensor_split_halves_what_a_layer_keeps_and_a_stage_leaves_it_whole():
     )
     assert split == pytest.approx(alone / 2)
     assert staged == alone
+
+
+def test_selective_recomputation_means_scores_alone_where_a_model_is_split_and_nobody_says_by_what():
+    split, alone = run(LLAMA_7B, accelerators_count=2, tp=2), run(LLAMA_7B)
+    assert core_attention_only(split)
+    assert not core_attention_only(alone)
+    assert core_attention_only(replace(alone, framework="Megatron-LM"))
+    assert not core_attention_only(replace(split, framework="torchtitan"))
 
 
 def test_a_tower_keeps_34_bytes_of_every_hidden_element_of_every_patch_and_layer():

@@ -22,6 +22,7 @@ from cabida.text import tr
 
 Cells = Callable[[dict[str, Any]], dict[str, str]]  # a row's line of a table, by column
 MOST_ROWS = 20
+LEAST_TOLD = 0.1  # GiB; less than this is told to the hundredth, so that nothing reads -0.0
 _MORE = re.compile(r" \+\d+$")
 COLOURS = {"fits": "bold green", "tight": "bold yellow", "no": "bold red"}
 
@@ -356,7 +357,7 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
 
 def spared(size: float) -> str:
     """GiB to spare in a table, or missing."""
-    return f"{'-' if size < 0 else ''}{say.decimal(abs(size), 1)} GiB"
+    return f"{'-' if size < 0 else ''}{say.decimal(abs(size), 1 if abs(size) >= LEAST_TOLD else 2)} GiB"
 
 
 def _gib(size: float) -> str:

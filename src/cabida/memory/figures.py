@@ -24,15 +24,9 @@ from cabida.memory.kv import (
     less_states_bytes,
 )
 from cabida.memory.lens import PLAIN, Lens, Number
+from cabida.memory.loaded import as_run, without_tower
 from cabida.memory.pages import shape_of
-from cabida.memory.weights import (
-    Split,
-    as_run,
-    bits_of,
-    plain_weights_bytes,
-    weights_on_accelerator,
-    without_tower,
-)
+from cabida.memory.weights import Split, bits_of, plain_weights_bytes, weights_on_accelerator
 from cabida.plan import Deployment
 
 LAST_LOGIT = ("ChatGLMModel",)  # their own code keeps the last token's logits only (return_last_logit)

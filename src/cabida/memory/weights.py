@@ -6,8 +6,7 @@ towers and whatever a checkpoint leaves alone stay in 16 bit. That alone is why 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.facts.formats import find_format, weight_format
@@ -19,11 +18,8 @@ from cabida.memory.params import Experts, Slice, added, body_correction, publish
 from cabida.memory.recipes import as_quantised
 from cabida.memory.stages import Stage, layered_stage_ratio, stage_ratio, stages_of
 from cabida.memory.stored import Dealt, is_as_stored, stored_weights
-from cabida.plan import Deployment
 from cabida.quantity import formula, least, most
 from cabida.units import BITS_PER_BYTE
-
-DOUBLY_QUANTISED = ("bnb-nf4-dq", "bnb-nf4-dynamic")
 
 
 @formula
@@ -257,59 +253,6 @@ def as_published(model: Model, held: WeightFormat) -> WeightFormat:
     native = find_format(model.native_format)
     alike = native is not None and (native.family == held.family or native.id.startswith(f"{held.id}-"))
     return native if native is not None and alike else held
-
-
-@cache
-def _expanded(id: str) -> WeightFormat:
-    """A doubly quantised format with its block scales as 32-bit floats again.
-
-    vLLM does so when it loads bitsandbytes checkpoints (bitsandbytes_loader.py, dequantize_dq): 32 bits per block
-    of 64 instead of 8 and their own 32 per 256 blocks. Builds that patch it out keep them small (unsloth_zoo).
-    """
-    held = weight_format(id)
-    return replace(held, body_bits=held.body_bits + (32 - 8 - 32 / 256) / 64)
-
-
-@cache
-def _widened(id: str) -> WeightFormat:
-    """A format whose 16-bit parts are held in 32 bit."""
-    held = weight_format(id)
-    body, head, other = (
-        32.0 if bits == 16 else bits for bits in (held.body_bits, held.head_bits, held.other_bits)
-    )
-    return replace(held, body_bits=body, head_bits=head, other_bits=other)
-
-
-def without_tower(model: Model) -> Model:
-    """The language model alone: what vLLM loads when no images are let in (StageMissingLayer in place of the tower)."""
-    if model.tower is None and model.task != "vlm":
-        return model
-    return remembered(
-        model,
-        ("language",),
-        lambda: replace(
-            model, tower=None, task="llm", extra_params_count=0.0, params_count=None,
-            stored=tuple(one for one in model.stored if one.part != "extra"),
-        ),
-    )  # fmt: skip
-
-
-def as_run(d: Deployment) -> Deployment:
-    """The deployment as its engine holds it once loaded: its formats, and its tower only where that is wanted.
-
-    vLLM expands doubly quantised scales, and holds in 32 bit what overflows in fp16 on a card without bf16
-    (vllm/config/model.py, _resolve_auto_dtype), its cache included.
-    """
-    if d.settings.language_model_only:
-        d = replace(d, model=without_tower(d.model))
-    if not d.engine.startswith("vllm"):
-        return d
-    if d.weights.id in DOUBLY_QUANTISED and "unsloth" not in d.engine:
-        return replace(d, weights=_expanded(d.weights.id))
-    if d.model.half_overflows and "bf16" not in d.accelerator.flop_per_s and d.accelerator.flop_per_s:
-        cache = _widened(d.kv_cache.id) if d.kv_cache.family == "bf16" else d.kv_cache
-        return replace(d, weights=_widened(d.weights.id), kv_cache=cache)
-    return d
 
 
 def bits_of(held: WeightFormat) -> tuple[object, ...]:

@@ -10,7 +10,9 @@ from typing import Any
 from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
+from cabida.memory.budget import visible
 from cabida.memory.engines import rules
+from cabida.memory.lens import PLAIN
 from cabida.plan import Deployment, Parallel, Settings
 from cabida.text import tr
 from cabida.truth.beside_case import (
@@ -33,7 +35,6 @@ from cabida.truth.names import (
 from cabida.units import BYTES_PER_GB, BYTES_PER_GIB
 
 GIB = float(BYTES_PER_GIB)
-DRIVER_GIB = 0.46  # what the driver shows beyond what a process sees as total, on NVIDIA cards
 STAND_IN = "a100-sxm-80"
 FREE_OF_CARD = ("weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib", "activation_peak_gib")
 NOT_STATED = "not stated"
@@ -62,10 +63,6 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     Raises:
         Unanswerable: something needed isn't stated or known.
     """
-    return _serving(row)
-
-
-def _serving(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     if row.get("engine") == NOT_STATED:
         why = tr("truth.why.engine")
         raise Unanswerable(why)
@@ -333,15 +330,16 @@ def card_of(row: dict[str, Any]) -> Accelerator:
             raise Unanswerable(why)
         return facts.accelerator(STAND_IN)
     if not printed:
-        found: Accelerator = accelerator_of(row)
-        return found
-    usable = (printed + DRIVER_GIB) * GIB
-    if row.get("gpu"):
-        found = accelerator_of(row)
-        return replace(found, usable_bytes=usable)
+        return accelerator_of(row)
+    card = accelerator_of(row) if row.get("gpu") else _nearest(printed * GIB)
+    reserve = card.usable_bytes - visible(card, PLAIN)  # logs print what a process sees
+    return replace(card, usable_bytes=printed * GIB + reserve)
+
+
+def _nearest(seen_bytes: float) -> Accelerator:
+    """The NVIDIA card of which a process sees most nearly this much."""
     cards = [card for card in facts.accelerators().values() if card.vendor == "NVIDIA"]
-    nearest = min(cards, key=lambda card: abs(card.usable_bytes - usable))
-    return replace(nearest, usable_bytes=usable)
+    return min(cards, key=lambda card: abs(visible(card, PLAIN) - seen_bytes))
 
 
 def model_of(row: dict[str, Any]) -> Model:

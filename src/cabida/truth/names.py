@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from cabida import facts
 from cabida.errors import CabidaError
-from cabida.facts.model import Model, WeightFormat
+from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.text import tr
 
 Made = TypeVar("Made")
@@ -72,7 +72,7 @@ def named(text: str) -> list[str]:
     return [*base, spellings()["models"].get(text, text), *spelt]
 
 
-def accelerator_of(row: dict[str, Any]) -> Any:
+def accelerator_of(row: dict[str, Any]) -> Accelerator:
     """The accelerator a case names.
 
     Raises:

@@ -1,6 +1,7 @@
 """Questions to ``fit`` that can't be meant: refused with a code, all faults at once; answers keep their word."""
 
 import json
+from dataclasses import fields
 
 import pytest
 from broken_world import LLAMA, run
@@ -9,6 +10,8 @@ from cabida import app, facts
 from cabida.memory import training
 from cabida.plan import Setup
 from cabida.plan.setup import training_run
+from cabida.report.beyond_fits import Beyond
+from cabida.report.fit_asked import USES
 
 L4 = ("--gpu", "l4")
 FLUX, BGE = ("fit", "flux.1-dev", *L4), ("fit", "bge-m3", *L4)
@@ -126,3 +129,41 @@ def test_qlora_is_offered_with_the_format_that_makes_it_so():
         found["verdict"],
         pytest.approx(found["headroom_gib"]),
     )
+
+
+SHAPES = {
+    "more lists than vectors": (("--index", "ivf-flat", "--lists", "2000000"), "CB-U054"),
+    "more codes than dimensions": (("--index", "ivf-pq", "--codes", "65"), "CB-U054"),
+    "codes that don't divide": (("--index", "ivf-pq", "--codes", "7"), "CB-U055"),
+    "more edges than it is built with": (("--index", "cagra", "--intermediate-degree", "32"), "CB-U054"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_indexes_that_no_library_builds(name):
+    words, code = SHAPES[name]
+    done = run(*INDEX, *words)
+    assert (done.exit_code, f"[{code}]" in done.stderr) == (3, True), done.output
+
+
+def test_figures_that_nobody_means_are_refused_where_they_are_typed():
+    assert "[CB-U004]" in run(*SERVE, "--max-model-len", "1" + "0" * 15).stderr
+
+
+def test_every_flag_belongs_to_some_question():
+    used = set().union(*USES.values())
+    assert {one.name for one in fields(Setup)} <= used
+    assert {one.name for one in fields(Beyond)} <= used
+
+
+def test_a_smaller_share_of_what_is_lacking_does_not_lack_less():
+    short = [
+        app.fit("meta-llama/Llama-3.1-70B", gpu="l4", engine="tensorrt-llm", gpu_memory_utilization=share)
+        for share in (0.3, 0.9)
+    ]
+    assert short[0]["headroom_gib"] == pytest.approx(short[1]["headroom_gib"])
+
+
+def test_no_more_at_once_than_the_engine_admits():
+    answer = app.fit("state-spaces/mamba-130m-hf", gpu="a100-sxm-40")
+    assert all(one["sequences"] <= answer["max_num_seqs"] for one in answer["concurrency"])

@@ -15,7 +15,7 @@ from cabida.faces.words import Command, Figure, option, shared
 from cabida.text import problem, tr
 
 F = TypeVar("F", bound=Callable[..., Any])
-COUNT = click.IntRange(min=1)
+COUNT = click.IntRange(1, 10**9)
 SIZE = Figure(min=0, min_open=True)
 TOKENS = Figure(min=1, max=1e9)
 MOST_BYTES = 2.0**60

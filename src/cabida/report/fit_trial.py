@@ -172,7 +172,7 @@ def largest_concurrency(d: Deployment, context_tokens: int) -> int:
         return 0
     if m.cache_is_pool:
         held = memory.sequences_that_fit(m, context_tokens)
-        return int(held) if math.isfinite(held) else m.max_num_seqs
+        return int(min(held, m.max_num_seqs))  # the engine admits no more
     asked = replace(trial.deployment, settings=replace(trial.deployment.settings, max_num_seqs=None))
 
     def holds(count: int) -> bool:

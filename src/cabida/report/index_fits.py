@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
-from cabida.errors import InvalidInput, UsageProblem
+from cabida.errors import InvalidInput, Problem, UsageProblem
 from cabida.facts.model import Accelerator
 from cabida.memory.index import IndexMemory
 from cabida.plan import Estimate, Setup
@@ -33,6 +33,8 @@ def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None)
     kind = own.index or "hnsw"
     if gpus and kind not in ON_GPU:
         raise InvalidInput([problem("CB-U042", kind=kind, known=", ".join(ON_GPU))])
+    if wrong := _refused(own, dims, kind, on_host=not gpus and kind != "cagra"):
+        raise InvalidInput(wrong)
     cards: list[Accelerator | None] = [facts.accelerator(one) for one in gpus]
     if not cards and kind == "cagra":
         cards = [one for one in facts.accelerators(as_of).values() if one.vendor.lower() == "nvidia"]
@@ -42,6 +44,30 @@ def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None)
     if not gpus:
         rows.sort(key=lambda row: (ORDER[row["verdict"]], row["usable_gib"], row["gpu"]))
     return {"kind": "index", "rows": rows}
+
+
+def _refused(own: Beyond, dims: int, kind: str, *, on_host: bool) -> list[Problem]:
+    """Shapes that no library builds (CB-U054).
+
+    k-means needs a vector for each list (FAISS Clustering.cpp); codes are parts of a vector, equal ones in FAISS
+    (ProductQuantizer.cpp), padded in cuVS; CAGRA keeps edges out of those it built with (cuVS cagra_build.cuh).
+    """
+    usual = VectorIndex(own.vectors or 1.0, dims)
+    wrong = []
+    if own.lists and own.lists > (own.vectors or 1.0):
+        wrong.append(("--lists", own.lists, "--vectors", int(own.vectors or 1)))
+    if own.codes and own.codes > dims:
+        wrong.append(("--codes", own.codes, "--dims", dims))
+    between = own.intermediate_degree or usual.intermediate_degree_count
+    if kind == "cagra" and (own.graph_degree or usual.graph_degree_count) > between:
+        kept = own.graph_degree or usual.graph_degree_count
+        wrong.append(("--graph-degree", kept, "--intermediate-degree", between))
+    told = [
+        problem("CB-U054", one=one, value=value, other=other, most=most) for one, value, other, most in wrong
+    ]
+    if kind == "ivf-pq" and on_host and own.codes and own.codes <= dims and dims % own.codes:
+        told.append(problem("CB-U055", codes=own.codes, dims=dims))
+    return told
 
 
 def _index(own: Beyond, dims: int, kind: str, card: Accelerator | None) -> VectorIndex:
@@ -54,7 +80,7 @@ def _index(own: Beyond, dims: int, kind: str, card: Accelerator | None) -> Vecto
         accelerator=card,
         links_count=own.links or usual.links_count,
         lists_count=own.lists,
-        codes_count=min(own.codes, dims) if own.codes else None,
+        codes_count=own.codes,
         graph_degree_count=own.graph_degree or usual.graph_degree_count,
         intermediate_degree_count=own.intermediate_degree or usual.intermediate_degree_count,
         keep_vectors=own.keep_vectors,

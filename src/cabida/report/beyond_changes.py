@@ -12,7 +12,6 @@ from cabida.report.metrics import GIB
 from cabida.text import tr
 
 Fields = dict[str, Any]
-EIGHT_BITS = 7.0  # a format with more bits than this is told as one of 8 bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def test_cagra_as_cuvs_counts_it():
 
 def test_defaults_are_the_libraries_own():
     assert lists_of(VectorIndex(1e6, 128, "ivf-flat")) == 1000
-    halves = {96: 96, 128: 64, 768: 384, 1024: 512, 1536: 768}
+    halves = {20: 16, 96: 96, 128: 64, 768: 384, 1024: 512, 1536: 768}
     assert {dims: codes_of(VectorIndex(1e6, dims, "ivf-pq")) for dims in halves} == halves
 
 

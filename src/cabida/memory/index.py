@@ -187,11 +187,14 @@ def lists_of(one: VectorIndex) -> int:
 
 
 def codes_of(one: VectorIndex) -> int:
-    """Sub-quantisers: as asked, else as cuVS chooses them (half of 128 dimensions and more, a multiple of 32)."""
+    """Sub-quantisers: as asked, else as cuVS chooses them: half of 128 dimensions and more, in multiples of 32.
+
+    Of fewer the largest power of two. cuVS ivf_pq_index.cu, calculate_pq_dim.
+    """
     if one.codes_count:
         return one.codes_count
     halved = one.dims_count // 2 if one.dims_count >= 128 else one.dims_count
-    return halved - halved % 32 if halved >= 32 else halved
+    return halved - halved % 32 if halved >= 32 else 1 << (halved.bit_length() - 1)
 
 
 def index(one: VectorIndex) -> IndexMemory:

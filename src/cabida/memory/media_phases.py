@@ -8,7 +8,7 @@ from typing import Any
 from cabida.facts.media import Component
 from cabida.memory import media_constants as known
 from cabida.memory.lens import Lens, Number
-from cabida.memory.media_parts import PRECISION_BITS, body_bits
+from cabida.memory.media_parts import PRECISION_BITS, body_bits, together_bytes
 from cabida.plan.media import MediaRun
 from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
@@ -120,7 +120,7 @@ def denoising(run: MediaRun, one: Component, vae: Component, lens: Lens) -> Numb
     )  # fmt: skip
     if run.attention != "eager":
         return made
-    return lens.of(alive_bytes)(made, _scores(run, one, tokens, samples, vae, lens))
+    return lens.of(together_bytes)(made, _scores(run, one, tokens, samples, vae, lens))
 
 
 def _scores(
@@ -135,12 +135,6 @@ def _scores(
         tokens, ratio, heads, several, lens.constant(known.SCORE_COPIES_COUNT),
         lens.setting("body_bits", PRECISION_BITS[run.precision]),
     )  # fmt: skip
-
-
-@formula
-def alive_bytes(first_bytes: float, second_bytes: float) -> float:
-    """Two kinds of activations that are alive at the same time."""
-    return first_bytes + second_bytes
 
 
 def _share(run: MediaRun, lens: Lens) -> Number:
@@ -184,7 +178,7 @@ def decoding(run: MediaRun, vae: Component, lens: Lens) -> Number:
         _pixels(run, lens), lens.setting("frames_count", run.frames_count),
         lens.setting("images_count", run.batch_count), lens.constant(known.PICTURE_BYTES),
     )  # fmt: skip
-    return lens.of(alive_bytes)(made, pictures)
+    return lens.of(together_bytes)(made, pictures)
 
 
 def encoding(run: MediaRun, one: Component, lens: Lens) -> Number:

@@ -8,6 +8,7 @@ from cabida.facts.model import Accelerator, AttentionLayers, Model, WeightFormat
 from cabida.memory import constants as known
 from cabida.memory.cache import remembered
 from cabida.memory.engines import EngineRules
+from cabida.memory.kv import sum_bytes
 from cabida.memory.lens import Lens, Number
 from cabida.memory.profile_run import larger_bytes
 from cabida.quantity import formula, most
@@ -53,12 +54,6 @@ def unpacked_cache_bytes(
     ggml-cuda/fattn-common.cuh.
     """
     return context_tokens * kv_heads_count * (head_dim_count + v_head_dim_count) * half_bits / BITS_PER_BYTE
-
-
-@formula
-def sum_buffer_bytes(first_bytes: float, second_bytes: float) -> float:
-    """Two buffers together."""
-    return first_bytes + second_bytes
 
 
 @formula
@@ -176,7 +171,7 @@ def compute_buffer(
         lens.field(model, "v_head_dim_count", widest.v_head_dim_count),
         lens.constant(known.ACTIVATION_BITS),
     )
-    return lens.of(sum_buffer_bytes)(buffer, unpacked)
+    return lens.of(sum_bytes)(buffer, unpacked)
 
 
 def fused_at_load(model: Model, weights: WeightFormat, activation: Number, lens: Lens) -> Number:

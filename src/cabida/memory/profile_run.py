@@ -9,6 +9,7 @@ from cabida.memory import constants as known
 from cabida.memory.cache import remembered
 from cabida.memory.compressed import is_compressed
 from cabida.memory.engines import EngineRules
+from cabida.memory.kv import sum_bytes
 from cabida.memory.lens import Lens, Number
 from cabida.plan import Deployment
 from cabida.quantity import formula, most
@@ -90,12 +91,6 @@ def scores_activation_bytes(
 ) -> float:
     """Attention scores of the profiled prompts where they are stored whole: fp32, their softmax and a 16-bit copy."""
     return prompts_count * prompt_tokens * prompt_tokens * heads_count / split_count * score_bytes_per_element
-
-
-@formula
-def sum_activation_bytes(first_bytes: float, second_bytes: float) -> float:
-    """Two parts of one layer's peak."""
-    return first_bytes + second_bytes
 
 
 @formula
@@ -218,7 +213,7 @@ def layer_peak(
             split,
             bits,
         )
-        made = lens.of(sum_activation_bytes)(made, routed)
+        made = lens.of(sum_bytes)(made, routed)
     heads, ends = remembered(model, ("heads",), lambda: _heads(model))
     attention = lens.of(attention_activation_bytes)(
         tokens,
@@ -244,7 +239,7 @@ def layer_peak(
             split,
             lens.constant(known.WHOLE_SCORE_BYTES),
         )
-        made = lens.of(sum_activation_bytes)(made, scores)
+        made = lens.of(sum_bytes)(made, scores)
     return made
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.facts.model import Model, WeightFormat
+from cabida.memory.kv import sum_bytes
 from cabida.memory.lens import Lens, Number
 from cabida.memory.params import Slice
 from cabida.quantity import formula, most
@@ -28,12 +29,6 @@ def stored_part_bytes(
     ``growth_ratio`` is more than 1 for what an engine unfolds as it loads it (doubly quantised scales).
     """
     return size_bytes * here_params_count / whole_params_count * stage_ratio * growth_ratio
-
-
-@formula
-def stored_total_bytes(first_bytes: float, second_bytes: float) -> float:
-    """Two stored components together."""
-    return first_bytes + second_bytes
 
 
 @formula
@@ -70,7 +65,7 @@ def stored_weights(model: Model, dealt: Dealt, lens: Lens) -> Number:
     whole = lens.setting("absent_bytes", 0.0)
     for part in (*parts, ends):
         if part is not None:
-            whole = lens.of(stored_total_bytes)(whole, part)
+            whole = lens.of(sum_bytes)(whole, part)
     return whole
 
 
@@ -102,4 +97,4 @@ def _ends(embedding: Number | None, head: Number | None, dealt: Dealt, lens: Len
         return last
     if dealt.stages > 1:
         return lens.of(fuller_end_bytes)(embedding, last)
-    return embedding if head is None else lens.of(stored_total_bytes)(embedding, head)
+    return embedding if head is None else lens.of(sum_bytes)(embedding, head)

@@ -98,7 +98,7 @@ def free_share_pool_bytes(
     non_torch_bytes: float,
     activation_bytes: float,
     utilisation_ratio: float,
-) -> float:
+) -> Any:
     """A share of what is free once TensorRT-LLM has loaded (free_gpu_memory_fraction); all of what is lacking."""
     free_bytes = visible_bytes - weights_bytes - non_torch_bytes - activation_bytes
     return least(free_bytes, free_bytes * utilisation_ratio)

@@ -9,7 +9,6 @@ from cabida.facts.model import Accelerator, WeightFormat
 
 OFFLOADS = ("none", "text", "model", "group", "sequential")
 SPLITS = ("none", "data", "sequence", "fsdp", "fsdp+sequence", "tensor")
-ATTENTIONS = ("flash", "eager")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,9 @@ class MediaRun:
     attention: str = "flash"  # eager: scores of a whole attention in memory
     compiled: bool = False
     fused_qkv: bool = False  # projections copied into one matrix, the originals kept
-    quantised_on_device: bool = False  # weights come onto the card when they are loaded, to be quantised there
+    quantised_on_device: bool = (
+        False  # weights come onto the card when they are loaded, to be quantised there
+    )
     safety_checker: bool = True
     framework: str = "diffusers"  # diffusers | repository (the model's own scripts) | tensorrt | onediff
     used_bytes: float = 0.0  # what others hold on each card

@@ -282,7 +282,10 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
         rate *= speed.goodput_ratio / speed.wall_ratio
     found: Figures = {"tokens_s_per_gpu": (rate, rate * low, rate * high)}
     if row.get("global_batch"):
-        found["step_time_s"] = (speed.step_s, speed.step_s / high, speed.step_s / low)
+        step_s = speed.step_s
+        if str(row.get("framework", "")).lower().startswith("litgpt"):  # prints the time of each micro-batch
+            step_s /= run.accumulation_count
+        found["step_time_s"] = (step_s, step_s / high, step_s / low)
     if isinstance(measured.get("samples_to_target"), (int, float)):
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES

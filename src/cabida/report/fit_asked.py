@@ -16,6 +16,7 @@ from cabida.facts.drafts import OWN_LAYERS
 from cabida.facts.model import Accelerator, Model
 from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.plan import Setup
+from cabida.plan.setup import usual_engine, usual_weights
 from cabida.text import problem, size, tr
 
 SPLIT = {"gpus", "nodes", "tp", "pp", "dp", "ep", "cp"}
@@ -74,6 +75,14 @@ SPELLED = {
 }
 UNTYPED = ("master_weights",)  # true unless --no-master-weights is typed
 FULL_BITS = 16
+TRAINERS = (
+    "accelerate", "axolotl", "composer", "deepspeed", "finetrainers", "fsdp", "lightning", "litgpt", "llama-factory",
+    "llm-foundry", "maxtext", "megatron", "nemo", "peft", "pytorch", "swift", "torchtitan", "torchtune",
+    "transformers", "trl", "unsloth",
+)  # fmt: skip
+CACHES = ("bf16", "fp16", "fp8", "int8", "nvfp4", "mxfp4", "turboquant-4bit")
+GGUF_CACHES = ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")  # llama.cpp common/arg.cpp, kv_cache_types
+GGUF_ENGINES = {"llama.cpp", "ollama"}
 
 
 def flag(name: str) -> str:
@@ -144,7 +153,7 @@ def refuse_contradictions(
     """Refuse what can't be meant together, all of it at once.
 
     Raises:
-        InvalidInput: CB-U047 to CB-U051.
+        InvalidInput: CB-U019, CB-U047 to CB-U056.
     """
     wrong = [
         problem("CB-U049", gpu=card.id, held=size(setup.used_bytes), has=size(card.usable_bytes))
@@ -157,7 +166,7 @@ def refuse_contradictions(
         wrong.append(_clash("min_context", min_context, "max_model_len", setup.max_model_len))
     if concurrency and setup.max_num_seqs and concurrency > setup.max_num_seqs:
         wrong.append(_clash("concurrency", concurrency, "max_num_seqs", setup.max_num_seqs))
-    wrong += _training(setup) if setup.method else _serving(setup, model)
+    wrong += _training(setup) if setup.method else _serving(setup, model) + _cache(setup, model, cards)
     if wrong:
         raise InvalidInput(wrong)
 
@@ -185,8 +194,27 @@ def _serving(setup: Setup, model: Model | None) -> list[Problem]:
     return wrong
 
 
+def _cache(setup: Setup, model: Model | None, cards: Sequence[Accelerator]) -> list[Problem]:
+    """Formats of weights that no engine keeps a cache in, and those that only llama.cpp does."""
+    kept = facts.weight_format(setup.kv_cache) if setup.kv_cache else None
+    if kept is None or kept.family not in ("int4", "bnb", "gguf") or kept.id.startswith("turboquant"):
+        return []
+    if kept.id not in GGUF_CACHES:
+        known = ", ".join((*CACHES, *GGUF_CACHES))
+        return [problem("CB-U019", flag="--kv-cache", name=kept.id, known=known)]
+    if model is None:
+        return []
+    weights = usual_weights(setup, model)
+    usual = {usual_engine(card, weights, model.container) for card in cards}
+    taken = {setup.engine.lower()} if setup.engine else usual
+    return [problem("CB-U056", kept=kept.id)] if taken - GGUF_ENGINES else []
+
+
 def _training(setup: Setup) -> list[Problem]:
     wrong = []
+    named = setup.framework.lower()
+    if named and not any(word in named for word in TRAINERS):
+        wrong.append(problem("CB-U019", flag="--framework", name=setup.framework, known=", ".join(TRAINERS)))
     weights = facts.weight_format(setup.weights) if setup.weights else None
     if weights is not None:
         narrow = weights.body_bits < FULL_BITS

@@ -6,6 +6,8 @@ import lzma
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import zlib
 
@@ -157,6 +159,15 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path):
     files.write_text(tmp_path / "pipe", "through")
     reader.join(5)
     assert (read, stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)) == (["through"], True)
+
+
+def test_a_reader_that_is_gone_already_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "cabida", "fit", "--vectors", "1M", "--dims", "64"]
+    with os.fdopen(writer, "wb") as gone:
+        done = subprocess.run(words, stdout=gone, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_place_that_is_no_name_is_refused(tmp_path, monkeypatch):

@@ -38,7 +38,14 @@ def console() -> Console:
     width = int(stated) if stated.isdigit() and int(stated) > 0 else None
     if width is None and not sys.stdout.isatty():
         width = 100
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+
+    class Screen(Console):
+        """Leaves a reader that goes away to the root command, where Rich would end with an error."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Screen(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 
 
 @contextmanager

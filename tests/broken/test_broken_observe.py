@@ -66,6 +66,11 @@ def test_a_log_of_two_engines_is_told(here):
     assert figures(here, V)["also"] == []
 
 
+def test_what_the_log_says_otherwise_is_told(here):
+    found = figures(here, V, "--engine", "sglang", "--engine-version", "0.11.0")
+    assert found["overruled"] == [{"flag": "--engine", "said": "sglang", "read": "vllm"}]
+
+
 @pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
 def test_logs_packed_otherwise_are_read_and_bombs_are_not(here, ending, pack):
     (here / f"a.{ending}").write_bytes(pack(V.encode()))

@@ -31,6 +31,8 @@ def imports(answer: dict[str, Any]) -> RenderableType:
     blocks: list[RenderableType] = []
     for file in answer["files"]:
         blocks += [clean(_file_line(file), "bold"), Text()]
+        for one in file["overruled"]:
+            blocks += [clean(tr("faces.observed.overruled", **one)), Text()]
         if file["also"]:
             blocks += [clean(tr("faces.observed.also", formats=", ".join(file["also"]))), Text()]
         for one in file["observations"][:MOST_SHOWN]:

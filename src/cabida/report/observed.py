@@ -40,8 +40,10 @@ def told(one: Observation) -> dict[str, Any]:
     }
 
 
-def imported(file: str, read: ReadFile, new: Iterable[str]) -> dict[str, Any]:
-    """What one file gave."""
+def imported(
+    file: str, read: ReadFile, new: Iterable[str], said: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What one file gave, and what a person said of it that the log says otherwise."""
     fresh = set(new)
     return {
         "file": file,
@@ -49,10 +51,28 @@ def imported(file: str, read: ReadFile, new: Iterable[str]) -> dict[str, Any]:
         "lines": read.lines_count,
         "unknown_lines": read.unknown_count,
         "also": list(read.others),
+        "overruled": _overruled(read.observations, said or {}),
         "new": len(fresh),
         "known": len(read.observations) - len(fresh),
         "observations": [told(one) for one in read.observations],
     }
+
+
+def _overruled(found: Iterable[Observation], said: dict[str, Any]) -> list[dict[str, str]]:
+    """What the log has the word about, though a person said something else: flag, said, read."""
+    same: dict[str, Callable[[str], Any]] = {
+        "engine": lambda name: facts.engine(name).id,
+        "engine_version": lambda name: name.lstrip("v"),
+        "weights": lambda name: facts.weight_format(name).id,
+        "kv_cache": lambda name: facts.weight_format(name).id,
+    }
+    told: dict[str, dict[str, str]] = {}
+    for one in found:
+        for key, plain in same.items():
+            read = str(one.setup.get(key) or "")
+            if said.get(key) and read and read.lower() != str(plain(str(said[key]))).lower():
+                told[key] = {"flag": f"--{key.replace('_', '-')}", "said": str(said[key]), "read": read}
+    return list(told.values())
 
 
 def _refuse_unknown(said: dict[str, Any]) -> None:
@@ -91,7 +111,7 @@ def observe_files(
         except InvalidInput as error:
             problems += error.problems
         else:
-            done.append(imported(file, read, add(read, store) if keep else ()))
+            done.append(imported(file, read, add(read, store) if keep else (), said))
     if problems and not done:
         raise InvalidInput(problems)
     place = str(store_path(store)) if keep else None

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cabida.errors import InvalidInput
 from cabida.evidence import read as reading
 from cabida.evidence import read_file
+from cabida.evidence.importers import run
 from cabida.evidence.lines import LINE_BYTES, Lines, cleaned
 from cabida.evidence.secrets import BLANK, redacted
 
@@ -148,6 +149,15 @@ def test_what_looks_like_a_log_and_has_no_figure_says_so(tmp_path):
 def test_what_cannot_be_read_is_refused(path):
     with pytest.raises(InvalidInput, match="CB-E001"):
         read_file(path)
+
+
+def test_a_log_of_many_restarts_keeps_a_bounded_number_of_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "ALL_KEPT", 25)
+    path = tmp_path / "log"
+    path.write_text("\n".join([logs.VLLM_011, *(f"nobody knows {n}" for n in range(10))] * 9))
+    read = read_file(path)
+    assert len({one.id for one in read.observations}) == 1
+    assert len(read.unknown) <= 25 < read.unknown_count
 
 
 def test_a_pipe_is_read_up_to_a_bound(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from cabida.evidence.notes import sentence
 from cabida.evidence.secrets import redacted
 
 MOST_KEPT = 400  # lines nobody understood, of one run
+ALL_KEPT = 10_000  # of all runs of a log: an engine that restarts all night says the same each time
 LINE_KEPT = 500  # characters of each
 MOST = 1e15
 MOST_NOTES = 12
@@ -54,6 +55,7 @@ class Run:
     more: dict[str, Any] = field(default_factory=dict)
     state: dict[Any, Any] = field(default_factory=dict)  # what a reader remembers from line to line
     rank: str = ""  # that the line being read names
+    room: int = MOST_KEPT  # for lines nobody understood
 
     def put(self, metric: str, value: float, *, rank: str | None = None) -> None:
         """One figure of the accelerator the line is about; the tightest or fullest of several counts."""
@@ -102,7 +104,7 @@ class Run:
     def keep(self, line: Numbered) -> None:
         """A line that nothing understood; what users of the engine asked is counted and not kept."""
         self.unknown_count += 1
-        if len(self.kept) < MOST_KEPT and not _OF_USERS.search(line[1]):
+        if len(self.kept) < self.room and not _OF_USERS.search(line[1]):
             self.kept.append((line[0], redacted(line[1])[:LINE_KEPT]))
 
     def gather(self) -> None:
@@ -178,12 +180,14 @@ def read_runs(
         steps: The kinds of line it prints.
         begins: Whether a line starts another run than the one being read.
     """
-    run = Run(engine)
+    run, room = Run(engine), ALL_KEPT
     runs = [run]
     for line in lines:
         if begins(run, line[1]):
             run = Run(engine)
             runs.append(run)
+            room -= len(runs[-2].kept)
+            run.room = max(0, min(MOST_KEPT, room))
         if not take(run, steps, line):
             run.keep(line)
     for one in runs:

@@ -22,6 +22,7 @@ SERVE, LORA, FULL = (
 )
 INDEX = ("fit", "--vectors", "1M", "--dims", "64")
 REFUSED = {
+    "blanks as accelerator": (("fit", LLAMA, "--gpu", "  "), 2, "CB-U004"),
     "training's flags about serving": ((*SERVE, "--seq-len", "4096", "--optimizer", "sgd"), 2, "CB-U046"),
     "serving's flags about training": ((*LORA, "--kv-cache", "fp8", "--concurrency", "3"), 2, "CB-U046"),
     "memory of others in training": ((*FULL, "--in-use", "4GiB"), 2, "CB-U046"),

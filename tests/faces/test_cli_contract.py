@@ -351,7 +351,7 @@ def test_json_has_no_odd_numbers():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--gpus", "0"), "--gpus: 0 no está en el intervalo x>=1"),
+        (("--gpus", "0"), "--gpus: 0 no está en el intervalo 1<=x<=1000000000"),
         (("--gpus", "1.5"), "--gpus: '1.5' no es un número entero"),
         (("--gpu-memory-utilization", "x"), "'x' no es un número."),
         (("--method", "dpo"), "--method: 'dpo' no es ninguno de 'full'"),

@@ -28,9 +28,11 @@ class Option(click.Option):
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """As click does, but nothing typed between the quotes (an unset shell variable) is no answer."""
-        if (value == "" or (isinstance(value, list | tuple) and "" in value)) and ctx.get_parameter_source(
-            self.name or ""
-        ) == ParameterSource.COMMANDLINE:
+        words = value if isinstance(value, list | tuple) else [value]
+        if (
+            any(isinstance(word, str) and not word.strip() for word in words)
+            and ctx.get_parameter_source(self.name or "") == ParameterSource.COMMANDLINE
+        ):
             raise click.BadParameter(tr("faces.empty"), ctx=ctx, param=self)
         return super().process_value(ctx, value)
 

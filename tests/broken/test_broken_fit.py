@@ -168,6 +168,16 @@ def test_a_smaller_share_of_what_is_lacking_does_not_lack_less():
     assert short[0]["headroom_gib"] == pytest.approx(short[1]["headroom_gib"])
 
 
+def test_two_at_once_never_lack_less_than_one():
+    lacking = [
+        app.fit("Qwen/Qwen3-Next-80B-A3B-Instruct", gpu="rtx4090", max_model_len=4096, concurrency=count)[
+            "headroom_gib"
+        ]
+        for count in (1, 2, 3, 40)
+    ]
+    assert lacking == sorted(lacking, reverse=True)
+
+
 def test_no_more_at_once_than_the_engine_admits():
     answer = app.fit("state-spaces/mamba-130m-hf", gpu="a100-sxm-40")
     assert all(one["sequences"] <= answer["max_num_seqs"] for one in answer["concurrency"])

@@ -102,7 +102,7 @@ def tried(d: Deployment, sequences: int = 1) -> Trial:
         held = sequences if m.cache_is_pool else m.max_num_seqs
         return Trial(d, m, sequences, held, m.verdict, m.headroom_bytes, m.required_kv_bytes)
     cache = max(m.required_kv_bytes, sequences * sequence_bytes(m, m.max_model_len))
-    headroom = m.kv_pool_bytes - cache
+    headroom = min(m.headroom_bytes, m.kv_pool_bytes - cache)  # more of them never leave more
     verdict = "no" if headroom < 0 else "tight" if headroom < MARGIN_RATIO * m.budget_bytes else m.verdict
     return Trial(d, m, sequences, sequences, max(verdict, m.verdict, key=ORDER.__getitem__), headroom, cache)
 

@@ -168,14 +168,11 @@ def test_a_smaller_share_of_what_is_lacking_does_not_lack_less():
     assert short[0]["headroom_gib"] == pytest.approx(short[1]["headroom_gib"])
 
 
-def test_two_at_once_never_lack_less_than_one():
-    lacking = [
-        app.fit("Qwen/Qwen3-Next-80B-A3B-Instruct", gpu="rtx4090", max_model_len=4096, concurrency=count)[
-            "headroom_gib"
-        ]
-        for count in (1, 2, 3, 40)
-    ]
-    assert lacking == sorted(lacking, reverse=True)
+@pytest.mark.parametrize("name", [LLAMA, "google/gemma-3-27b-it", "Qwen/Qwen3-30B-A3B"])
+def test_more_at_once_never_leave_more(name):
+    counts = (1, 2, 3, 40)
+    left = [app.fit(name, gpu="l4", max_model_len=4096, concurrency=many)["headroom_gib"] for many in counts]
+    assert left == sorted(left, reverse=True)
 
 
 def test_no_more_at_once_than_the_engine_admits():

@@ -105,9 +105,9 @@ _SAMPLER = "activation peak or budget left over in vLLM {} start-ups, over max_n
 SAMPLER_V0 = _fitted("sampler_bytes_per_element", 38.0, 29.0, 45.0, _SAMPLER.format("V0"))
 SAMPLER_V1 = _fitted("sampler_bytes_per_element", 27.0, 11.0, 31.0, _SAMPLER.format("0.8 to 0.19"))
 SAMPLER_UNSORTED = _fitted("sampler_bytes_per_element", 9.0, 8.0, 10.5, _SAMPLER.format("from 0.20 on"))
-SAMPLER_ENGINE = read(
-    "sampler_bytes_per_element", 6.0, "logits in 16 bit and once more in fp32", "https://nvidia.github.io/TensorRT-LLM/",
-    "derived",
+SAMPLER_ENGINE = _fitted(
+    "sampler_bytes_per_element", 9.5, 5.0, 14.0,
+    "what two start-ups of TensorRT-LLM engines took beside weights and execution, over a batch of 2048 x vocabulary",
 )  # fmt: skip
 SAMPLER_PYTORCH = _fitted(
     "sampler_bytes_per_element", 18.0, 12.0, 24.0,

@@ -226,10 +226,24 @@ def test_a_place_where_no_file_can_be_says_so(log, path):
         put(log, path)
 
 
-def test_an_address_is_no_file(log, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ana:opensesame@somewhere/cabida",
+        "MySQL+x://ana:open/opensesame@x/y",
+        "postgres:ana:opensesame@x",
+    ],
+)
+def test_an_address_is_no_file_and_its_password_is_never_told(log, monkeypatch, tmp_path, address):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match="CB-E017"):
-        put(log, "postgresql://somebody@somewhere/cabida")
+    monkeypatch.setenv("CABIDA_STORE", address)
+    for told in (address, Path(address), None):
+        with pytest.raises(InvalidInput, match="CB-E017") as refused:
+            put(log, told)
+        assert "sesame" not in str(refused.value)
+        with pytest.raises(InvalidInput, match="CB-E017") as refused:
+            store.stored(told)
+        assert "sesame" not in str(refused.value)
     assert [one.name for one in tmp_path.iterdir()] == ["vllm.log"]
 
 

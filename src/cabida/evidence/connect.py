@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from cabida.text import problem
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-ADDRESS = re.compile(r"[a-z][a-z0-9+]{2,}:/")  # of a database elsewhere, as a path is left of it
 BUSY_S = 20.0  # how long one waits for another that writes
 TRY_AGAIN_S = 0.02
 SAID = (  # what SQLite says, and the problem that it is
@@ -59,8 +57,6 @@ def writing(path: Path, locations: Sequence[Path] = ()) -> Iterator[Connection]:
         path: The file; its folders are made.
         locations: Further folders with migrations.
     """
-    if ADDRESS.match(str(path)):
-        raise InvalidInput([problem("CB-E017", file=str(path))])
     with told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         engine = _engine(path)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from cabida.errors import InvalidInput
 from cabida.text import problem
+
+ADDRESS = re.compile(
+    r"(?i)([a-z][a-z0-9+.-]{2,}):/|(postgres\w*|mysql|mariadb):\S*@"
+)  # of a database elsewhere
 
 
 def store_path(asked: Path | str | None = None) -> Path:
     """The file of the store: as asked, else ``CABIDA_STORE``, else in the user's data folder (XDG).
 
     Raises:
-        InvalidInput: CB-E011, it would be in the home of somebody who has none.
+        InvalidInput: CB-E011, it would be in the home of somebody who has none; CB-E017, it is an address, of which
+            only the scheme is told: the rest may hold a password.
     """
     said = str(asked or os.environ.get("CABIDA_STORE", "")).strip()
+    if address := ADDRESS.match(said):
+        raise InvalidInput([problem("CB-E017", file=f"{address[1] or address[2]}://...")])
     data = os.environ.get("XDG_DATA_HOME", "").strip()
     try:
         if said:

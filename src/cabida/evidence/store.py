@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import ADDRESS, newer, refusal, revision, told, writing
+from cabida.evidence.connect import newer, refusal, revision, told, writing
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.read import ReadFile
@@ -168,8 +168,6 @@ def stored(store: Path | str | None = None, *, all: bool = False) -> list[Stored
         InvalidInput: CB-E010 to CB-E016, the store can't be read.
     """
     path = store_path(store)
-    if ADDRESS.match(str(path)):
-        raise InvalidInput([problem("CB-E017", file=str(path))])
     if not path.exists():
         if store is not None:
             raise InvalidInput([problem("CB-E019", file=str(path))])

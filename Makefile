@@ -38,10 +38,10 @@ check: $(VENV)/.dev
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
 test: compiler check
-	$(BIN)/pytest -n 2 -m 'not long' --hypothesis-profile=ci
+	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
 test-long: compiler check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m cabida.faces.reference docs/commands.md

@@ -14,6 +14,7 @@ from cabida.errors import CabidaError, InvalidInput
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.store import RESTORED, read_only
+from cabida.facts.models import find_model
 from cabida.plan import Deployment
 
 BUSY_S = 0.5  # nobody waits longer for what is only shown beside the answer
@@ -84,10 +85,8 @@ def _length(args: dict[str, Any], d: Deployment) -> bool:
 
 @cache
 def _model(name: str) -> str | None:
-    try:
-        return facts.model(name, online=False).id if name else None
-    except CabidaError:
-        return None
+    found = find_model(name) if name else None  # by name alone: a log may not have files opened
+    return found.id if found else None
 
 
 @cache

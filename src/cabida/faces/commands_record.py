@@ -10,7 +10,7 @@ import click
 from cabida.errors import InvalidInput
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import problem, tr
+from cabida.text import printable, problem, tr
 
 
 @click.command(cls=Command)
@@ -53,7 +53,7 @@ def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: st
         form = "json"
     written = app.record(decision, form)
     if out is None:
-        click.echo(written, nl=False)
+        click.echo(printable(written), nl=False)
         return
     from cabida.files import refuse_same, write_text
 

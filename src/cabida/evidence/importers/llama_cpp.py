@@ -232,16 +232,9 @@ def _lengths(run: Run) -> None:
 
 def _best_name(general: str | None, file: str | None) -> str | None:
     """The name within the file, or the file's own where only that is known to the catalogue."""
-    from cabida import facts
-    from cabida.errors import CabidaError
+    from cabida.facts.models import find_model
 
-    for name in (general, file):
-        try:
-            if name and facts.model(name, online=False):
-                return name
-        except CabidaError:
-            continue
-    return general or file
+    return next((name for name in (general, file) if name and find_model(name)), general or file)
 
 
 def _identify(run: Run, count: int) -> None:

@@ -28,10 +28,10 @@ from memory_world import (
 )
 
 from cabida import memory
-from cabida.memory.activations import activations_of_run, worked_of_run
-from cabida.memory.lens import PLAIN
 from cabida.facts.model import MlpLayers
+from cabida.memory.activations import activations_of_run, worked_of_run
 from cabida.memory.engines import rules, version_at
+from cabida.memory.lens import PLAIN
 from cabida.memory.weights import Split, plain_weights_bytes
 
 

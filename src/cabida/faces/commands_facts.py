@@ -11,7 +11,17 @@ from cabida.faces.output import emit
 from cabida.faces.words import Command, Group, option, shared
 from cabida.text import problem, tr
 
-KINDS = ("accelerators", "nodes", "engines", "formats", "models", "pipelines", "components", "collectives", "energy")
+KINDS = (
+    "accelerators",
+    "nodes",
+    "engines",
+    "formats",
+    "models",
+    "pipelines",
+    "components",
+    "collectives",
+    "energy",
+)
 
 
 @click.command(cls=Command)

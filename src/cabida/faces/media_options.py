@@ -14,7 +14,8 @@ from cabida.text import tr
 F = TypeVar("F", bound=Callable[..., Any])
 SIDE = click.IntRange(64, 16384)
 COUNT = click.IntRange(1, 1 << 20)
-KINDS = ("flat", "hnsw", "ivf-flat", "ivf-pq", "cagra")  # plan.index has them too; help must load nothing heavy
+# plan.index has them too; help must load nothing heavy
+KINDS = ("flat", "hnsw", "ivf-flat", "ivf-pq", "cagra")
 STORED = ("fp32", "fp16", "int8", "binary")
 MANY = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 MOST_VECTORS = 1e12

@@ -69,7 +69,8 @@ class Pipeline(Sourced):
     precision: str  # bf16 | fp16 | fp32: what its weights are loaded in
     source: Source
     tiled: bool = False  # its own scripts decode in tiles
-    drawn_by: str = ""  # Pipeline.id of what its own scripts draw the first frame with; it leaves the card then
+    # Pipeline.id of what its own scripts draw the first frame with; it leaves the card then
+    drawn_by: str = ""
     apart: tuple[str, ...] = ()  # components that its own scripts run on another accelerator
     denoiser_bits: float = 0.0  # as its own repository loads the denoiser, where that is not its precision
     notes: str = ""

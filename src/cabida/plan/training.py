@@ -47,9 +47,11 @@ class TrainingRun:
     trained_params_count: float | None = None  # adapters: as printed; None = work it out
     image_patches_count: int = 0  # patches that the vision tower sees for one sequence
     tower_trained: bool = False
-    loaded_params_count: float = 0.0  # beside the model before training starts: text encoders and VAE of a pipeline
+    # beside the model before training starts: text encoders and VAE of a pipeline
+    loaded_params_count: float = 0.0
     compiled: bool = False  # torch.compile: what is pointwise is worked out again instead of kept
-    step_in_backward: bool = False  # the optimizer steps as gradients come, so none are kept (LOMO, torchtune)
+    # the optimizer steps as gradients come, so none are kept (LOMO, torchtune)
+    step_in_backward: bool = False
     eval_batch_count: int = 0  # sequences of an evaluation pass on one accelerator; 0 = none
 
     @property

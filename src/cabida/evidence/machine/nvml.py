@@ -15,26 +15,26 @@ MOST_LINKS, MOST_SLICES, MOST_CARDS = 36, 16, 128
 class Asking:
     """Calls to NVML that note why one has no answer instead of raising."""
 
-    def __init__(self, library: Any) -> None:
-        self.library = library
+    def __init__(self, binding: Any) -> None:
+        self.binding = binding
         self.troubles: list[Trouble] = []
         self._reasons = {
-            library.NVML_ERROR_NO_PERMISSION: "no_permission",
-            library.NVML_ERROR_FUNCTION_NOT_FOUND: "old_driver",
-            library.NVML_ERROR_GPU_IS_LOST: "lost",
-            library.NVML_ERROR_TIMEOUT: "timeout",
+            binding.NVML_ERROR_NO_PERMISSION: "no_permission",
+            binding.NVML_ERROR_FUNCTION_NOT_FOUND: "old_driver",
+            binding.NVML_ERROR_GPU_IS_LOST: "lost",
+            binding.NVML_ERROR_TIMEOUT: "timeout",
         }
         self._absent = {
-            library.NVML_ERROR_NOT_SUPPORTED,
-            library.NVML_ERROR_NOT_FOUND,
-            library.NVML_ERROR_INVALID_ARGUMENT,
+            binding.NVML_ERROR_NOT_SUPPORTED,
+            binding.NVML_ERROR_NOT_FOUND,
+            binding.NVML_ERROR_INVALID_ARGUMENT,
         }
 
     def ask(self, what: str, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
         """The answer, or ``None``; a card without such a thing is no trouble."""
         try:
             return call(*args, **named)
-        except self.library.NVMLError as error:
+        except self.binding.NVMLError as error:
             code = getattr(error, "value", None)
             if code not in self._absent:
                 self.troubles.append(Trouble(f"nvml: {what}", self._reasons.get(code, "failed"), str(error)))
@@ -77,7 +77,7 @@ def look(roots: Roots) -> tuple[dict[str, str], list[Card]] | Trouble | None:
 
 
 def _versions(asking: Asking) -> dict[str, str]:
-    n = asking.library
+    n = asking.binding
     cuda = asking.ask("cuda", n.nvmlSystemGetCudaDriverVersion_v2)
     return {
         "driver": asking.ask("driver", n.nvmlSystemGetDriverVersion) or "",
@@ -90,7 +90,7 @@ def _silent(index: int, troubles: tuple[Trouble, ...]) -> Card:
 
 
 def _card(index: int, handle: Any, asking: Asking, roots: Roots) -> Card:
-    n, ask = asking.library, asking.ask
+    n, ask = asking.binding, asking.ask
     pci = ask("pci", n.nvmlDeviceGetPciInfo, handle)
     total, used, free, reserved = _memory(handle, asking)
     capability = ask("capability", n.nvmlDeviceGetCudaComputeCapability, handle)
@@ -135,7 +135,7 @@ def _bus(pci: Any) -> str:
 
 def _memory(handle: Any, asking: Asking) -> tuple[float | None, float | None, float | None, float | None]:
     """Total, used, free and reserved; older drivers count what they reserve as used."""
-    n = asking.library
+    n = asking.binding
     before = len(asking.troubles)
     found = asking.ask("memory", n.nvmlDeviceGetMemoryInfo, handle, version=n.nvmlMemory_v2)
     if found is not None and found.total:
@@ -150,7 +150,7 @@ def _memory(handle: Any, asking: Asking) -> tuple[float | None, float | None, fl
 
 def _users(handle: Any, asking: Asking, roots: Roots) -> tuple[User, ...] | None:
     """Who holds memory, most first; ``None`` when the driver doesn't say."""
-    n = asking.library
+    n = asking.binding
     computing = _processes("ComputeRunningProcesses", handle, asking)
     drawing = _processes("GraphicsRunningProcesses", handle, asking)
     if computing is None and drawing is None:
@@ -170,7 +170,7 @@ def _users(handle: Any, asking: Asking, roots: Roots) -> tuple[User, ...] | None
 
 def _processes(kind: str, handle: Any, asking: Asking) -> list[Any] | None:
     """Processes by the newest call this driver has."""
-    n, before = asking.library, len(asking.troubles)
+    n, before = asking.binding, len(asking.troubles)
     for call in (f"nvmlDeviceGet{kind}_v3", f"nvmlDeviceGet{kind}_v2"):
         found: list[Any] | None = asking.ask("processes", getattr(n, call), handle)
         if found is not None:
@@ -192,7 +192,7 @@ def _short(name: str) -> str:
 
 def _links(handle: Any, asking: Asking) -> int:
     """Active NVLinks of one card."""
-    n, active = asking.library, 0
+    n, active = asking.binding, 0
     for link in range(MOST_LINKS):
         state = asking.ask("nvlink", n.nvmlDeviceGetNvLinkState, handle, link)
         if state is None:
@@ -203,7 +203,7 @@ def _links(handle: Any, asking: Asking) -> int:
 
 def _linked(cards: list[Card], handles: list[Any], asking: Asking) -> list[Card]:
     """The cards, each with the others it reaches over NVLink."""
-    n = asking.library
+    n = asking.binding
     peers: dict[int, set[int]] = {at: set() for at in range(len(cards))}
     linked = [at for at, card in enumerate(cards) if card.links_count]
     for at in linked:
@@ -222,7 +222,7 @@ def _linked(cards: list[Card], handles: list[Any], asking: Asking) -> list[Card]
 
 def _slices(handle: Any, asking: Asking) -> tuple[Slice, ...]:
     """The MIG instances of one card."""
-    n = asking.library
+    n = asking.binding
     most = asking.ask("mig", n.nvmlDeviceGetMaxMigDeviceCount, handle) or 0
     found = []
     for at in range(min(most, MOST_SLICES)):

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from cabida.errors import InvalidInput
+from cabida.files import home
 from cabida.text import problem
 
 ADDRESS = re.compile(
@@ -27,8 +28,8 @@ def store_path(asked: Path | str | None = None) -> Path:
     data = os.environ.get("XDG_DATA_HOME", "").strip()
     try:
         if said:
-            return Path(said).expanduser()
-        base = Path(data) if data and Path(data).is_absolute() else Path.home() / ".local" / "share"
+            return home() / said[2:] if said.startswith("~/") else Path(said).expanduser()
+        base = Path(data) if data and Path(data).is_absolute() else home() / ".local" / "share"
     except RuntimeError as error:
         raise InvalidInput([problem("CB-E011", file=said or "~", why=str(error).rstrip("."))]) from None
     return base / "cabida" / "cabida.db"

@@ -13,7 +13,7 @@ from cabida.evidence.secrets import redacted
 SIGNS = ('"measured":', '"measured" :')
 WORDS = ()
 KINDS = ("memory", "serving", "training", "media")
-MOST_ROWS = 100_000
+MOST_ROWS, MOST_CHARACTERS = 100_000, 1 << 28  # of one file
 DEEPEST = 8  # tables in tables
 
 
@@ -21,9 +21,11 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
     """One run a row; a line that is no row is kept as unknown."""
     runs: list[Run] = []
     odd = Run("")
+    held = 0
     for number, text in lines:
         row = _row(text)
-        if row is None or len(runs) >= MOST_ROWS:
+        held += len(text)
+        if row is None or len(runs) >= MOST_ROWS or held > MOST_CHARACTERS:
             odd.keep((number, text))
         else:
             runs.append(Run("", measured=row["measured"], more={"row": row}))

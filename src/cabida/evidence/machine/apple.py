@@ -46,7 +46,7 @@ def _card(index: int, row: dict[str, Any], said: dict[str, str]) -> Card:
     vendor = "Apple" if apple else next((one for one in ("AMD", "NVIDIA", "Intel") if one in name), "")
     return Card(
         index=index,
-        vendor=vendor or "AMD",
+        vendor=vendor,
         name=name,
         seen_by="system_profiler",
         total_bytes=total,

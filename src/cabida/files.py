@@ -30,6 +30,17 @@ def opened(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
+def home() -> Path:
+    """The user's folder.
+
+    Raises:
+        RuntimeError: there is none, or HOME is empty: what would be kept in it doesn't belong in the root.
+    """
+    if os.environ.get("HOME") == "":
+        raise RuntimeError(tr("facts.no_home"))
+    return Path.home()
+
+
 def read_bytes(path: Path | str, most_bytes: int) -> bytes:
     """All of a regular file that holds at most ``most_bytes``.
 

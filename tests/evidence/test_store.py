@@ -326,6 +326,14 @@ def test_where_the_store_is(monkeypatch, tmp_path):
     assert place.store_path() == tmp_path / ".local" / "share" / "cabida" / "cabida.db"
     monkeypatch.setenv("CABIDA_STORE", "~/mine.db")
     assert place.store_path() == tmp_path / "mine.db"
+    monkeypatch.setenv("HOME", "")  # is not the root
+    with pytest.raises(InvalidInput, match="CB-E011"):
+        place.store_path()
+    monkeypatch.delenv("CABIDA_STORE")
+    with pytest.raises(InvalidInput, match="CB-E011"):
+        place.store_path()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CABIDA_STORE", "~/mine.db")
     assert place.store_path("other.db") == Path("other.db")
 
 

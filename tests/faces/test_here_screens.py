@@ -47,6 +47,7 @@ KINDS = {
     "lost": machine(card(0), Card(1, "NVIDIA", "NVIDIA GPU", "nvml", troubles=(Trouble("nvml", "lost", "gone"),))),
     "unknown": machine(card(0, "NVIDIA GeForce RTX 9090", 64.0, capability="14.0")),
     "unread": machine(card(0, used=3.0, users=None, troubles=(Trouble("nvml: processes", "no_permission"),))),
+    "refused": machine(troubles=(Trouble("nvidia-smi", "failed", "NVML: Driver/library version mismatch"),)),
     "none": machine(troubles=(Trouble("nvidia", "no_driver", "10de:2684"),), driver="", cuda=""),
     "hidden": machine(card(0), hides={"CUDA_VISIBLE_DEVICES": ""}),
     "bare": Machine("", "", "", None, 8 * GIB, None, False),

@@ -64,7 +64,8 @@ def test_a_slice_is_found_as_people_and_drivers_say_it(said, id):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [("h100-sxm-80:5g.60gb", "1g.10gb, 1g.20gb"), ("l40s:1g.5gb", "it has no MIG")]
+    ("said", "told"),
+    [("h100-sxm-80:5g.60gb", "1g.10gb, 1g.20gb"), ("l40s:1g.5gb", "it has no MIG"), ("h100-sxm-80: ", '""')],
 )
 def test_a_slice_that_is_none_names_those_there_are(said, told):
     with pytest.raises(InvalidInput) as refused:

@@ -227,6 +227,12 @@ def test_an_unknown_name_is_refused_with_the_nearest(monkeypatch):
     assert len(nearest("meta-llama/Llama-3.1-9B")) == 3
 
 
+@pytest.mark.parametrize("ref", ["", "  "])
+def test_no_name_is_told_as_one(ref):
+    with pytest.raises(InvalidInput, match=f'No model is called "{ref}"'):
+        model(ref)
+
+
 def test_a_name_nobody_knows_is_an_unknown_model_without_a_network(monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.delenv("CABIDA_ONLINE", raising=False)

@@ -57,6 +57,8 @@ def accelerator(ref: str) -> Accelerator:
 def find_accelerator(ref: str) -> Accelerator | None:
     """The accelerator called ``ref``, or ``None``."""
     known = accelerators()
+    if ref.rstrip().endswith(":"):  # the slice is missing
+        return None
     found = known.get(ref) or known.get(_names().get(_key(ref), "")) or _sized(ref)
     if found is not None or (named := mig.parts_of(ref)) is None:
         return found
@@ -78,7 +80,8 @@ def _sized(ref: str) -> Accelerator | None:
 
 def _refuse_slice(ref: str) -> None:
     """Say what an accelerator can be cut into when ``ref`` names a slice that it hasn't."""
-    named = mig.parts_of(ref)
+    card = ref.strip()
+    named = (card[:-1], '""') if card.endswith(":") else mig.parts_of(ref)
     whole = find_accelerator(named[0]) if named else None
     if named and whole is not None:
         known = ", ".join(one.name for one in mig.profiles(whole)) or tr("facts.no_slices")

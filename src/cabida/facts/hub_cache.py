@@ -17,7 +17,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.facts.parts import Stored, Tensors
-from cabida.files import read_bytes, write_text
+from cabida.files import home, read_bytes, write_text
 
 FORMAT = 1
 RECORD_BYTES_MOST = 32 * 10**6
@@ -43,7 +43,7 @@ def folder() -> Path | None:
     if named:
         return Path(named)
     try:
-        return (shared if shared.is_absolute() else Path.home() / ".cache") / "cabida"
+        return (shared if shared.is_absolute() else home() / ".cache") / "cabida"
     except RuntimeError:
         return None
 

@@ -102,7 +102,8 @@ def model(ref: str, online: bool | None = None) -> Model:
 
 def unknown(ref: str) -> Problem:
     """CB-F010: none is called that; the nearest names when any is near."""
-    found = problem("CB-F010", ref=ref[:200], nearest=", ".join(near := nearest(ref)))
+    said = ref[:200] if ref.strip() else f'"{ref[:20]}"'
+    found = problem("CB-F010", ref=said, nearest=", ".join(near := nearest(ref)))
     return found if near else replace(found, why="")
 
 

@@ -89,7 +89,11 @@ def trouble_row(one: Trouble) -> dict[str, str]:
     """What could not be read, and why, in words."""
     key = f"evidence.machine.trouble.{one.reason}"
     why = tr(key if has_text(key) else "evidence.machine.trouble.failed")
-    return {"probe": one.probe, "reason": one.reason, "sentence": f"{one.probe}: {why}", "detail": one.detail}
+    own = (
+        f" ({one.detail})" if one.detail and one.reason == "failed" else ""
+    )  # its own words, where we have none
+    sentence = f"{one.probe}: {why}{own}"
+    return {"probe": one.probe, "reason": one.reason, "sentence": sentence, "detail": one.detail}
 
 
 def _gib(size: float | None) -> float | None:

@@ -18,13 +18,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 COUNT = click.IntRange(1, 10**9)
 SIZE = Figure(min=0, min_open=True)
 TOKENS = Figure(min=1, max=1e9)
+LONGEST_VERSION = 100
 MOST_BYTES = 2.0**60
 SEED = click.IntRange(min=0)
 
 
 def _version(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text and not any(letter.isdigit() for letter in text):
-        raise click.BadParameter(tr("faces.no_version", text=text))
+    if text and (len(text) > LONGEST_VERSION or not any(letter.isdigit() for letter in text)):
+        raise click.BadParameter(tr("faces.no_version", text=text[:LONGEST_VERSION]))
     return text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from cabida import facts, memory
@@ -16,6 +17,7 @@ from cabida.plan.setup import deployment, runs
 from cabida.report.asked import named
 from cabida.report.fit_changes import Change, changes
 from cabida.report.fit_limits import concurrency, largest_sibling, sharing
+from cabida.report.fit_newer import newest_known, widened
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import Trial, at_usual_context, largest_context
 from cabida.report.metrics import GIB, finite, memory_metrics
@@ -36,7 +38,9 @@ def serving_answer(setup: Setup, model: Model, card: Accelerator, sequences: int
     tree = memory.serving_tree(trial.deployment)
     offered = changes(setup, trial) if trial.verdict != "fits" else []
     other = elsewhere(setup, trial) if trial.verdict != "fits" and not offered else None
-    sure = margin(trial.verdict, trial.headroom_bytes, tree)
+    latest = newest_known(trial.deployment)
+    wider = partial(widened, d=trial.deployment) if latest else None
+    sure = margin(trial.verdict, trial.headroom_bytes, tree, wider)
     counts = concurrency(trial, model.context_tokens)
     return {
         **serving_row(trial, came_from),
@@ -166,6 +170,8 @@ def cautions(trial: Trial) -> list[Caution]:
         found.append(
             caution("CB-K096", engine=d.engine, weights=d.weights.id, architecture=d.accelerator.architecture)
         )
+    if latest := newest_known(d):
+        found.append(caution("CB-K102", engine=d.engine, version=d.engine_version.strip(), latest=latest))
     if d.model.task == "speech":
         found.append(caution("CB-K101"))
     if m.cache_is_pool and trial.sequences > m.max_num_seqs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cabida.plan import Estimate
@@ -24,7 +24,12 @@ PARTS = {
 }
 
 
-def margin(verdict: str, headroom_bytes: float, tree: Mapping[str, Quantity]) -> dict[str, Any]:
+def margin(
+    verdict: str,
+    headroom_bytes: float,
+    tree: Mapping[str, Quantity],
+    wider: Callable[[Estimate], Estimate] | None = None,
+) -> dict[str, Any]:
     """The headroom with its 90 % interval, a word for how sure the verdict is, and the part that decides."""
     value = headroom_bytes / GIB
     node = tree.get("headroom_bytes")
@@ -33,6 +38,7 @@ def margin(verdict: str, headroom_bytes: float, tree: Mapping[str, Quantity]) ->
         low, high = node.interval
         below, above = float(node.value) - low, high - float(node.value)
     found = Estimate(value, value - below / GIB, value + above / GIB, "formula")
+    found = wider(found) if wider else found
     return {"margin_gib": found, "sureness": sureness(verdict, found), "decides": decider(tree)}
 
 

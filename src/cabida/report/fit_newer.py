@@ -1,0 +1,39 @@
+"""An engine newer than any we know: taken as the latest that we do, with a wider interval, and said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from cabida import facts, memory
+from cabida.checks.software import release
+from cabida.memory.engines import ROWS, rules
+from cabida.plan import Deployment, Estimate
+from cabida.report.metrics import GIB
+
+RELEASE = re.compile(r"v?\d{1,6}(\.\d{1,6})+[\w.+-]{0,40}")  # no builds, no dates: llama.cpp makes several builds a day
+    r"v?\d{1,6}(\.\d{1,6})+[\w.+-]{0,40}"
+)  # builds and dates are no releases: llama.cpp makes several a day
+STEPS_COUNT = 3  # changes of an engine's ways that the next one is taken to be as large as
+
+
+def newest_known(d: Deployment) -> str:
+    """The latest release known of the engine where ``d`` asks for a newer one; else empty."""
+    asked = d.engine_version.strip()
+    if not RELEASE.fullmatch(asked):
+        return ""
+    latest = max(
+        (one for one in facts.engine(d.engine).versions if RELEASE.fullmatch(one)), key=release, default=""
+    )
+    return latest if latest and release(asked) > release(latest) else ""
+
+
+def widened(margin_gib: Estimate, d: Deployment) -> Estimate:
+    """The interval of the margin, wider by what the engine's last changes of ways came to for this deployment."""
+    row = rules(d.engine, d.engine_version)
+    before = [".".join(map(str, one.since)) for one in ROWS if one.engine == row.engine][
+        -STEPS_COUNT - 1 : -1
+    ]
+    spare = [memory.serving(replace(d, engine_version=one)).headroom_bytes / GIB for one in before]
+    apart = max((abs(one - margin_gib.value) for one in spare), default=0.0)
+    return replace(margin_gib, low=margin_gib.low - apart, high=margin_gib.high + apart)

@@ -11,9 +11,8 @@ from cabida.memory.engines import ROWS, rules
 from cabida.plan import Deployment, Estimate
 from cabida.report.metrics import GIB
 
-RELEASE = re.compile(r"v?\d{1,6}(\.\d{1,6})+[\w.+-]{0,40}")  # no builds, no dates: llama.cpp makes several builds a day
-    r"v?\d{1,6}(\.\d{1,6})+[\w.+-]{0,40}"
-)  # builds and dates are no releases: llama.cpp makes several a day
+# no builds by number, no dates: llama.cpp makes several builds a day
+RELEASE = re.compile(r"v?\d{1,6}(\.\d{1,6})+[\w.+-]{0,40}")
 STEPS_COUNT = 3  # changes of an engine's ways that the next one is taken to be as large as
 
 

@@ -145,3 +145,27 @@ def test_recurrent_models_keep_a_state_and_no_cache():
     assert griffin["sliding"].window_tokens == 2048
     finch = models()["RWKV/v6-Finch-7B-HF"].attention[0]
     assert finch.state_elements_count == 64 * 64 * 64  # a 64 by 64 matrix for each of 64 heads
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("BAAI/bge-m3", 8192),
+        ("FacebookAI/roberta-base", 512),
+        ("facebook/opt-350m", 2048),
+        ("bert-base-uncased", 512),
+    ],
+)
+def test_rows_before_the_first_position_hold_no_token(name, tokens):
+    found = find_model(name)
+    assert found is not None
+    assert found.context_tokens == tokens
+
+
+def test_only_a_decoder_caches_what_it_writes():
+    turbo, whole = find_model("openai/whisper-large-v3-turbo"), find_model("openai/whisper-large-v3")
+    for found, decoders in ((turbo, 4), (whole, 32)):
+        assert found is not None
+        cached = sum(group.layers_count for group in found.attention if group.kv_heads_count)
+        assert cached == 2 * decoders  # itself and what crosses to the sound
+        assert sum(group.layers_count for group in found.attention) == 32 + cached

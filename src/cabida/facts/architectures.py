@@ -104,7 +104,7 @@ def from_config(config: dict[str, Any], source: Source, id: str = "", file: str 
         tied_embeddings=tied or family.task == "embedding",
         attention=_grouped([one for layer in layers for one in layer]),
         mlp=_grouped_mlp([block for block in blocks if block is not None]),
-        context_tokens=f.count("max_position_embeddings") if f.has("max_position_embeddings") else None,
+        context_tokens=_context(f, family),
         params_count=None,
         active_params_count=None,
         extra_params_count=extra_params(f, family),
@@ -167,6 +167,12 @@ def _counted(layers: list[Alike]) -> dict[Alike, int]:
         one = objects[key]
         counts[one] = counts.get(one, 0) + count
     return counts
+
+
+def _context(f: Fields, family: Family) -> int | None:
+    """The longest sequence: the positions there are, less those that stand before the first token's."""
+    count = f.count("max_position_embeddings") if f.has("max_position_embeddings") else None
+    return count - family.before_count if count is not None and count > family.before_count else count
 
 
 def _name(f: Fields) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -17,6 +17,7 @@ class Family:
     window: str = ""  # none, all, even, "every N" (all but each Nth layer), upper (from max_window_layers on)
     width: str = "given"  # feed-forward width: given, four (times hidden), half (of what the file says)
     positions: bool = False  # learned positions
+    before_count: int = 0  # of them, rows before the first token's (transformers: pad_token_id + 1)
     task: str = "llm"
     rotary: float = (
         1.0  # share of a head that rotates, when the file doesn't say; 0 = positions by other means
@@ -37,6 +38,7 @@ _GEMMA3 = Family(
 )
 _TRANSLATOR = Family(mixer="encoder_decoder", matrices=2, biases=True, tied=True, positions=True)
 _BERT = Family(matrices=2, biases=True, tied=True, positions=True, task="embedding", mixer="encoder")
+_ROBERTA = replace(_BERT, before_count=2)
 
 FAMILIES: dict[str, Family] = {
     "afmoe": Family(window="every 4"),
@@ -166,7 +168,7 @@ FAMILIES: dict[str, Family] = {
     "qwen3_vl": Family(window="upper"),
     "qwen3_vl_moe": Family(window="upper"),
     "recurrent_gemma": Family(mixer="griffin", tied=True, width="half", rotary=0.5),
-    "roberta": _BERT,
+    "roberta": _ROBERTA,
     "rwkv": Family(mixer="rwkv", matrices=2),
     "rwkv5": Family(mixer="rwkv", matrices=2),
     "rwkv6": Family(mixer="rwkv", matrices=2),
@@ -182,7 +184,7 @@ FAMILIES: dict[str, Family] = {
     "t5": Family(rotary=0.0, mixer="encoder_decoder", tied=True),
     "unet": Family(mixer="nothing", tied=True, task="image"),
     "whisper": Family(rotary=0.0, mixer="encoder_decoder", tied=True, task="speech"),
-    "xlm-roberta": _BERT,
+    "xlm-roberta": _ROBERTA,
 }
 
 UNKNOWN = Family()

@@ -55,10 +55,13 @@ def encoder(f: Fields, family: Family) -> Layers:
 
 
 def encoder_decoder(f: Fields, family: Family) -> Layers:
-    """Encoder layers, then decoder layers with attention over themselves and over the encoder (T5)."""
+    """Encoder layers, which cache nothing, then decoder layers over themselves and over the encoder (T5, Whisper)."""
     one = full(f, family)
     decoders = f.count("num_decoder_layers", layers_count(f), most=LAYERS_MOST)
-    return [[one] for _ in range(layers_count(f))] + [[one, one] for _ in range(decoders)]
+    encoder = replace(
+        one, kv_heads_count=0, params_count=attention_params(one, f.count("hidden_size", least=1))
+    )
+    return [[encoder] for _ in range(layers_count(f))] + [[one, one] for _ in range(decoders)]
 
 
 def nothing(f: Fields, family: Family) -> Layers:

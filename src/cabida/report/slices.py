@@ -73,21 +73,17 @@ def _advice(
             name=card.name, compute=percent(compute), memory=percent(memory), sequences=number(held, 4),
             context=number(trial.context_tokens, 7), gpu=cut.id,
         ),
-        tr("report.mig.lost"),
-        tr("report.mig.whole", count=profile.instances_count),
+        tr(f"report.mig.{'packed' if packed > profile.instances_count else 'lost'}", count=packed),
     ]  # fmt: skip
-    if packed > profile.instances_count:
-        told.append(tr("report.mig.packed", count=packed))
-    if smaller:
-        told.append(tr("report.mig.smaller", gpu=smaller.id, size=size(smaller.usable_bytes)))
     if smaller and prices:
-        key = "slice_cheaper" if prices[0] < prices[1] else "card_cheaper"
         told.append(
             tr(
-                f"report.mig.{key}", slice=money(prices[0], CURRENCY), card=money(prices[1], CURRENCY),
-                gpu=smaller.id, count=profile.instances_count,
+                "report.mig.smaller_priced", gpu=smaller.id, size=size(smaller.usable_bytes),
+                slice=money(prices[0], CURRENCY), card=money(prices[1], CURRENCY), count=profile.instances_count,
             )
         )  # fmt: skip
+    elif smaller:
+        told.append(tr("report.mig.smaller", gpu=smaller.id, size=size(smaller.usable_bytes)))
     return {
         "gpu": cut.id,
         "usable_gib": cut.usable_bytes / GIB,

@@ -348,3 +348,31 @@ def test_the_largest_of_a_family_fits_and_the_next_does_not():
     assert kin == "Qwen/Qwen3-8B"
     assert cabida.fit(kin, gpu="rtx4090")["verdict"] == "fits"
     assert cabida.fit("Qwen/Qwen3-14B", gpu="rtx4090")["verdict"] != "fits"
+
+
+def test_a_screen_names_what_decides_only_where_it_does():
+    wide = cabida.fit("meta-llama/Llama-3.3-70B-Instruct", gpu="a6000", method="qlora", seq_len=512)
+    part, margin = wide["decides"], wide["margin_gib"]
+    assert part["high_gib"] - part["low_gib"] < (margin.high - margin.low) / 2
+    assert text.tr("faces.fit.decides_whole", low="", high="").split(":")[0] in _plain(wide)
+
+
+def test_a_context_that_was_asked_for_is_not_to_be_set_again():
+    told = _plain(cabida.fit(LLAMA, gpu="h100-sxm-80:2g.20gb", max_model_len=8192))
+    assert "131,072" in told
+    assert text.tr("faces.fit.window.set") not in told
+    short = _plain(cabida.fit(LLAMA, gpu="rtx4090", max_model_len=65536))
+    assert "131,072" not in short
+    assert text.tr("faces.fit.window.set") in _plain(cabida.fit(LLAMA, gpu="rtx4090"))
+
+
+def test_cards_that_hold_unequal_contexts_each_name_theirs():
+    told = _plain(cabida.fit("Qwen/Qwen3-14B", gpu=["l40s", "rtx4090"]))
+    assert "40,960" not in told.splitlines()[0]
+    assert "8,192" in next(line for line in told.splitlines() if line.startswith("1×rtx4090"))
+
+
+def _plain(answer):
+    made = Console(file=io.StringIO(), width=200)
+    made.print(fits.fit(answer))
+    return made.file.getvalue()

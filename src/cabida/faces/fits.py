@@ -95,24 +95,32 @@ def _doubt(answer: dict[str, Any]) -> list[str]:
     elif answer.get("crowded"):
         told.append(tr("faces.fit.crowded", engine=answer["engine"]))
     elif decides and answer["sureness"] != "sure":
-        told.append(
-            tr(
-                "faces.fit.decides_training" if "micro_batch" in answer else "faces.fit.decides",
-                part=say.part(decides["part"]),
-                low=say.decimal(decides["low_gib"], 2),
-                high=say.decimal(decides["high_gib"], 2),
-            )
-        )
-    window = answer.get("window")
-    if window:
-        told.append(
-            tr(
-                f"faces.fit.window.{window['verdict']}",
-                tokens=text.number(window["context_tokens"], 15),
-                size=_gib(abs(window["headroom_gib"])),
-            )
-        )
-    return told
+        told.append(_decides(answer, decides))
+    return [*told, *_window(answer)]
+
+
+def _decides(answer: dict[str, Any], decides: dict[str, Any]) -> str:
+    """The part least known; of a training run whose margin is far wider than that part, the whole peak."""
+    low, high, margin = decides["low_gib"], decides["high_gib"], answer["margin_gib"]
+    key = "decides_training" if "micro_batch" in answer else "decides"
+    if "micro_batch" in answer and high - low < (margin.high - margin.low) / 2:
+        peak = answer["metrics"]["peak_gib_per_gpu"]
+        key, low, high = "decides_whole", peak.low, peak.high
+    return tr(f"faces.fit.{key}", part=say.part(decides["part"]), low=_two(low), high=_two(high))
+
+
+def _window(answer: dict[str, Any]) -> list[str]:
+    """What the model's whole context would take; nothing where even the shorter one asked for does not fit."""
+    window, asked = answer.get("window"), answer.get("context_from") == "asked"
+    if not window or (asked and answer["verdict"] == "no"):
+        return []
+    told = tr(
+        f"faces.fit.window.{window['verdict']}",
+        tokens=text.number(window["context_tokens"], 15),
+        size=_gib(abs(window["headroom_gib"])),
+    )
+    unset = window["verdict"] == "no" and not asked
+    return [f"{told} {tr('faces.fit.window.set')}" if unset else told]
 
 
 def parts_table(answer: dict[str, Any]) -> Table:
@@ -244,17 +252,18 @@ def several(
 ) -> RenderableType:
     """Accelerators side by side, each for itself, their bars on one scale."""
     first = rows[0]
+    alike = bool(title) or len({context(row) for row in rows}) == 1
     same = list(title) or [
         first["model"],
         first["weights"],
         first.get("engine", first.get("method", "")),
-        context(first),
+        context(first) if alike else "",
     ]
     total = max(row["usable_gib"] + row["memory_gib"].get("missing", 0.0) for row in rows)
     blocks: list[RenderableType] = [clean(" · ".join(one for one in same if one), "bold")]
     names: dict[str, None] = {}
     for row in rows:
-        name = f"{row['gpus']}×{row['gpu']}"
+        name = f"{row['gpus']}×{row['gpu']}" + ("" if alike else f" · {context(row)}")
         blocks += [Text(), Text.assemble(clean(f"{name}: "), clean(verdict(row), COLOURS[row["verdict"]]))]
         blocks.append(Bar(parts_of(row), row["usable_gib"], total))
         names |= dict.fromkeys(ordered(parts_of(row)))

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from cabida import app
+from cabida import app, facts
 from cabida.errors import CabidaError
 from cabida.faces import media_options
 from cabida.faces.cli import cli
@@ -145,6 +145,23 @@ def test_which_pipelines_fit_a_card():
     assert {"sdxl", "flux.1-dev"} <= {row["model"] for row in pictures}
     assert {row["task"] for row in pictures} == {"image"}
     assert {row["task"] for row in clips} == {"video"}
+
+
+def test_pictures_over_one_card_several_and_all_of_them():
+    one = app.fit(gpu="l4", width=512, height=512)["rows"]
+    several = app.fit(gpu=["l4", "h100"], width=512, height=512)["rows"]
+    every = app.fit("sdxl", width=512, height=512)["rows"]
+    assert {row["model"] for row in one} == {
+        one.id for one in facts.pipelines().values() if one.task == "image"
+    }
+    assert [row for row in several if row["gpu"] == "l4"] == one
+    assert {row["gpu"] for row in several} == {"l4", "h100-sxm-80"}
+    assert {row["gpu"] for row in every} > {"l4", "h100-sxm-80"}
+    on_l4 = next(row for row in one if row["model"] == "sdxl")
+    assert next(row for row in every if row["gpu"] == "l4")["needed_gib"] == on_l4["needed_gib"]
+    for words in (("--gpu", "l4"), ("--gpu", "l4", "--gpu", "h100"), ("sdxl",)):
+        assert "512×512" in typed("fit", *words, "--width", "512", "--height", "512")
+    assert "CB-U007" in typed("fit", "--width", "512", "--height", "512", code=2)
 
 
 def test_choices_of_the_flags_are_those_of_the_nouns():

@@ -2,9 +2,10 @@
 
 import pytest
 
-from cabida import facts
+from cabida import app, facts
 from cabida.errors import InvalidInput
 from cabida.facts import mig, store
+from cabida.facts.check import records
 
 CUT = [(id, one) for one in store.table("mig") for id in one.accelerators]
 
@@ -77,3 +78,19 @@ def test_a_slice_that_is_none_names_those_there_are(said, told):
 @pytest.mark.parametrize("said", ["x:1g.5gb", ":1g.5gb", "1g.5gb", "h100:1g", "h100:" + "9" * 500 + "g.5gb"])
 def test_nonsense_is_unknown_and_nothing_else(said):
     assert facts.find_accelerator(said) is None
+
+
+def test_slices_pipelines_and_their_parts_are_facts_that_are_listed_shown_and_checked():
+    checked = {id(one) for one in records()}
+    for kind, table in (
+        ("mig", mig.every()),
+        ("pipelines", facts.pipelines()),
+        ("components", facts.components()),
+    ):
+        assert [row["id"] for row in app.facts_list(kind)] == [*table]
+        assert {id(one) for one in table.values()} <= checked
+        for ref in table:
+            _, sources = app.fact(ref)
+            assert len(sources[""]) > 20
+    with pytest.raises(InvalidInput, match="cabida facts list mig"):
+        app.fact("mig")

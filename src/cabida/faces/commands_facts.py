@@ -19,6 +19,7 @@ KINDS = (
     "models",
     "pipelines",
     "components",
+    "mig",
     "collectives",
     "energy",
 )

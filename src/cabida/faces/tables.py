@@ -106,6 +106,8 @@ def _value(value: Any) -> str:
         return text.number(value, 6)
     if isinstance(value, dict):
         return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_value, value)) or "–"
     return "–" if value in (None, "") else str(value)
 
 

@@ -14,9 +14,10 @@ from statistics import median
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.facts import hardware, market
+from cabida.facts import hardware, market, mig
 from cabida.facts.formats import formats
 from cabida.facts.model import Accelerator, ApiOffer, Offer
+from cabida.facts.pipelines import components, pipelines
 from cabida.facts.series import BAND
 from cabida.quantity import GRADES, Source
 from cabida.text import problem
@@ -42,6 +43,7 @@ def records() -> Iterator[Any]:
         yield from series
     yield from (one.offer for one in market.rejected_offers())
     yield from hardware.collectives()
+    yield from (*mig.every().values(), *pipelines().values(), *components().values())
     yield from hardware.measurements()
 
 
@@ -87,6 +89,7 @@ def _references() -> Iterator[Problem]:
     known = hardware.accelerators()
     named = [(one.id, one.accelerator) for one in hardware.nodes().values()]
     named += [(one.id, one.accelerator) for one in market.offers()]
+    named += [(one.id, card) for one in mig.every().values() for card in one.accelerators]
     for id, accelerator in named:
         if accelerator not in known:
             yield problem("CB-F035", record=id, field="accelerator", value=accelerator)

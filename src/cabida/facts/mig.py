@@ -32,6 +32,11 @@ def profiles(card: Accelerator | str) -> tuple[MigProfile, ...]:
     return _by_card().get(card if isinstance(card, str) else card.id, ())
 
 
+def every() -> dict[str, MigProfile]:
+    """Every way to cut a slice, by id: ``h100-80:3g.40gb``."""
+    return {one.id: one for one in store.table("mig")}
+
+
 @cache
 def _by_card() -> dict[str, tuple[MigProfile, ...]]:
     pairs = sorted(

@@ -116,7 +116,7 @@ def beyond_fit(
         return encoder_fit(setup, own, model, gpus, as_of)
     if model is not None and model.task in MEDIA and not setup.method and not model.context_tokens:
         raise InvalidInput([problem("CB-F050", ref=model.id, nearest=", ".join([*facts.pipelines()][:3]))])
-    if own.given:
+    if own.given and (setup.model or gpus):
         raise UsageProblem([problem("CB-U040", flags=", ".join(own.given), model=setup.model or "MODEL")])
     return None
 

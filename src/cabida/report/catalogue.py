@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from cabida import facts
 from cabida.errors import InvalidInput
+from cabida.facts import mig
 from cabida.text import closest, problem
 
 
@@ -20,6 +22,7 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
         "models": ("id", "architecture", "params_count", "native_format"),
         "pipelines": ("id", "name", "task", "width_count", "height_count", "frames_count", "steps_count"),
         "components": ("id", "kind", "architecture", "params_count", "layers_count", "hidden_dim_count"),
+        "mig": ("id", "name", "usable_bytes", "instances_count"),
         "collectives": (
             "op",
             "link",
@@ -30,7 +33,8 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
         ),
         "energy": ("kind", "place", "value", "unit", "date"),
     }[kind]
-    found: Any = facts.accelerators(as_of) if kind == "accelerators" else getattr(facts, kind)()
+    made: dict[str, Any] = {"accelerators": partial(facts.accelerators, as_of), "mig": mig.every}
+    found: Any = made[kind]() if kind in made else getattr(facts, kind)()
     records = found.values() if hasattr(found, "values") else found
     return [{name: getattr(one, name) for name in shown} | {"seen": one.source.seen} for one in records]
 
@@ -46,9 +50,10 @@ def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
         for kind in ("accelerators", "nodes", "engines", "formats", "models", "pipelines", "components")
     }
     one: Any = next((table[ref] for table in kinds.values() if ref in table), None)
-    one = one or facts.find_accelerator(ref) or facts.find_pipeline(ref)
+    one = one or facts.find_accelerator(ref) or facts.find_pipeline(ref) or mig.every().get(ref)
     if one is None:
-        near = closest(ref, [name for table in kinds.values() for name in table]) or "–"
+        near = f"cabida facts list {ref}" if ref in (*kinds, "mig", "collectives", "energy") else None
+        near = near or closest(ref, [name for table in kinds.values() for name in table]) or "–"
         raise InvalidInput([problem("CB-U016", ref=ref, near=near)])
     fields = {name: value for name, value in asdict(one).items() if name not in ("source", "field_sources")}
     sources = {"": _said(one.source)} | {name: _said(source) for name, source in one.field_sources.items()}

@@ -40,6 +40,18 @@ def test_the_whole_spread_stays_within_a_card():
     assert 0.05 * GIB < low < node.value < high < 2.5 * GIB
 
 
+def test_graphs_that_may_outgrow_what_is_left_make_it_tight():
+    """Captured after the cache, outside the share: their high end counts, for what dies there dies in use."""
+    card = replace(H100, usable_bytes=48 * GIB)
+    d = deployment(LLAMA_8B, card, max_model_len=4096, version="0.7.3")
+    at = [replace(d, settings=replace(d.settings, gpu_memory_utilization=share)) for share in (0.8, 0.97)]
+    roomy, close = (memory.serving(one) for one in at)
+    assert (roomy.verdict, close.verdict) == ("fits", "tight")
+    assert close.usable_bytes - close.budget_bytes > close.graph_bytes
+    eager = replace(at[1], settings=replace(at[1].settings, enforce_eager=True))
+    assert memory.serving(eager).outside_bytes > close.outside_bytes
+
+
 @pytest.mark.parametrize("engine", ["autoawq", "transformers", "ollama", "lmdeploy", "litgpt", "vllm-gfx906"])
 def test_every_engine_has_a_tree(engine):
     d = deployment(LLAMA_8B, H100, engine=engine, max_model_len=2048)

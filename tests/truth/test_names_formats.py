@@ -2,7 +2,9 @@
 
 import pytest
 
-from cabida.truth.names import stated_format
+from cabida.memory.engines import named_engine
+from cabida.truth.memory_case import memory_figures
+from cabida.truth.names import Unanswerable, stated_format
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,38 @@ def test_a_format_is_told_by_the_words_of_a_phrase(said, meant):
 @pytest.mark.parametrize("said", ["", "quantised", "not stated", "n/a", "3-4 bit", "q", "fp"])
 def test_what_says_nothing_is_no_format(said):
     assert stated_format(said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("vLLM 0.8.5", "vllm"),
+        ("SGLang v0.4", "sglang"),
+        ("llama.cpp (ollama)", "ollama"),
+        ("llama-cpp-python 0.3", "llama.cpp"),
+        ("vllm (gfx906 fork)", "vllm-gfx906"),
+        ("Aphrodite", ""),
+    ],
+)
+def test_an_engine_is_told_by_its_name_inside_a_phrase(said, meant):
+    assert named_engine(said) == meant
+
+
+def row_of(engine):
+    return {
+        "id": "a", "kind": "memory", "task": "inference", "engine": engine, "model": "meta-llama/Llama-3.1-8B",
+        "weights": "bf16", "gpus": 1, "gpu": "h100-sxm-80", "args": {"max_model_len": 8192},
+        "measured": {"weights_gib_per_gpu": 15.0, "peak_gib_per_gpu": 72.0, "fits": True}, "source": "a page",
+    }  # fmt: skip
+
+
+def test_an_engine_without_rules_is_not_answered_as_another():
+    with pytest.raises(Unanswerable, match="Aphrodite"):
+        memory_figures(row_of("Aphrodite"))
+
+
+def test_of_an_engine_like_another_only_what_the_model_asks_for_is_told():
+    figures, verdict = memory_figures(row_of("tgi"))
+    assert set(figures) <= {"weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib"}
+    assert figures["weights_gib_per_gpu"] == pytest.approx(8.03 * 2 / 1.0737, rel=0.01)
+    assert verdict is None

@@ -247,9 +247,11 @@ ROWS = (
     _rules("vllm-gfx906", "0", "share", 0.9, "vLLM V0 for gfx906: attention scores of the profiled prompt stored whole",
            "https://github.com/nlzy/vllm-gfx906", **_V0, flash_attention=False),
 )  # fmt: skip
-ALIASES = {"ik_llama.cpp": "llama.cpp", "llamacpp": "llama.cpp", "trtllm": "tensorrt-llm",
-           "trt-llm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "exllamav2": "transformers",
-           "litgpt": "transformers", "tgi": "vllm", "mlx": "llama.cpp"}  # fmt: skip
+ALIASES = {"ik_llama.cpp": "llama.cpp", "llamacpp": "llama.cpp", "llama-server": "llama.cpp",
+           "llama-cpp-python": "llama.cpp", "trtllm": "tensorrt-llm", "trt-llm": "tensorrt-llm",
+           "tensorrt_llm": "tensorrt-llm", "litgpt": "transformers"}  # fmt: skip
+# engines whose own way with memory we don't keep: the nearest one's stands in
+LIKE = {"exllamav2": "transformers", "text-generation-inference": "vllm", "tgi": "vllm", "mlx": "llama.cpp"}
 
 
 LAST_V0 = "0.7.3"
@@ -267,13 +269,31 @@ def rules_for(engine: str, version: str, model: Model) -> EngineRules:
     return row
 
 
+def named_engine(engine: str) -> str:
+    """The engine a description names (``vLLM 0.8``, ``llama.cpp (ollama)``) as its rows here call it; "" = none."""
+    lowered = engine.lower()
+    fork = next((_WITHIN[name] for name in _WITHIN if name in lowered), "")
+    word = fork or lowered.split("(")[0].strip()
+    known = {**{row.engine: row.engine for row in ROWS}, **ALIASES, **LIKE}
+    if word in known:
+        return known[word]
+    longest = sorted(known, key=len, reverse=True)
+    return next(
+        (known[one] for one in longest if re.search(rf"(?<![a-z]){re.escape(one)}(?![a-z])", lowered)), ""
+    )
+
+
+def stands_in(engine: str) -> bool:
+    """Whether another engine's way with memory is taken for this one's."""
+    lowered = engine.lower()
+    return any(re.search(rf"(?<![a-z]){one}", lowered) for one in LIKE)
+
+
 @lru_cache(maxsize=256)
 def rules(engine: str, version: str = "") -> EngineRules:
     """The behaviour of ``engine`` at ``version`` ("" = the latest known). Unknown engines behave as vLLM."""
-    lowered = engine.lower()
-    word = next((_WITHIN[name] for name in _WITHIN if name in lowered), lowered.split("(")[0].strip())
-    word = ALIASES.get(word, word)
-    known = [row for row in ROWS if row.engine == word] or [row for row in ROWS if row.engine == "vllm"]
+    word = named_engine(engine) or "vllm"
+    known = [row for row in ROWS if row.engine == word]
     numbers = _version(known[0].engine, version)
     if not numbers:
         return known[-1]

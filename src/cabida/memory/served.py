@@ -43,7 +43,7 @@ class ServingMemory:
     kv_cache_total_bytes: float  # the same of the cache
     cache_is_pool: bool  # the cache takes all that is left (vLLM), not just what is asked (llama.cpp)
     splits_layers: bool
-    outside_bytes: float  # what the engine's share leaves free, less what it takes after its cache
+    outside_bytes: float  # what the engine's share leaves free, less the most it takes after its cache
     buffer_per_accelerator: bool  # activations are held on every accelerator; old llama.cpp: once for all
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cabida.memory import budget as budgets
+from cabida.memory import overheads
 from cabida.memory.asked import Asked, asked
 from cabida.memory.constants import LATE_BYTES, LATE_PEER_BYTES, PLACE_BYTES
 from cabida.memory.figures import Figures, figures
@@ -40,7 +41,7 @@ def serving(d: Deployment) -> ServingMemory:
     sequences = a.sequences if d.settings.max_num_seqs else max(1, min(a.sequences, slots))
     visible = budgets.visible(d.accelerator, PLAIN)
     table = _token_table(d, a)
-    outside = _outside(f, a, table, visible - budgets.desktop(d.settings, PLAIN))
+    outside = _outside(f, a, table, visible - budgets.desktop(d.settings, PLAIN)) - _doubt(d, a)
     count, is_pool = d.parallel.accelerators_count, a.row.budget != "asked"
     weights_total, cache_total = f.weights * count, (max(0.0, f.pool) if is_pool else f.required) * count
     if a.split.layers and count > 1:
@@ -96,6 +97,18 @@ def _outside(f: Figures, a: Asked, table: float, visible: float) -> float:
     if a.row.budget == "static":
         return left - float(f.non_torch) - float(f.activation) - table
     return left - float(late_bytes.raw(LATE_BYTES.value, LATE_PEER_BYTES.value, a.split.tp))
+
+
+def _doubt(d: Deployment, a: Asked) -> float:
+    """How much more graphs captured after the cache may take than expected: the high end of their interval."""
+    if a.row.budget != "share" or a.row.graphs_inside:
+        return 0.0
+    high = replace(a.row.graphs, value=a.row.graphs.high)
+    expected, most = (
+        float(overheads.graphs(d.model, a.graph_sizes, a.split.pp, one, PLAIN))
+        for one in (a.row.graphs, high)
+    )
+    return most - expected
 
 
 def sequences_that_fit(m: ServingMemory, context_tokens: float) -> float:

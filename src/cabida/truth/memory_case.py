@@ -11,7 +11,7 @@ from cabida import facts, memory
 from cabida.facts.model import Accelerator, Model, WeightFormat
 from cabida.memory import ServingMemory
 from cabida.memory.budget import visible
-from cabida.memory.engines import rules
+from cabida.memory.engines import named_engine, rules, stands_in
 from cabida.memory.lens import PLAIN
 from cabida.plan import Deployment, Parallel, Settings
 from cabida.text import tr
@@ -41,6 +41,7 @@ NOT_STATED = "not stated"
 OF_THE_POOL = ("kv_cache", "max_concurrency", "peak")  # what follows from the size of the cache
 FREE_OF_OTHERS = ("activation_peak_gib",)
 FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
+SAME_EVERYWHERE = ("weights_", "kv_needed")
 LOADED_BESIDE_GIB = (
     0.14  # SGLang prints what became less free: kernels and allocator blocks come with the weights
 )
@@ -66,6 +67,9 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     if row.get("engine") == NOT_STATED:
         why = tr("truth.why.engine")
         raise Unanswerable(why)
+    if not named_engine(row["engine"]):
+        why = tr("truth.why.unknown_engine", engine=row["engine"])
+        raise Unanswerable(why)
     d = deployment_of(row)
     m = memory.serving(d)
     count = d.parallel.accelerators_count
@@ -87,6 +91,9 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
         figures = {name: value for name, value in figures.items() if not name.startswith(OF_THE_POOL)}
     if not weights_told(row):
         figures = {name: value for name, value in figures.items() if _free_of_weights(name, pooled=pooled)}
+    other = stands_in(row["engine"])
+    if other:  # another engine's overheads: what the model and the cache ask for is all that is the same
+        figures = {name: value for name, value in figures.items() if name.startswith(SAME_EVERYWHERE)}
     inferred = bool(row.get("inferred_architecture"))
     kept = {
         name: value for name, value in figures.items() if not (inferred and name.startswith(("kv_", "max_")))
@@ -94,7 +101,7 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     note = row.get("note", "")
     length = row.get("args", {}).get("max_model_len") or benched(note) or "model default" in note
     asked = length or m.kv_pool_bytes <= 0 or m.verdict == "fits"
-    known = weights_told(row) and not beside and not pinned(row)
+    known = weights_told(row) and not beside and not pinned(row) and not other
     known = known and bool(row.get("kv_cache") or "llama.cpp" not in row["engine"])
     asked = asked and card_is_certain(row) and known and not failed_otherwise(row) and split_is_stated(row, d)
     positive = {name: value for name, value in kept.items() if _middle(value) > 0}

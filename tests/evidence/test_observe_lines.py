@@ -170,8 +170,28 @@ def test_a_pipe_is_read_up_to_a_bound(tmp_path, monkeypatch):
         pipe.open("r+b", buffering=0) as both,
         subprocess.Popen([sys.executable, "-c", endless], stdout=both) as writing,
     ):
-        assert read_file(pipe).size_bytes == 1 << 16
+        assert 0 < read_file(pipe).size_bytes <= 1 << 16
         writing.kill()
+
+
+def test_a_pipe_that_nobody_writes_into_is_refused_and_a_slow_writer_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "WRITER_S", 0.05)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidInput, match=r"pipe: .*nobody writes.*CB-E001"):
+        read_file(pipe)
+    slow = f"import sys; sys.stdin.read(1); open({str(pipe)!r}, 'w').write({logs.VLLM_011!r})"
+    silent, blocking = os.open(pipe, os.O_RDWR), os.set_blocking  # somebody is there
+    with subprocess.Popen([sys.executable, "-c", slow], stdin=subprocess.PIPE) as writing:
+
+        def at_last(*handle):
+            writing.communicate(b"x")
+            os.close(silent)
+            blocking(*handle)
+
+        monkeypatch.setattr(os, "set_blocking", at_last)
+        found = read_file(pipe)
+    assert found.observations
 
 
 SECRETS = [

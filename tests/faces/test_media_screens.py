@@ -147,6 +147,12 @@ def test_which_pipelines_fit_a_card():
     assert {row["task"] for row in clips} == {"video"}
 
 
+def test_a_small_index_is_told_in_mebibytes():
+    told = typed("fit", "--vectors", "1000", "--dims", "384")
+    assert "1.46 MiB" in told
+    assert "0.00" not in told
+
+
 def test_pictures_over_one_card_several_and_all_of_them():
     one = app.fit(gpu="l4", width=512, height=512)["rows"]
     several = app.fit(gpu=["l4", "h100"], width=512, height=512)["rows"]

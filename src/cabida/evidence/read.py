@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import select
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +19,14 @@ from cabida.errors import InvalidInput
 from cabida.evidence.lines import BLOCK_BYTES, MOST_BYTES, Lines, Numbered, digest
 from cabida.evidence.observation import SETUP, Observation, of_row
 from cabida.evidence.secrets import redacted
-from cabida.text import problem
+from cabida.text import problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.importers.run import Run
 
 KIND = "memory"
 STDIN = "-"
+WRITER_S = 5.0  # how long a pipe that nobody has opened for writing is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +75,30 @@ def _on_disk(file: Path | str) -> Iterator[Path]:
         raise InvalidInput([problem("CB-E001", file=STDIN, why="standard input is closed")])
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "piped"
-        with (
-            kept.open("wb") as stream,
-            nullcontext(sys.stdin.buffer) if str(file) == STDIN else path.open("rb") as pipe,
-        ):
-            for _ in range(MOST_BYTES // BLOCK_BYTES):
-                if not (block := pipe.read(BLOCK_BYTES)):
-                    break
+        with kept.open("wb") as stream:
+            for block in islice(_blocks(path, stdin=str(file) == STDIN), MOST_BYTES // BLOCK_BYTES):
                 stream.write(block)
         yield kept
+
+
+def _blocks(path: Path, *, stdin: bool) -> Iterator[bytes]:
+    """What comes through a pipe, to its end. One that nobody writes into would be waited for without end."""
+    if stdin:
+        yield from iter(partial(sys.stdin.buffer.read, BLOCK_BYTES), b"")
+        return
+    try:
+        pipe = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
+    except OSError as error:
+        raise InvalidInput([problem("CB-E001", file=str(path), why=error.strerror or "")]) from None
+    with pipe:
+        select.select([pipe], [], [], WRITER_S)
+        first = pipe.read(BLOCK_BYTES)  # None = somebody is there, and has nothing to say yet
+        if first == b"":
+            raise InvalidInput([problem("CB-E001", file=str(path), why=tr("evidence.no_writer"))])
+        os.set_blocking(pipe.fileno(), True)
+        yield first or b""
+        with os.fdopen(os.dup(pipe.fileno()), "rb") as whole:
+            yield from iter(partial(whole.read, BLOCK_BYTES), b"")
 
 
 def _is_pipe(path: Path) -> bool:

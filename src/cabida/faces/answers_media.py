@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.fits import catalogue, one, pairs, several, spared
+from cabida.faces.fits import LEAST_TOLD, catalogue, one, pairs, several, spared
 from cabida.faces.grid import clean
 from cabida.report import words as say
+from cabida.report.metrics import GIB
 from cabida.text import tr
 
 COMPARED = 4  # accelerators named that are drawn side by side; more are a table
@@ -133,4 +134,5 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _gib(size: float) -> str:
-    return f"{say.decimal(size, 2)} GiB"
+    """To the hundredth; what would read 0.00 in MiB."""
+    return f"{say.decimal(size, 2)} GiB" if size >= LEAST_TOLD or not size else text.size(size * GIB)

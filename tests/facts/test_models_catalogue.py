@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cabida.errors import EndpointFailed, InvalidInput
 from cabida.facts.formats import find_format, formats
 from cabida.facts.mixers import attention_params
-from cabida.facts.models import FILE, Catalogue, find_model, model, models, nearest
+from cabida.facts.models import FILE, Catalogue, find_model, model, models, nearest, unknown
 from cabida.facts.names import cleaned, format_of
 from cabida.facts.towers import mlp_params
 
@@ -225,6 +225,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(monkeypatch):
     assert "meta-llama/Llama-3.1-8B" in told.why
     assert "config.json" in told.cure
     assert len(nearest("meta-llama/Llama-3.1-9B")) == 3
+
+
+@pytest.mark.parametrize(("part", "meant"), [("bge", "bge-m3"), ("wan", "wan2.2"), ("hunyuan", "hunyuan")])
+def test_a_part_of_a_name_finds_those_that_hold_it(part, meant):
+    told = unknown(part).why.lower()
+    assert meant in told
+    assert "mistral" not in told
 
 
 @pytest.mark.parametrize("ref", ["", "  "])

@@ -19,6 +19,8 @@ from cabida.quantity import Source
 from cabida.text import problem
 
 FILE = Path(__file__).parent / "data" / "models.jsonl"
+NEAREST = 3  # names told of where none is called so
+LEAST_LETTERS = 3  # that the beginning of a name must have to stand for it
 
 _OVERRIDES = (
     "architecture",
@@ -102,8 +104,11 @@ def model(ref: str, online: bool | None = None) -> Model:
 
 def unknown(ref: str) -> Problem:
     """CB-F010: none is called that; the nearest names when any is near."""
+    from cabida.facts.pipelines import holding
+
     said = ref[:200] if ref.strip() else f'"{ref[:20]}"'
-    found = problem("CB-F010", ref=said, nearest=", ".join(near := nearest(ref)))
+    near = [*holding(ref), *nearest(ref)][:NEAREST]
+    found = problem("CB-F010", ref=said, nearest=", ".join(near))
     return found if near else replace(found, why="")
 
 
@@ -138,11 +143,15 @@ def built_like(known: Model, format_id: str) -> Model | None:
     )
 
 
-def nearest(ref: str, count: int = 3) -> list[str]:
-    """The shipped models whose names are most like ``ref``."""
-    exact = _exact()
-    near = get_close_matches(name_key(cleaned(ref)), list(exact), n=3 * count, cutoff=0.3)
-    return list(dict.fromkeys(exact[key] for key in near))[:count]
+def nearest(ref: str, count: int = NEAREST) -> list[str]:
+    """Names that begin with ``ref``, shortest first, one of each model; where none does, the models called most like it."""
+    exact, key = _exact(), name_key(cleaned(ref))
+    if len(key) >= LEAST_LETTERS:
+        so = [name for name, _ in models().names() if name_key(name.rsplit("/", 1)[-1]).startswith(key)]
+        if begun := {exact[name_key(name)]: name for name in sorted(so, key=len, reverse=True)}:
+            return sorted(begun.values(), key=len)[:count]
+    near = get_close_matches(key, list(exact), n=3 * count, cutoff=0.3)
+    return list(dict.fromkeys(exact[name] for name in near))[:count]
 
 
 @cache

@@ -53,6 +53,12 @@ def find_pipeline(ref: str) -> Pipeline | None:
     return names.get(key) or names.get(re.sub(r"[^a-z0-9]", "", key))
 
 
+def holding(ref: str) -> list[str]:
+    """The ids that hold ``ref``, at least three letters of it, shortest first."""
+    key = _key(ref)
+    return sorted((one for one in pipelines() if len(key) > 2 and key in one), key=len)
+
+
 @cache
 def _names() -> dict[str, Pipeline]:
     found: dict[str, Pipeline] = {}

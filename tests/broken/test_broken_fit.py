@@ -25,7 +25,7 @@ REFUSED = {
     "blanks as accelerator": (("fit", LLAMA, "--gpu", "  "), 2, "CB-U004"),
     "training's flags about serving": ((*SERVE, "--seq-len", "4096", "--optimizer", "sgd"), 2, "CB-U046"),
     "serving's flags about training": ((*LORA, "--kv-cache", "fp8", "--concurrency", "3"), 2, "CB-U046"),
-    "memory of others in training": ((*FULL, "--in-use", "4GiB"), 2, "CB-U046"),
+    "others hold all of a card that is to train": ((*FULL, "--in-use", "200GiB"), 3, "CB-U049"),
     "a rank without adapters": ((*FULL, "--lora-rank", "64"), 2, "CB-U046"),
     "a cache of pictures": ((*FLUX, "--kv-cache", "fp8"), 2, "CB-U046"),
     "frames of a picture": ((*FLUX, "--frames", "9"), 2, "CB-U046"),

@@ -252,6 +252,17 @@ def test_a_format_no_engine_runs_there_is_flagged():
     assert "CB-K096" in codes
 
 
+def test_what_others_hold_is_not_there_to_train_in():
+    asked = ("Qwen/Qwen3-8B", "--gpu", "l40s", "--method", "qlora")
+    alone, shared = rows(*asked), rows(*asked, "--in-use", "4 GiB")
+    assert alone["headroom_gib"] - shared["headroom_gib"] == pytest.approx(4)
+    assert alone["margin_gib"]["low"] - shared["margin_gib"]["low"] == pytest.approx(4)
+    assert shared["memory_gib"]["used"] == 4
+    assert shared["usable_gib"] == alone["usable_gib"]
+    kept = sum(shared["memory_gib"].values()) - 2 * shared["memory_gib"]["missing"]
+    assert kept == pytest.approx(shared["usable_gib"])
+
+
 def test_what_others_hold_is_shown_and_a_smaller_share_offered():
     answer = rows("Qwen/Qwen3-8B", "--gpu", "rtx4090", "--in-use", "4 GiB")
     assert answer["memory_gib"]["used"] == 4

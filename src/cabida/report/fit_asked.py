@@ -34,7 +34,7 @@ TRAINING = {
     "weights", "method", "optimizer",
     "sharding", "seq_len", "micro_batch", "global_batch", "recompute", "target_tokens",
     "precision", "master_weights", "cross_entropy", "offload", "framework", "schedule", "virtual_stages",
-    "shard_group",
+    "shard_group", "used_bytes",
 }  # fmt: skip
 PICTURES = {
     "weights", "width", "height",

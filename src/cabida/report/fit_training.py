@@ -64,16 +64,16 @@ def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, 
     Raises:
         InvalidInput: an optimizer nobody knows (CB-U018).
     """
-    run = _run(setup, model, card)
+    run = _run(setup, model, _left(card, setup.used_bytes))
     m = memory.training(run)
     tree = memory.training_tree(run)
     offered = _changes(setup, m) if m.verdict != "fits" else []
     return {
-        **_row(run, m),
+        **_row(run, m, setup.used_bytes),
         **margin(m.verdict, m.headroom_bytes, tree) | _margin(m),
         "phase": m.phase,
         "parts_gib": {name: size / GIB for name, size in m.parts.items()},
-        "memory_gib": {name: size / GIB for name, size in _picture(m).items()},
+        "memory_gib": {name: size / GIB for name, size in _picture(m, setup.used_bytes).items()},
         "intervals_gib": intervals(tree),
         "changes": [_told(one) for one in offered],
         "cure": _cure(m, offered),
@@ -88,12 +88,12 @@ def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -
     for one in models:
         for card in cards:
             try:
-                run = _run(setup, one, card)
+                run = _run(setup, one, _left(card, setup.used_bytes))
             except InvalidInput as error:
                 refused.append(error)
                 continue
             m = memory.training(run)
-            rows.append(_row(run, m) | {"params": memory.params(one).total_count})
+            rows.append(_row(run, m, setup.used_bytes) | {"params": memory.params(one).total_count})
     if refused and not rows:
         raise refused[0]
     smallest = model is not None
@@ -105,6 +105,19 @@ def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -
             row["usable_gib"] if smallest else -row["params"],
             row["model"],
         ),
+    )
+
+
+def _left(card: Accelerator, used_bytes: float) -> Accelerator:
+    """The card without what others hold on it."""
+    if not used_bytes:
+        return card
+    shown = card.source_of("usable_bytes")
+    less = replace(shown, what=f"{shown.what}, less what others hold", grade="derived")
+    return replace(
+        card,
+        usable_bytes=card.usable_bytes - used_bytes,
+        field_sources=card.field_sources | {"usable_bytes": less},
     )
 
 
@@ -144,7 +157,7 @@ def _unlawful(run: TrainingRun) -> list[Problem]:
     return wrong
 
 
-def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:
+def _row(run: TrainingRun, m: TrainingMemory, used_bytes: float) -> dict[str, Any]:
     peak = Estimate(m.peak_bytes / GIB, m.low_bytes / GIB, m.high_bytes / GIB, "formula")
     return {
         "model": run.model.id,
@@ -160,7 +173,7 @@ def _row(run: TrainingRun, m: TrainingMemory) -> dict[str, Any]:
         "runs": True,
         "verdict": m.verdict,
         "headroom_gib": m.headroom_bytes / GIB,
-        "usable_gib": m.usable_bytes / GIB,
+        "usable_gib": (m.usable_bytes + used_bytes) / GIB,
         "largest_micro_batch": m.largest_micro_batch_count,
         "largest_seq_tokens": m.largest_seq_tokens,
         "metrics": {"peak_mem_gib": peak, "peak_gib_per_gpu": peak},
@@ -175,11 +188,11 @@ def _margin(m: TrainingMemory) -> dict[str, Any]:
     return {"margin_gib": found, "sureness": sureness(m.verdict, found)}
 
 
-def _picture(m: TrainingMemory) -> dict[str, float]:
-    """The parts, what is free and what the driver keeps; less ``missing`` they are the memory of the card."""
+def _picture(m: TrainingMemory, used_bytes: float) -> dict[str, float]:
+    """The parts, what others hold, what is free and what the driver keeps; less ``missing`` they are the whole card."""
     free, missing = max(0.0, m.headroom_bytes), max(0.0, -m.headroom_bytes)
     reserve = m.usable_bytes - sum(m.parts.values()) - free + missing
-    return m.parts | {"free": free, "reserve": reserve, "missing": missing}
+    return m.parts | {"used": used_bytes, "free": free, "reserve": reserve, "missing": missing}
 
 
 def _changes(setup: Setup, m: TrainingMemory) -> list[TrainingChange]:

@@ -144,7 +144,7 @@ def built_like(known: Model, format_id: str) -> Model | None:
 
 
 def nearest(ref: str, count: int = NEAREST) -> list[str]:
-    """Names that begin with ``ref``, shortest first, one of each model; where none does, the models called most like it."""
+    """Names that begin with ``ref``, shortest first, one of each model; else the models called most like it."""
     exact, key = _exact(), name_key(cleaned(ref))
     if len(key) >= LEAST_LETTERS:
         so = [name for name, _ in models().names() if name_key(name.rsplit("/", 1)[-1]).startswith(key)]

@@ -79,12 +79,23 @@ def test_slots_of_adapters_are_shared_out_over_stages_like_the_layers():
 
 
 def test_as_many_accelerators_as_weights_and_cache_ask_for():
-    m = memory.serving(deployment(LLAMA_70B, card(24.0), version="0.10.0", max_model_len=8192))
-    count = accelerators_enough(m)
-    held = memory.params(LLAMA_70B).total_count * 2
-    assert held / count < m.budget_bytes
-    more = replace(m, required_kv_bytes=m.required_kv_bytes + held)  # as much again for the cache
-    assert accelerators_enough(more) == 2 * count
+    d = deployment(LLAMA_70B, card(24.0), version="0.10.0", max_model_len=8192)
+    count = accelerators_enough(memory.serving(d))
+    said = {
+        tp: memory.serving(replace(d, parallel=replace(d.parallel, tp=tp))).verdict
+        for tp in (count // 2, count)
+    }
+    assert said[count] != "no"
+    assert said[count // 2] != "fits"
+    long = replace(d, settings=replace(d.settings, max_model_len=65_536))  # 2.5 GiB of cache on each of eight
+    assert accelerators_enough(memory.serving(long)) == 2 * count
+
+
+def test_no_number_of_accelerators_is_named_that_an_engine_refuses():
+    odd = replace(LLAMA_70B, attention=tuple(replace(one, heads_count=63) for one in LLAMA_70B.attention))
+    m = memory.serving(deployment(odd, card(24.0), version="0.10.0", max_model_len=8192))
+    assert accelerators_enough(m) is None
+    assert m.cure
 
 
 @pytest.mark.parametrize(("needed", "said"), [(90.0, "fits"), (94.9, "fits"), (95.1, "tight"), (100.1, "no")])

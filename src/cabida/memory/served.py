@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from cabida.plan import Deployment
 from cabida.text import number, size, tr
 
-ROOM_FOR_CACHE_RATIO = (
-    0.85  # share of a budget that weights may take when we say how many accelerators would do
-)
+ACCELERATORS_MOST = 1024  # of one replica that we try
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,7 @@ class ServingMemory:
     splits_layers: bool
     outside_bytes: float  # what the engine's share leaves free, less the most it takes after its cache
     buffer_per_accelerator: bool  # activations are held on every accelerator; old llama.cpp: once for all
+    deployment: Deployment = field(repr=False, compare=False)  # what was asked: a cure tries it again
 
     @property
     def parts(self) -> dict[str, float]:
@@ -69,12 +69,38 @@ class ServingMemory:
         return _cure(self)
 
 
-def accelerators_enough(m: ServingMemory) -> int:
-    """How many accelerators like this one would hold the weights with room to work: a power of two."""
-    fixed = m.non_torch_bytes + m.activation_bytes
-    room = max(m.budget_bytes - fixed, m.budget_bytes * 0.1, 1.0) * ROOM_FOR_CACHE_RATIO
-    cache = m.required_kv_bytes * m.accelerators_count
-    return int(2 ** math.ceil(math.log2(max(1.0, (m.weights_total_bytes + cache) / room))))
+def accelerators_enough(m: ServingMemory) -> int | None:
+    """How many accelerators like this one hold the deployment, by doubling its tensor split (llama.cpp: its stages).
+
+    Each number is tried as the whole question again: the first that surely fits, else the first that is tight.
+    ``None``: none does as far as the heads divide.
+    """
+    from cabida.memory.serving import serving
+
+    d, tight = m.deployment, None
+    while d.parallel.accelerators_count * 2 <= ACCELERATORS_MOST:
+        p = d.parallel
+        wider = (
+            replace(p, pp=2 * p.pp)
+            if m.splits_layers
+            else replace(p, tp=2 * p.tp, ep=2 * p.ep if p.ep > 1 else 1)
+        )
+        d = replace(d, parallel=wider, settings=replace(d.settings, layer_partition=()))
+        if not _divides(d, layers=m.splits_layers):
+            break
+        verdict = serving(d).verdict
+        if verdict == "fits":
+            return wider.accelerators_count
+        if verdict == "tight" and tight is None:
+            tight = wider.accelerators_count
+    return tight
+
+
+def _divides(d: Deployment, *, layers: bool) -> bool:
+    """Whether an engine starts with this split: a layer for every stage, heads for every rank."""
+    if layers:
+        return d.parallel.pp <= d.model.layers_count
+    return all(group.heads_count % d.parallel.tp == 0 for group in d.model.attention)
 
 
 def _cure(m: ServingMemory) -> str:
@@ -93,12 +119,10 @@ def _cure(m: ServingMemory) -> str:
         return tr("memory.cure.crowded")
     if m.kv_pool_bytes <= 0:
         overheads = m.needed_bytes - m.required_kv_bytes
-        return tr(
-            "memory.cure.weights",
-            needed=size(overheads),
-            budget=size(m.budget_bytes),
-            count=max(accelerators_enough(m), 2 * m.accelerators_count),
-        )
+        needed, budget, count = size(overheads), size(m.budget_bytes), accelerators_enough(m)
+        if count is None:
+            return tr("memory.cure.weights_format", needed=needed, budget=budget)
+        return tr("memory.cure.weights", needed=needed, budget=budget, count=count)
     if m.largest_context_tokens >= 1 and m.cache_is_pool:
         return tr(
             "memory.cure.context",

@@ -80,6 +80,7 @@ def serving(d: Deployment) -> ServingMemory:
         splits_layers=a.split.layers,
         outside_bytes=outside,
         buffer_per_accelerator=not a.split.layers or a.row.pipelines,
+        deployment=d,
     )
 
 

@@ -170,13 +170,14 @@ def speed(
     """
     from cabida import timing
     from cabida.evidence.trace import read_trace
-    from cabida.report.asked import asked, carried, named
+    from cabida.report.asked import asked, carried, doubts, named
 
     d, m, load = asked(model, gpu, flags)
     answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else timing.simulate(d, m, load, seed)
     return {
         **named(d),
         "load": None if trace else carried(load),
+        "warnings": doubts(d),
         "saturated": answer.saturated,
         "metrics": speed_metrics(answer),
         "batch_mean": answer.batch_mean,
@@ -205,7 +206,7 @@ def cost(
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
     from cabida import timing
-    from cabida.report.asked import asked, carried, named
+    from cabida.report.asked import asked, carried, doubts, named
     from cabida.report.bills import bills
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
@@ -227,6 +228,7 @@ def cost(
     return {
         **named(d),
         "load": carried(load),
+        "warnings": doubts(d),
         "as_of": as_of,
         "currency": currency,
         "utilisation": utilisation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cabida import facts
+from cabida import app, facts
 from cabida.plan import Setup
 from cabida.report.fits import fits
 
@@ -36,3 +36,10 @@ def test_a_release_that_is_known_or_a_date_is_taken_without_a_word(version):
 
 def test_builds_by_number_are_no_releases():
     assert codes(asked("llama.cpp", "b99999")) == []
+
+
+@pytest.mark.parametrize(("version", "told"), [("9.9", ["CB-K102"]), (LATEST, [])])
+def test_speed_and_cost_say_so_too(version, told):
+    for answer in (app.speed, app.cost):
+        made = answer("Qwen/Qwen3-8B", gpu="h100-sxm-80", engine="vllm", engine_version=version)
+        assert [one["code"] for one in made["warnings"]] == told

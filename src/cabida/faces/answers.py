@@ -82,10 +82,11 @@ def speed(answer: dict[str, Any]) -> RenderableType:
 
 
 def _carried(answer: dict[str, Any]) -> list[Text]:
-    """The load that the figures are about, also when nobody named one."""
+    """The load that the figures are about, also when nobody named one, and what to know before believing them."""
     load = answer.get("load")
+    doubts = [clean(f"{tr('faces.check.warning')}: {one['sentence']}") for one in answer["warnings"]]
     if not load:
-        return []
+        return doubts
     how = "at_once" if load["concurrency"] is not None else "each_second"
     shape = tr(
         f"faces.load.{how}",
@@ -93,7 +94,7 @@ def _carried(answer: dict[str, Any]) -> list[Text]:
         read=text.number(load["input_tokens"], 7),
         written=text.number(load["output_tokens"], 7),
     )
-    return [clean(shape)]
+    return [clean(shape), *doubts]
 
 
 def cost(answer: dict[str, Any]) -> RenderableType:

@@ -10,6 +10,7 @@ from cabida.checks.plan import refused_split, refused_task
 from cabida.errors import InvalidInput
 from cabida.plan import Deployment, Load, Setup
 from cabida.plan.setup import deployment
+from cabida.report.fit_newer import newer
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def carried(load: Load) -> dict[str, float | None]:
     """A load as the answers name it; lengths are means."""
     names = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
     return {name: getattr(load, name) for name in names}
+
+
+def doubts(d: Deployment) -> list[dict[str, str]]:
+    """What to know before believing the figures."""
+    return [{"code": one.code, "severity": one.severity, "sentence": one.sentence} for one in newer(d)]
 
 
 def named(d: Deployment) -> dict[str, Any]:

@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 
 from cabida import facts, memory
+from cabida.checks.sentences import caution
 from cabida.checks.software import release
 from cabida.memory.engines import ROWS, rules
-from cabida.plan import Deployment, Estimate
+from cabida.plan import Caution, Deployment, Estimate
 from cabida.report.metrics import GIB
 
 # no builds by number, no dates: llama.cpp makes several builds a day
@@ -25,6 +26,13 @@ def newest_known(d: Deployment) -> str:
         (one for one in facts.engine(d.engine).versions if RELEASE.fullmatch(one)), key=release, default=""
     )
     return latest if latest and release(asked) > release(latest) else ""
+
+
+def newer(d: Deployment) -> list[Caution]:
+    """What to know where ``d`` asks for a release newer than any known."""
+    latest = newest_known(d)
+    named = {"engine": d.engine, "version": d.engine_version.strip(), "latest": latest}
+    return [caution("CB-K102", **named)] if latest else []
 
 
 def widened(margin_gib: Estimate, d: Deployment) -> Estimate:

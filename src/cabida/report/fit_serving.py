@@ -17,7 +17,7 @@ from cabida.plan.setup import deployment, runs
 from cabida.report.asked import named
 from cabida.report.fit_changes import Change, changes
 from cabida.report.fit_limits import concurrency, largest_sibling, sharing
-from cabida.report.fit_newer import newest_known, widened
+from cabida.report.fit_newer import newer, newest_known, widened
 from cabida.report.fit_sure import intervals, margin
 from cabida.report.fit_trial import Trial, at_usual_context, largest_context
 from cabida.report.metrics import GIB, finite, memory_metrics
@@ -170,8 +170,7 @@ def cautions(trial: Trial) -> list[Caution]:
         found.append(
             caution("CB-K096", engine=d.engine, weights=d.weights.id, architecture=d.accelerator.architecture)
         )
-    if latest := newest_known(d):
-        found.append(caution("CB-K102", engine=d.engine, version=d.engine_version.strip(), latest=latest))
+    found += newer(d)
     if d.model.task == "speech":
         found.append(caution("CB-K101"))
     if m.cache_is_pool and trial.sequences > m.max_num_seqs:

@@ -4,7 +4,7 @@ import pytest
 
 from cabida.memory.engines import named_engine
 from cabida.truth.memory_case import memory_figures
-from cabida.truth.names import Unanswerable, stated_format
+from cabida.truth.names import Unanswerable, known_model, stated_format
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,19 @@ def test_of_an_engine_like_another_only_what_the_model_asks_for_is_told():
     assert set(figures) <= {"weights_gib_per_gpu", "weights_gib_total", "kv_needed_gib"}
     assert figures["weights_gib_per_gpu"] == pytest.approx(8.03 * 2 / 1.0737, rel=0.01)
     assert verdict is None
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("ollama qwen2.5:14b", "Qwen/Qwen2.5-14B"),
+        ("llama.cpp: Qwen2.5-14B", "Qwen/Qwen2.5-14B"),
+        ("vllm Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+    ],
+)
+def test_an_engine_in_front_does_not_hide_the_model(said, meant):
+    assert known_model(said).id == meant
+
+
+def test_an_engine_alone_is_no_model():
+    assert known_model("ollama") is None

@@ -93,18 +93,23 @@ def encoding_bytes(
     return text_tokens * samples_count * hidden_dim_count * copies_count * body_bits / BITS_PER_BYTE
 
 
-def latent_frames(run: MediaRun, vae: Component) -> int:
+def latent_frames(frames_count: int, vae: Component) -> int:
     """Frames of latents of a clip; the first frame has one of its own."""
-    if run.frames_count <= 1:
+    if frames_count <= 1:
         return 1
     if vae.temporal_factor_count <= 1:
-        return run.frames_count
-    return 1 + math.ceil((run.frames_count - 1) / vae.temporal_factor_count)
+        return frames_count
+    return 1 + math.ceil((frames_count - 1) / vae.temporal_factor_count)
+
+
+def patched_frames(frames_count: int, vae: Component, denoiser: Component) -> int:
+    """Frames of latents that a denoiser has tokens for: it takes some together."""
+    return math.ceil(latent_frames(frames_count, vae) / max(1, denoiser.patch_frames_count))
 
 
 def denoising(run: MediaRun, one: Component, vae: Component, lens: Lens) -> Number:
     """Activations of the denoiser on one accelerator."""
-    frames = math.ceil(latent_frames(run, vae) / max(1, one.patch_frames_count))
+    frames = patched_frames(run.frames_count, vae, one)
     tokens = lens.of(picture_tokens)(
         _pixels(run, lens),
         lens.field(vae, "spatial_factor_count"),
@@ -127,7 +132,7 @@ def _scores(
     run: MediaRun, one: Component, tokens: Number, samples: Number, vae: Component, lens: Lens
 ) -> Number:
     """UNets over clips attend within a frame, transformers over all of it."""
-    within = 1 / latent_frames(run, vae) if one.architecture == "unet" else 1.0
+    within = 1 / latent_frames(run.frames_count, vae) if one.architecture == "unet" else 1.0
     ratio = lens.setting("attention_ratio", one.attention_ratio * within)
     heads = lens.field(one, "heads_count")
     several = lens.setting("samples_count", float(samples) / within)
@@ -169,7 +174,7 @@ def decoding(run: MediaRun, vae: Component, lens: Lens) -> Number:
     made: Any = lens.of(decoding_bytes)(
         pixels, lens.setting("images_count", images),
         lens.constant(known.FURTHER_IMAGE_RATIO), lens.field(vae, "chunk_pixel_bytes"),
-        lens.field(vae, "latent_pixel_bytes"), lens.setting("latent_frames_count", latent_frames(run, vae)),
+        lens.field(vae, "latent_pixel_bytes"), lens.setting("latent_frames_count", latent_frames(run.frames_count, vae)),
         lens.constant(known.FP32_DECODER_RATIO) if widened else lens.setting("widening_ratio", 1.0),
     )  # fmt: skip
     if not tiled:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts
+from cabida.memory.media_phases import patched_frames, picture_tokens
 from cabida.plan import TrainingRun
 
 SHAPE = re.compile(r"(\d+) frames (\d+)x(\d+)")
@@ -22,10 +23,9 @@ def clip_tokens(row: dict[str, Any]) -> int | None:
     parts = facts.components_of(pipeline)
     denoiser = next(one for one in parts if one.kind == "denoiser")
     vae = next(one for one in parts if one.kind == "vae")
-    side = vae.spatial_factor_count * denoiser.patch_count
-    latent_frames = (frames - 1) // vae.temporal_factor_count + 1
-    pictures = -(-latent_frames // denoiser.patch_frames_count)
-    return pictures * (height // side) * (width // side) + pipeline.text_tokens
+    pictures = patched_frames(frames, vae, denoiser)
+    tokens = picture_tokens.raw(height * width, vae.spatial_factor_count, denoiser.patch_count, pictures)
+    return int(tokens) + pipeline.text_tokens
 
 
 def as_pipeline(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from cabida import facts
 from cabida.errors import CabidaError
 from cabida.facts.model import Accelerator, Model, WeightFormat
+from cabida.memory.engines import named_engine
 from cabida.text import tr
 
 Made = TypeVar("Made")
@@ -65,11 +66,13 @@ def named(text: str) -> list[str]:
     ``9B hybrid (Qwen3.5-9B class)``, ``My-Tune (Qwen3_5ForConditionalGeneration 9B class)``, ``X-Flash (FP8 base)``.
     """
     remarks = re.findall(r"\(([^()]+)\)", text)
+    run = re.match(r"\s*(\S+)[ :]+(\S.*)", text)
+    behind = [run[2]] if run and named_engine(run[1]) else []  # "ollama qwen2.5:14b"
     base = (
         [f"{text.split('(')[0].strip()}-Base"] if any(re.search(r"\bbase\b", one) for one in remarks) else []
     )
     spelt = (re.sub(r"(\d)_(\d)", r"\1.\2", re.sub(r"For[A-Z]\w+\s*", "-", one)) for one in remarks)
-    return [*base, spellings()["models"].get(text, text), *spelt]
+    return [*base, spellings()["models"].get(text, text), *spelt, *behind]
 
 
 def accelerator_of(row: dict[str, Any]) -> Accelerator:

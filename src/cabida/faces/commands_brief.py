@@ -56,12 +56,13 @@ def init(
     from cabida.brief.schema import as_text
     from cabida.files import write_text
 
+    schema = file.with_name("brief.schema.json")  # for editors; the brief's first line names it
     write_text(file, written)
-    write_text(file.with_name("brief.schema.json"), as_text())  # for editors; the brief's first line names it
+    write_text(schema, as_text())
     if as_json:
         emit({"file": str(file)}, lambda: "", as_json=True)
     else:
-        click.echo(tr("faces.written", file=file), err=True)
+        click.echo(tr("faces.written", file=f"{file}, {schema}"), err=True)
 
 
 def _watched() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from cabida.text import LANGUAGES, has_text, problem, tr, use_language
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEAST_FIGURE, MOST_FIGURE = 1e-12, 1e15
+_FAR = re.compile(r"(\d+)<=x<=\d{7,}(\.0)?")  # a most that nobody comes near is no news
 
 
 class Option(click.Option):
@@ -24,7 +26,10 @@ class Option(click.Option):
         key = f"faces.option.{ctx.info_name}.{self.name}"
         self.help = tr(key if has_text(key) else f"faces.option.{self.name}")
         record = super().get_help_record(ctx)
-        return record and (record[0], record[1].replace("[default:", f"[{tr('faces.default')}:"))
+        if record is None:
+            return None
+        told = record[1].replace("[default:", f"[{tr('faces.default')}:")
+        return record[0], _FAR.sub(r"x>=\1", told)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """As click does, but nothing typed between the quotes (an unset shell variable) is no answer."""

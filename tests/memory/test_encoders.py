@@ -56,6 +56,8 @@ def test_live_tensors_are_those_of_the_code():
 def test_a_decoder_builds_keys_and_values_and_an_encoder_does_not():
     assert is_decoder(facts.model("Qwen/Qwen3-Embedding-0.6B"))
     assert not is_decoder(facts.model("BAAI/bge-m3"))
+    assert is_decoder(facts.model("Qwen/Qwen1.5-7B"))  # as many key heads as query heads
+    assert not is_decoder(facts.model("google/embeddinggemma-300m"))  # shares heads, and looks both ways
     found = encoding(run("Qwen/Qwen3-Embedding-0.6B", weights="bf16"))
     assert found.parts["kv_cache"] == 32 * 512 * 28 * 2 * 8 * 128 * 2
 

@@ -118,6 +118,10 @@ def from_config(config: dict[str, Any], source: Source, id: str = "", file: str 
         looked_up_params_count=looked_up_params(f),
         rotary_dim_count=rotary_dims(f, family, layers),
         half_overflows=not family.half,
+        bidirectional=family.task == "embedding"
+        or f.raw("use_bidirectional_attention")
+        in (True, "all")  # "vision": only among the tokens of an image
+        or f.raw("is_causal") is False,
         tower=tower_of(f),
     )
 

@@ -229,6 +229,7 @@ class Model(Sourced):
         0  # elements of a head that rotate with its position, all tables of angles together
     )
     half_overflows: bool = False  # doesn't run in fp16: a card without bf16 holds it in 32 bit
+    bidirectional: bool = False  # every token sees all others: nothing of one batch is kept for the next
 
     @property
     def layers_count(self) -> int:

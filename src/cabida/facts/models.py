@@ -33,6 +33,7 @@ _OVERRIDES = (
     "native_format",
     "unquantised_params_count",
     "licence",
+    "bidirectional",
 )
 
 

@@ -122,8 +122,8 @@ class EncoderMemory:
 
 
 def is_decoder(model: Model) -> bool:
-    """Whether an embedder is made of a decoder, which builds keys and values: they share heads, encoders don't."""
-    return any(group.kv_heads_count < group.heads_count for group in model.attention)
+    """Whether an embedder is made of a decoder, which builds keys and values; one made to look both ways doesn't."""
+    return not model.bidirectional
 
 
 def keeps_scores(run: EncoderRun) -> bool:

@@ -174,7 +174,8 @@ def decoding(run: MediaRun, vae: Component, lens: Lens) -> Number:
     made: Any = lens.of(decoding_bytes)(
         pixels, lens.setting("images_count", images),
         lens.constant(known.FURTHER_IMAGE_RATIO), lens.field(vae, "chunk_pixel_bytes"),
-        lens.field(vae, "latent_pixel_bytes"), lens.setting("latent_frames_count", latent_frames(run.frames_count, vae)),
+        lens.field(vae, "latent_pixel_bytes"),
+        lens.setting("latent_frames_count", latent_frames(run.frames_count, vae)),
         lens.constant(known.FP32_DECODER_RATIO) if widened else lens.setting("widening_ratio", 1.0),
     )  # fmt: skip
     if not tiled:

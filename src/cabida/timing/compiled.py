@@ -13,17 +13,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cabida.files import home
+
 SOURCES = ("queue.py", "roofline.py")
 
 
 @cache
-def cache_path() -> Path:
-    """Folder of this version's machine code."""
+def cache_path() -> Path | None:
+    """Folder of this version's machine code; ``None`` = nowhere, for a user without a home."""
     digest = hashlib.sha256()
     for name in SOURCES:
         digest.update((Path(__file__).parent / name).read_bytes())
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "cabida" / f"compiled-{digest.hexdigest()[:12]}"
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache")
+    except RuntimeError:
+        return None
+    return caches / "cabida" / f"compiled-{digest.hexdigest()[:12]}"
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -32,9 +37,12 @@ def compiled(function: Callable[..., Any]) -> Any:
         import numba
     except ImportError:
         return function
+    kept = cache_path()
+    if kept is None:
+        return numba.njit(function)
     config: Any = numba.config
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_path())
+    config.CACHE_DIR = str(kept)
     try:
         return numba.njit(cache=True)(function)
     finally:

@@ -28,6 +28,7 @@ from cabida.memory.loss import logits_of_run
 from cabida.memory.sharding import gathered, shards
 from cabida.memory.state import state_of_run
 from cabida.memory.training_constants import SLACK_RATIO
+from cabida.memory.training_phases import demand_of
 
 BLOOM = model("bloom-176b", 14336, 250880, [full(70, 112, 112, 128)], [MlpLayers(70, 57344, 2)], tied=True)
 GPT = model("gpt", 4096, 50257, [full(32, 32, 32, 128)], [MlpLayers(32, 16384, 2)])
@@ -277,3 +278,42 @@ def test_fp8_of_transformer_engine_keeps_its_copies_beside_16_bit_weights():
     titan = replace(plain, framework="torchtitan")
     eight = memory.training(replace(titan, precision="fp8")).allocated_bytes
     assert eight == memory.training(titan).allocated_bytes
+
+
+def test_muon_leaves_embeddings_head_and_norms_to_adamw():
+    """One momentum for matrices, AdamW's two for the rest: 4 bytes more for each of the rest."""
+    whole = memory.params(LLAMA_8B)
+    rest = whole.embedding_count + whole.head_count + whole.norm_count
+    muon = memory.training(run(LLAMA_8B, optimizer="muon")).optimizer_bytes
+    assert muon == pytest.approx(8 * whole.total_count + 4 * rest, rel=1e-4)  # 4 of master weights
+    halves = [
+        memory.training(run(LLAMA_8B, optimizer="muon", sharding="fsdp", accelerators_count=n))
+        for n in (2, 4)
+    ]
+    assert halves[0].optimizer_bytes == pytest.approx(2 * halves[1].optimizer_bytes)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "shared"),
+    [
+        ("vera", 256 * (11008 + 11008)),
+        ("randlora", 256 * 4096 + 11008 * 4096),
+    ],  # peft: one pair for all layers
+)
+def test_random_matrices_that_all_layers_share_are_held_once(adapter, shared):
+    tried = run(LLAMA_7B, method="lora", adapter=adapter, lora_rank=256, lora_targets="all")
+    m = memory.training(tried)
+    frozen = 2 * memory.params(LLAMA_7B).total_count
+    assert m.weights_bytes - frozen - 4 * m.trained_params_count == pytest.approx(2 * shared, rel=1e-3)
+
+
+def test_the_heads_gradient_is_there_before_any_layer_goes_backward():
+    """Liger makes grad_weight in the forward pass; any other loss before the last layer's turn."""
+    tried = run(LLAMA_8B, loss="fused", framework="torchtune", global_batch_count=1, seq_tokens=65_536)
+    head = 2 * memory.params(LLAMA_8B).head_count
+    assert demand_of(tried, 1, 65_536, PLAIN).gradients == pytest.approx(head)
+    eight = replace(tried, accelerators_count=8, sharding="fsdp", global_batch_count=8)
+    shared_out = demand_of(eight, 1, 65_536, PLAIN)
+    assert shared_out.phase == "backward"
+    assert shared_out.gradients == pytest.approx(head / 8)
+    assert demand_of(replace(tried, method="lora"), 1, 65_536, PLAIN).gradients == 0

@@ -43,6 +43,7 @@ def split_params_count(whole_params_count: float, split_count: float) -> float:
 
 
 Sized = Callable[[Matrix, float], float]
+Shared = Callable[[list[tuple[float, float]], float], float]
 
 
 def _ends(m: Matrix, _rank: float) -> float:
@@ -66,6 +67,17 @@ def _roots(m: Matrix, _rank: float) -> float:
     return math.sqrt(m.inputs) + math.sqrt(m.outputs)
 
 
+def _widest_ends(shapes: list[tuple[float, float]], rank: float) -> float:
+    """vera_A and vera_B, as large as the widest inputs and outputs (peft/tuners/vera/model.py)."""
+    return rank * (max(one[0] for one in shapes) + max(one[1] for one in shapes))
+
+
+def _bases(shapes: list[tuple[float, float]], rank: float) -> float:
+    """randlora_A, of the widest shorter side, and bases of rank ``rank`` that fill that side for randlora_B."""
+    short, long = max(min(one) for one in shapes), max(max(one) for one in shapes)
+    return rank * short + long * math.ceil(short / max(1.0, rank)) * rank
+
+
 @dataclass(frozen=True, slots=True)
 class AdapterKind:
     """One method: weights per matrix (times rank, and fixed), copies it keeps of a matrix's inputs and outputs."""
@@ -79,6 +91,7 @@ class AdapterKind:
     norms_trained: bool = False
     virtual: bool = False  # rank = tokens put before every sequence
     half: bool = False  # trained in 16 bit as the model is, not in fp32
+    shared: Shared = lambda _shapes, _rank: 0.0  # frozen random matrices that all layers share, weights
 
 
 ADAPTERS = {
@@ -90,8 +103,8 @@ ADAPTERS = {
         AdapterKind("loha", by_rank=lambda m, _r: 2 * (m.inputs + m.outputs), outputs_kept=1.0),
         AdapterKind("lokr", by_rank=_roots, fixed=lambda m, _r: math.sqrt(m.inputs * m.outputs),
                     outputs_kept=LOKR_COPIES),
-        AdapterKind("vera", by_rank=lambda _m, _r: 1.0, fixed=_outputs),  # arXiv 2310.11454
-        AdapterKind("randlora", by_rank=_none,
+        AdapterKind("vera", by_rank=lambda _m, _r: 1.0, fixed=_outputs, shared=_widest_ends),  # arXiv 2310.11454
+        AdapterKind("randlora", by_rank=_none, shared=_bases,
                     fixed=lambda m, r: min(m.inputs, m.outputs) / max(1.0, r) * (r + max(m.inputs, m.outputs))),
         AdapterKind("oft", by_rank=_none, fixed=_rotation),
         AdapterKind("boft", by_rank=_none, fixed=lambda m, _r: 4 * m.inputs + m.outputs),  # blocks of 4
@@ -162,6 +175,12 @@ def counted(r: TrainingRun) -> Counted:
     """What the run's adapters come to, worked out once for a model."""
     key = ("adapters", r.adapter, r.lora_targets, r.lora_rank)
     return remembered(r.model, key, lambda: _count(r, kind_of(r)))
+
+
+def shared_params_count(r: TrainingRun) -> float:
+    """Frozen weights of the method itself, on every accelerator whole."""
+    shapes = [(one.inputs, one.outputs) for one in adapted(r, kind_of(r))]
+    return kind_of(r).shared(shapes, r.lora_rank) if shapes else 0.0
 
 
 def virtual_tokens(r: TrainingRun) -> int:

@@ -20,13 +20,20 @@ class OptimizerRow:
     moments: Constant
     moments_pure: Constant  # when there are no fp32 master weights: moments in the weights' type
     paged: bool = False  # gives its state up to host memory when the accelerator is full
+    matrices_only: bool = False  # embeddings, head and norms are AdamW's
 
 
 def _row(
-    name: str, full: tuple[float, str], pure: tuple[float, str], url: str, *, paged: bool = False
+    name: str,
+    full: tuple[float, str],
+    pure: tuple[float, str],
+    url: str,
+    *,
+    paged: bool = False,
+    matrices_only: bool = False,
 ) -> OptimizerRow:
     moments = [known.read("moments_bytes_per_param", value, what, url) for value, what in (full, pure)]
-    return OptimizerRow(name, moments[0], moments[1], paged)
+    return OptimizerRow(name, moments[0], moments[1], paged, matrices_only)
 
 
 _ADAM = "https://arxiv.org/abs/1910.02054"
@@ -41,7 +48,8 @@ OPTIMIZERS = {
         _row("adamw-paged-8bit", _BLOCKS, _BLOCKS, _EIGHT, paged=True),
         _row("adafactor", _MEANS, _MEANS, "https://arxiv.org/abs/1804.04235"),
         _row("lion", (4, "one fp32 momentum"), (2, "one bf16 momentum"), "https://arxiv.org/abs/2302.06675"),
-        _row("muon", (4, "one fp32 momentum"), (2, "one bf16 momentum"), "https://kellerjordan.github.io/posts/muon/"),
+        _row("muon", (4, "one fp32 momentum"), (2, "one bf16 momentum"), "https://kellerjordan.github.io/posts/muon/",
+             matrices_only=True),
         _row("sgd", (0, "no state without momentum"), (0, "no state without momentum"), ""),
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from cabida.memory import constants as known
 from cabida.memory import optimizers as kinds
-from cabida.memory.adapters import ADAPTER_METHODS, kind_of, trained_params
+from cabida.memory.adapters import ADAPTER_METHODS, kind_of, shared_params_count, trained_params
 from cabida.memory.lens import Lens, Number
 from cabida.memory.params import Params, params
 from cabida.memory.sharding import FULL_SHARDING, Shards, gathered, offloads, shards
@@ -150,6 +150,16 @@ def _step(r: TrainingRun, held: Number, each: Number, over: Shards, lens: Lens) 
     return lens.setting("step_bytes", 0.0)
 
 
+def _moments(r: TrainingRun, whole: Params, kept: Number, lens: Lens) -> Number:
+    """Moments, with AdamW's further one for what Muon leaves to it: embeddings, head and norms (K. Jordan 2024)."""
+    if not kinds.row_of(r).matrices_only or offloads(r, "optimizer"):
+        return kept
+    wide = r.precision == "fp32" or kinds.casts_weights(r) or r.master_weights
+    left = lens.setting("left_params_count", (_edges(whole, r.pp) + whole.norm_count / r.pp) / r.tp)
+    further = _kept(lens, left, lens.constant(kinds.FULL if wide else kinds.HALF), shards(r).optimizer)
+    return lens.of(sum_held_bytes)(kept, further)
+
+
 def full_state(r: TrainingRun, lens: Lens) -> State:
     """All weights trained (pretraining and full fine-tuning)."""
     whole = params(r.model)
@@ -178,7 +188,7 @@ def full_state(r: TrainingRun, lens: Lens) -> State:
             1 if summed_whole else over.gradients,
             off=r.step_in_backward or (offloads(r, "optimizer") and over.gradients > 1),
         ),
-        _kept(lens, held, moments, over.optimizer, off=offloads(r, "optimizer")),
+        _moments(r, whole, _kept(lens, held, moments, over.optimizer, off=offloads(r, "optimizer")), lens),
         around,
         _step(r, held, each, over, lens),
         float(held),
@@ -238,6 +248,10 @@ def adapter_state(r: TrainingRun, lens: Lens) -> State:
     half = kind_of(r).half
     full = lens.constant(kinds.HALF if half else kinds.FULL)
     weights = lens.of(sum_held_bytes)(_frozen(r, whole, over, lens), _kept(lens, trained, full, over.weights))
+    shared = lens.setting("shared_params_count", shared_params_count(r))
+    if float(shared):
+        beside = _kept(lens, shared, lens.constant(kinds.FULL if r.precision == "fp32" else kinds.HALF), 1)
+        weights = lens.of(sum_held_bytes)(weights, beside)
     gradients = (
         _kept(lens, _on_stage(r, whole, lens), lens.constant(kinds.HALF_GRADIENT), 1)
         if kinds.sums_whole_gradients(r)

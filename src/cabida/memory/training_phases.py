@@ -16,10 +16,10 @@ from cabida.memory.activations import (
 from cabida.memory.adapters import ADAPTER_METHODS
 from cabida.memory.lens import Lens, Number
 from cabida.memory.loss import evaluation_of_run, logits_of_run
-from cabida.memory.optimizers import HALF, deepspeed, gradients_stay
+from cabida.memory.optimizers import HALF, deepspeed, gradient, gradients_stay
 from cabida.memory.params import params
-from cabida.memory.sharding import offloads
-from cabida.memory.state import State, state_of_run, sum_held_bytes
+from cabida.memory.sharding import offloads, shards
+from cabida.memory.state import State, held_bytes, state_of_run, sum_held_bytes
 from cabida.plan import TrainingRun
 from cabida.quantity import formula, least
 
@@ -106,10 +106,25 @@ def _backward(
         passing = together(passing, lens.constant(known.BUCKET_BYTES))
     gradients = state.gradients if gradients_stay(r) else nothing
     worked = together(activations, worked_of_run(r, micro, seq, lens))
+    at_head = gradients if gradients_stay(r) or r.loss != "fused" else _head_gradient(r, 1, lens)
+    early = gradients_stay(r) or r.step_in_backward
+    behind_head = gradients if early else _head_gradient(r, shards(r).gradients, lens)
     return {
-        "loss": (gradients, at_loss, logits_of_run(r, micro, seq, lens), passing),
-        "backward": (gradients, worked, nothing, passing),
+        "loss": (at_head, at_loss, logits_of_run(r, micro, seq, lens), passing),
+        "backward": (behind_head, worked, nothing, passing),
     }
+
+
+def _head_gradient(r: TrainingRun, over: float, lens: Lens) -> Number:
+    """The head's gradient comes first: in the forward pass of a fused loss, else before any layer goes backward.
+
+    Liger-Kernel fused_linear_cross_entropy.py (grad_weight); ``over``: accelerators it is shared out to.
+    """
+    if r.method != "full" or r.pp > 1:
+        return lens.setting("absent_bytes", 0.0)
+    whole = params(r.model)
+    head = lens.setting("held_params_count", (whole.head_count or whole.embedding_count) / r.tp)
+    return lens.of(held_bytes)(head, lens.constant(gradient(r)), lens.setting("shards_count", over))
 
 
 def demand_of(r: TrainingRun, micro: int, seq: int, lens: Lens) -> Demand:

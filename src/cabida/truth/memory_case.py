@@ -42,9 +42,9 @@ OF_THE_POOL = ("kv_cache", "max_concurrency", "peak")  # what follows from the s
 FREE_OF_OTHERS = ("activation_peak_gib",)
 FREE_OF_WEIGHTS = ("kv_needed_gib", "activation_peak_gib")
 SAME_EVERYWHERE = ("weights_", "kv_needed")
-LOADED_BESIDE_GIB = (
-    0.14  # SGLang prints what became less free: kernels and allocator blocks come with the weights
-)
+# assumed: SGLang prints what became less free (model_runner.py: before less after loading), so kernels and half-filled
+# allocator blocks, of 2 and 20 MiB, count with the weights, as much as seven of the larger
+LOADED_BESIDE_GIB = 0.14
 WHOLE_GB = "rounded, decimal or binary not stated"  # tables in whole GB count in thousands
 ALLOCATED = ("max_memory_allocated", "script divides bytes")  # instruments that don't see a process's context
 DEALS_LAYERS = ("transformers", "AutoAWQ")  # several cards hold whole layers each (device_map)
@@ -52,6 +52,13 @@ V1_SINCE = "2025-03"
 EXACT_RATIO = 1.015  # how far the cache of layers all alike may be off: rounding to blocks
 LAYOUT_RATIO = 1.1  # how far the layout of mixed attention may be off, either way
 LEAST_SHARE = 0.01  # a pool that may be nothing at all has this for its low end
+# of what start-ups leave open, as shares of the card (of the weights): set by hand so that nine pools of ten lie inside
+PLAIN_WEIGHTS_RATIO = 0.015  # weights in 16 bit, beside what their format says
+QUANTISED_WEIGHTS_RATIO = 0.04  # formats keep other matrices in 16 bit than their name says
+UNSHOWN_FLAGS_RATIO = 0.015  # flags that an excerpt leaves out
+UNSTATED_SHARE_RATIO = 0.035  # a share of memory nobody states is the default or a few per cent off
+UNPRINTED_TOTAL_RATIO = 0.012  # cards of one name differ by about 1 % in the total they print (ECC, driver)
+UNIFIED_OTHERS_RATIO = 0.1  # of unified memory the system and others take their part
 OTHER_CAUSES = ("other process", " bug")
 MACHINE_COUNT = 8  # a tensor split seldom leaves the machine; stages do
 
@@ -213,20 +220,18 @@ def _pool(row: dict[str, Any], d: Deployment, m: ServingMemory) -> dict[str, Any
 def pool_range(row: dict[str, Any], d: Deployment, m: ServingMemory) -> tuple[float, float]:
     """90 % interval of the pool, bytes: of what the engine takes besides, and of what the row doesn't say.
 
-    Weights are sure to 1.5 % in 16 bit and to 4 % quantised; a share of memory nobody states is the default or a few
-    per cent off; of unified memory others take their part; who prints no total has one within 1 %; flags that an
-    excerpt leaves out are worth 1.5 % of the card. Checked with whole sources left out: calibration/memory.py.
+    The ``_RATIO`` constants say how much each is worth. Checked with whole sources left out: calibration/memory.py.
     """
     below, above = (abs(end - m.kv_pool_bytes) for end in memory.serving_tree(d)["kv_pool_bytes"].interval)
     args, visible = row.get("args", {}), m.usable_bytes
     shared = args.get("gpu_memory_utilization") or args.get("mem_fraction_static")
     doubts = [
-        0.015 * visible,
-        m.weights_bytes * (0.015 if d.weights.family == "bf16" else 0.04),
-        0.0 if shared else 0.035 * visible,
-        0.0 if row.get("gpu_memory_gib") else 0.012 * visible,
+        UNSHOWN_FLAGS_RATIO * visible,
+        m.weights_bytes * (PLAIN_WEIGHTS_RATIO if d.weights.family == "bf16" else QUANTISED_WEIGHTS_RATIO),
+        0.0 if shared else UNSTATED_SHARE_RATIO * visible,
+        0.0 if row.get("gpu_memory_gib") else UNPRINTED_TOTAL_RATIO * visible,
     ]
-    unified = 0.1 * visible if memory.is_unified(d.accelerator) else 0.0
+    unified = UNIFIED_OTHERS_RATIO * visible if memory.is_unified(d.accelerator) else 0.0
     low = m.kv_pool_bytes - math.hypot(below, *doubts, unified)
     return max(low, m.kv_pool_bytes * LEAST_SHARE), m.kv_pool_bytes + math.hypot(above, *doubts)
 

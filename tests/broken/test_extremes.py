@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from copy import deepcopy
 
 import pytest
@@ -176,6 +177,7 @@ def test_an_interruption_ends_with_130(tmp_path):
     )  # fmt: skip
     assert started.stdout
     started.stdout.readline()
+    time.sleep(0.3)  # any moment will do once the command has begun
     started.send_signal(signal.SIGINT)
     _, told = started.communicate(timeout=30)
     assert (started.returncode, told.strip()) == (130, "Interrupted")

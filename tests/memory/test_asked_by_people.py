@@ -186,3 +186,36 @@ def test_answers_of_one_request_share_its_prompt_and_all_requests_their_prefix()
         cabida.fit("Qwen/Qwen3-8B", **asked, samples=4)
     with pytest.raises(cabida.CabidaError, match="CB-U047"):
         cabida.fit("Qwen/Qwen3-8B", **asked, shared_prefix_tokens=9000)
+
+
+def test_what_people_run_is_offered_and_needless_company_is_not():
+    """A student's answer is a 4-bit GGUF; what a single change gains, two together are not offered for."""
+    student = fit("Qwen/Qwen3-32B", "rtx3090")
+    assert any(one["flags"] == "--weights q4_k_m" and one["verdict"] == "fits" for one in student["changes"])
+    asked = {"weights": "fp8", "tp": 4, "concurrency": 64, "max_model_len": 8192, "engine_version": "0.19"}
+    flags = [one["flags"] for one in fit("Llama-3.3-70B-Instruct", "l40s", **asked)["changes"]]
+    assert "--kv-cache fp8" in flags
+    assert "--enforce-eager --kv-cache fp8" not in flags
+    one_card = fit("Llama-3.3-70B-Instruct", "h100-sxm-80", weights="fp8")["changes"]
+    assert any(one["flags"] == "--gpu-memory-utilization 0.95" for one in one_card)
+
+
+def test_flux_with_its_parts_taking_turns_is_not_refused_for_what_an_allocator_gives_back():
+    assert fit("flux.1-dev", "rtx4090", offload="model")["verdict"] == "tight"
+    assert any(one["flags"] == "--offload model" for one in fit("flux.1-dev", "rtx4090")["changes"])
+
+
+def test_an_index_that_is_too_large_to_build_where_it_fits_is_told():
+    asked = {"vectors": 2e7, "dims": 1024, "index": "ivf-pq"}
+    found = plain(cabida.fit(gpu="l40s", **asked))
+    assert found["verdict"] == "fits"
+    assert [one["code"] for one in found["warnings"]] == ["CB-K103"]
+    assert plain(cabida.fit(gpu="h100-sxm-80", **asked))["warnings"] == []
+
+
+def test_scales_in_eight_bits_are_the_first_thing_to_change_about_qlora():
+    asked = {"method": "qlora", "framework": "trl", "cross_entropy": "fused", "seq_len": 1024}
+    found = fit("meta-llama/Llama-3.3-70B-Instruct", "l40s", **asked)
+    assert (found["verdict"], found["changes"][0]["flags"]) == ("no", "--weights bnb-nf4-dq")
+    doubly = fit("meta-llama/Llama-3.3-70B-Instruct", "l40s", **asked, weights="bnb-nf4-dq")
+    assert doubly["verdict"] == "tight"

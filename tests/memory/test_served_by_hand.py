@@ -151,7 +151,9 @@ def part(run, kind):
 
 
 def test_the_driver_shows_tensors_what_the_allocator_keeps_and_the_process():
-    assert driver_bytes.raw(10.0, 0.1, 2.0) == pytest.approx(13.0)
+    assert driver_bytes.raw(10.0, 0.1, 2.0, 20.0) == pytest.approx(13.0)
+    assert driver_bytes.raw(10.0, 0.1, 2.0, 12.25) == pytest.approx(12.25)  # what is kept beside gives way
+    assert driver_bytes.raw(10.0, 0.1, 2.0, 11.0) == pytest.approx(12.0)  # and tensors don't
     run = picture()
     shown = peak_of(run) * (1 + MEDIA_SLACK_RATIO.value) + MEDIA_CONTEXT_BYTES.value
     assert needed_of(run) == pytest.approx(shown)

@@ -130,5 +130,9 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Entry point of the console script."""
-    _make_streams_safe()
-    cli.main(prog_name="cabida")
+    try:
+        _make_streams_safe()
+        cli.main(prog_name="cabida")
+    except KeyboardInterrupt:  # before the group listens
+        click.echo(tr("faces.interrupted"), err=True)
+        sys.exit(130)

@@ -233,7 +233,8 @@ def _room(run: EncoderRun) -> float:
 def _needed(run: EncoderRun) -> float:
     """What the driver would show of the model and its batch, an engine's pool left aside."""
     parts = sum(float(part) for part in _parts(run, PLAIN).values())
-    return float(driver_bytes.raw(parts, media.MEDIA_SLACK_RATIO.value, media.MEDIA_CONTEXT_BYTES.value))
+    slack, context = media.MEDIA_SLACK_RATIO.value, media.MEDIA_CONTEXT_BYTES.value
+    return float(driver_bytes.raw(parts, slack, context, _room(run)))
 
 
 def _sized(run: EncoderRun, name: str, value: int) -> EncoderRun:

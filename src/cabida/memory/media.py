@@ -201,11 +201,12 @@ def peak_of(run: MediaRun) -> float:
 
 def needed_of(run: MediaRun) -> float:
     """The same as the driver shows it."""
-    return _shown(peak_of(run))
+    return _shown(peak_of(run), room_of(run))
 
 
-def _shown(peak: float) -> float:
-    return float(driver_bytes.raw(peak, known.MEDIA_SLACK_RATIO.value, known.MEDIA_CONTEXT_BYTES.value))
+def _shown(peak: float, room: float) -> float:
+    slack, context = known.MEDIA_SLACK_RATIO.value, known.MEDIA_CONTEXT_BYTES.value
+    return float(driver_bytes.raw(peak, slack, context, room))
 
 
 def room_of(run: MediaRun) -> float:
@@ -223,7 +224,7 @@ def media(run: MediaRun, *, bounds: bool = True) -> MediaMemory:
     """
     phases, at_peak = _figures(run, PLAIN)
     peak, room = max(map(float, phases.values())), room_of(run)
-    needed = _shown(peak)
+    needed = _shown(peak, room)
     low, high = known.SPREAD[run.pipeline.task]
     context = known.MEDIA_CONTEXT_BYTES.value
     verdict = _verdict(needed, peak * high + context, room)
@@ -296,7 +297,10 @@ def media_tree(run: MediaRun) -> dict[str, Quantity]:
     phases, at_peak = _figures(run, lens)
     peak = at_peak.bytes(lens)
     needed = driver_bytes(
-        peak, lens.constant(known.MEDIA_SLACK_RATIO), lens.constant(known.MEDIA_CONTEXT_BYTES)
+        peak,
+        lens.constant(known.MEDIA_SLACK_RATIO),
+        lens.constant(known.MEDIA_CONTEXT_BYTES),
+        lens.setting("visible_bytes", room_of(run)),
     )
     made = {f"{name}_bytes": size for name, size in phases.items()}
     return {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.facts.media import Component
 from cabida.memory import media_constants as known
 from cabida.memory.lens import Lens, Number
 from cabida.plan.media import MediaRun
-from cabida.quantity import formula
+from cabida.quantity import formula, least, most
 from cabida.units import BITS_PER_BYTE
 
 TEXT, DENOISER, VAE = "text_encoder", "denoiser", "vae"
@@ -62,9 +63,13 @@ def component_gathered_bytes(block_params_count: float, blocks_count: float, bod
 
 
 @formula
-def driver_bytes(peak_bytes: float, slack_ratio: float, context_bytes: float) -> float:
-    """What the driver shows at the peak: allocated, what the allocator keeps beside it, the process itself."""
-    return peak_bytes * (1 + slack_ratio) + context_bytes
+def driver_bytes(peak_bytes: float, slack_ratio: float, context_bytes: float, visible_bytes: float) -> Any:
+    """What the driver shows at the peak: allocated, what the allocator keeps beside it, the process itself.
+
+    PyTorch's allocator gives back what it keeps beside before it runs out: ``empty_cache`` and a second try.
+    """
+    held_bytes = peak_bytes + context_bytes
+    return held_bytes + least(peak_bytes * slack_ratio, most(visible_bytes - held_bytes, 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from cabida.plan.setup import deployment, runs
 from cabida.report.fit_trial import ORDER, Trial, largest_context, tried
 
 # weight formats worth trying, most bits first; which of them an engine runs on a card is in the facts
-LADDER = ("bf16", "fp8", "int8-w8a8", "awq-int4")
+LADDER = ("bf16", "fp8", "int8-w8a8", "awq-int4", "q4_k_m")  # the last one leaves the engine for llama.cpp
 GGUF_LADDER = ("bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m")
 _CONVERTED = re.compile(
     r"[-_](fp8|nvfp4|awq|gptq|int[48]|w[48]a\d+)", re.IGNORECASE
@@ -49,6 +49,10 @@ class Offered(Protocol):
     @property
     def verdict(self) -> str:
         """Once changed."""
+
+    @property
+    def gain_bytes(self) -> float:
+        """Of room on each accelerator."""
 
 
 Made = TypeVar("Made", bound=Offered)
@@ -99,9 +103,16 @@ def changes(setup: Setup, trial: Trial, *, shorter: bool = True) -> list[Change]
         if made is None or ORDER[made.verdict] >= ORDER[trial.verdict]:
             continue
         gain = made.headroom_bytes - trial.headroom_bytes
+        if kind in LAST and any(one.gain_bytes > gain - LEAST_GAIN_BYTES for one in _within(fields, found)):
+            continue
         if gain >= LEAST_GAIN_BYTES or kind in ("sequences", "emptier"):
             found.append(Change(kind, fields, made, gain))
     return few(found)
+
+
+def _within(fields: dict[str, Any], found: list[Change]) -> list[Change]:
+    """Changes that are a part of ``fields``: with as much room as the whole they make it needless."""
+    return [one for one in found if one.fields.items() <= fields.items()]
 
 
 def few(found: list[Made]) -> list[Made]:
@@ -113,7 +124,7 @@ def few(found: list[Made]) -> list[Made]:
     kept = list(best.values())
     while len(kept) > MOST:
         nearly = [one for one in kept if one.verdict != "fits"]
-        kept.remove(nearly[-1] if nearly else kept[-1])
+        kept.remove(min(nearly, key=lambda one: one.gain_bytes) if nearly else kept[-1])
     return kept
 
 
@@ -162,9 +173,10 @@ def _candidates(setup: Setup, trial: Trial, *, shorter: bool) -> Iterator[tuple[
     yield from (("both", cache | one) for one in eight if cache)
     yield from (("cards", one) for one in more_cards(setup, trial))
     yield from (("four", one) for one in four)
-    yield from (("both_four", cache | one) for one in four[-1:] if cache)
-    if four:
-        yield from (("both_cards", four[-1] | one) for one in more_cards(setup, trial)[:4])
+    same = [one for one in four if (one["weights"] in GGUF_LADDER) == _is_gguf(d.accelerator, setup)]
+    yield from (("both_four", cache | one) for one in same[-1:] if cache)
+    if same:
+        yield from (("both_cards", same[-1] | one) for one in more_cards(setup, trial)[:4])
 
 
 def narrow_cache(trial: Trial) -> dict[str, Any]:

@@ -216,6 +216,8 @@ def _candidates(setup: Setup, run: TrainingRun) -> Iterator[tuple[str, dict[str,
     again = {"recompute": "full"} if run.recompute != "full" else {}
     if not run.fused_loss:
         yield "loss", {"cross_entropy": "fused"}
+    if run.weights.id == "bnb-nf4":
+        yield "scales", {"weights": "bnb-nf4-dq"}
     if run.recompute == "none":
         yield "recompute", {"recompute": "selective"}
     if again:

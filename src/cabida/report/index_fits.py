@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory
+from cabida.checks.sentences import caution
 from cabida.errors import InvalidInput, Problem, UsageProblem
 from cabida.facts.model import Accelerator
 from cabida.memory.index import IndexMemory
@@ -17,7 +18,7 @@ from cabida.report.beyond_fits import Beyond
 from cabida.report.beyond_picture import margin, picture, shown_bytes
 from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
-from cabida.text import problem
+from cabida.text import problem, size
 
 
 def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None) -> dict[str, Any]:
@@ -145,8 +146,16 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "gpus_enough": found.accelerators_count if one.accelerator else None,
         "changes": [],
         "cure": found.cure,
-        "warnings": [],
+        "warnings": _warnings(found) if one.accelerator else [],
     }
+
+
+def _warnings(found: IndexMemory) -> list[dict[str, str]]:
+    """What holds an index may be too small to build it."""
+    if found.build_device_bytes <= found.usable_bytes:
+        return []
+    one = caution("CB-K103", peak=size(found.build_device_bytes), room=size(found.usable_bytes))
+    return [{"code": one.code, "severity": one.severity, "sentence": one.sentence}]
 
 
 def _on_card(card: Accelerator, found: IndexMemory) -> dict[str, Any]:

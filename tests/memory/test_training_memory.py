@@ -20,6 +20,7 @@ from memory_world import (
 )
 
 from cabida import facts, memory
+from cabida.brief.fields import OPTIMIZERS
 from cabida.facts.model import MlpLayers
 from cabida.memory.activations import activations_of_run, layers_in_flight
 from cabida.memory.kept import kept
@@ -317,3 +318,7 @@ def test_the_heads_gradient_is_there_before_any_layer_goes_backward():
     assert shared_out.phase == "backward"
     assert shared_out.gradients == pytest.approx(head / 8)
     assert demand_of(replace(tried, method="lora"), 1, 65_536, PLAIN).gradients == 0
+
+
+def test_every_optimizer_a_brief_may_name_has_a_row_and_no_other():
+    assert set(memory.OPTIMIZERS) == set(OPTIMIZERS) - {"any"}

@@ -19,7 +19,7 @@ EVERY = {  # how often -> runs in a month of 730 hours
     "month": 1.0,
 }
 CAPACITIES = ("on-demand", "reserved", "spot", "buy", "api")
-OPTIMIZERS = ("adamw", "adamw-8bit", "adamw-paged-8bit", "adafactor", "sgd", "muon", "any")
+OPTIMIZERS = ("adamw", "adamw-8bit", "adamw-paged-8bit", "adafactor", "sgd", "muon", "lion", "any")
 SHARDINGS = ("none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", "any")
 
 

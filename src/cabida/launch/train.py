@@ -19,6 +19,7 @@ OPTIMIZERS = {
     "adamw-paged-8bit": "paged_adamw_8bit",
     "adafactor": "adafactor",
     "sgd": "sgd",
+    "lion": "lion_32bit",
 }
 SHARDING = {
     "ddp": "multi_gpu",

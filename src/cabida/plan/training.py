@@ -17,7 +17,7 @@ class TrainingRun:
     method: str  # pretrain | full | lora | qlora
     precision: str  # bf16 | fp16 | fp8 | nvfp4 | fp32 : the type that multiplies
     weights: WeightFormat  # how frozen weights are held (qlora: bnb-nf4), else bf16
-    optimizer: str  # adamw | adamw-8bit | adamw-paged-8bit | adafactor | sgd | muon
+    optimizer: str  # adamw | adamw-8bit | adamw-paged-8bit | adafactor | sgd | muon | lion
     sharding: str  # none | ddp | zero-1 | zero-2 | zero-3 | fsdp | hsdp
     seq_tokens: int
     micro_batch_count: int

@@ -168,7 +168,9 @@ def test_eight_bits_off_the_card_and_tiles_make_a_large_pipeline_fit():
     found = memory.media(run("flux.1-dev", "rtx4090"))
     assert found.verdict == "no"
     held = found.peak_bytes + found.idle_bytes + found.context_bytes
-    assert held == pytest.approx(found.needed_bytes) == pytest.approx(found.usable_bytes - found.headroom_bytes)
+    assert (
+        held == pytest.approx(found.needed_bytes) == pytest.approx(found.usable_bytes - found.headroom_bytes)
+    )
     helped = run("flux.1-dev", "rtx4090", weights=FP8, text_weights=FP8, offload="model", vae_tiling=True,
                  vae_slicing=True)  # fmt: skip
     assert memory.media(helped).verdict == "fits"

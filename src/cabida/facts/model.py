@@ -266,7 +266,8 @@ class Engine(Sourced):
     name: str
     kind: str  # serve | train
     versions: tuple[str, ...]  # known ones, oldest first; the last is the default
-    formats: dict[str, tuple[str, ...]]  # family, or one format of it -> architectures (lower case) it runs on
+    # family, or one format of it -> architectures (lower case) it runs on
+    formats: dict[str, tuple[str, ...]]
     capability_min: str
     notes: str
     source: Source

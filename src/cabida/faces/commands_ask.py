@@ -121,12 +121,12 @@ def placement(function: F) -> F:
 @option("--gpu", metavar="ID", multiple=True)
 @setup
 @placement
-@option("--concurrency", type=COUNT)
+@option("--concurrency", type=COUNT, heading="load")
 @option("--min-context", type=COUNT)
 @option("--output-tokens", "answer_tokens", type=COUNT)
 @option("--samples", type=COUNT, default=1)
 @option("--shared-prefix-tokens", type=click.IntRange(min=0), default=0)
-@option("--method", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
+@option("--method", heading="training", type=click.Choice(["full", "lora", "qlora", "pretrain"]))
 @option("--optimizer", metavar="NAME", default="adamw", show_default=True)
 @option("--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"]))
 @option("--shard-group", type=COUNT)
@@ -144,7 +144,7 @@ def placement(function: F) -> F:
 @option("--framework", metavar="NAME", default="")
 @option("--global-batch", type=COUNT)
 @beyond
-@option("--all", "every", is_flag=True)
+@option("--all", "every", is_flag=True, heading="answer")
 @shared
 def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flags: Any) -> None:
     """Does it fit? Without --gpu over all accelerators, without MODEL over all models."""

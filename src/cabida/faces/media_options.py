@@ -36,7 +36,7 @@ def beyond(function: F) -> F:
     """What a language model has no use for."""
     for declare in reversed(
         [
-            option("--width", type=SIDE),
+            option("--width", type=SIDE, heading="media"),
             option("--height", type=SIDE),
             option("--frames", type=click.IntRange(1, 4096)),
             option("--batch", type=COUNT),
@@ -47,8 +47,8 @@ def beyond(function: F) -> F:
             option("--vae-slicing", is_flag=True),
             option("--eager-attention", is_flag=True),
             option("--no-safety-checker", is_flag=True),
-            option("--input-tokens", type=click.IntRange(1, 1 << 24)),
-            option("--vectors", metavar="N", callback=_many),
+            option("--input-tokens", heading="encoders", type=click.IntRange(1, 1 << 24)),
+            option("--vectors", metavar="N", callback=_many, heading="index"),
             option("--dims", type=click.IntRange(1, 65536)),
             option("--index", type=click.Choice(KINDS)),
             option("--stored", type=click.Choice(STORED)),

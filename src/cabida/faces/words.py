@@ -19,7 +19,15 @@ _FAR = re.compile(r"(\d+)<=x<=\d{7,}(\.0)?")  # a most that nobody comes near is
 
 
 class Option(click.Option):
-    """An option whose help is text ``faces.option.COMMAND.NAME``, else ``faces.option.NAME``."""
+    """An option whose help is text ``faces.option.COMMAND.NAME``, else ``faces.option.NAME``.
+
+    Args:
+        heading: name of the section of the help that begins with this option (text ``faces.heading.NAME``).
+    """
+
+    def __init__(self, *names: Any, heading: str = "", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.heading = heading
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Look the help up in the language in use, just before it is shown."""
@@ -72,12 +80,17 @@ class Spoken(click.Command):
                 formatter.write_text(paragraph)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options."""
-        records = [
-            param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)
-        ]
-        with formatter.section(tr("faces.options")):
-            formatter.write_dl([record for record in records if record])
+        """The options, under a heading wherever one begins."""
+        title, records = tr("faces.options"), []
+        for param in self.get_params(ctx):
+            heading = getattr(param, "heading", "")
+            if heading:
+                _section(formatter, title, records)
+                title, records = tr(f"faces.heading.{heading}"), []
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record:
+                records.append(record)
+        _section(formatter, title, records)
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """``--help``, told in the language in use and under the names of this context, whoever asked before."""
@@ -86,6 +99,11 @@ class Spoken(click.Command):
         if found is not None:
             found.help = tr("faces.option.help")
         return found
+
+
+def _section(formatter: click.HelpFormatter, title: str, records: list[tuple[str, str]]) -> None:
+    with formatter.section(title):
+        formatter.write_dl(records)
 
 
 class Command(Spoken):

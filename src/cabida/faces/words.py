@@ -81,7 +81,8 @@ class Spoken(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, under a heading wherever one begins."""
-        title, records = tr("faces.options"), []
+        title = tr("faces.options")
+        records: list[tuple[str, str]] = []
         for param in self.get_params(ctx):
             heading = getattr(param, "heading", "")
             if heading:

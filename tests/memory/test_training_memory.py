@@ -298,7 +298,7 @@ def test_muon_leaves_embeddings_head_and_norms_to_adamw():
     ("adapter", "shared"),
     [
         ("vera", 256 * (11008 + 11008)),
-        ("randlora", 256 * 4096 + 11008 * 4096),
+        ("randlora", 256 * 11008 + 11008 * 11008),
     ],  # peft: one pair for all layers
 )
 def test_random_matrices_that_all_layers_share_are_held_once(adapter, shared):
@@ -322,3 +322,19 @@ def test_the_heads_gradient_is_there_before_any_layer_goes_backward():
 
 def test_every_optimizer_a_brief_may_name_has_a_row_and_no_other():
     assert set(memory.OPTIMIZERS) == set(OPTIMIZERS) - {"any"}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "rank", "targets", "printed"),
+    [
+        ("randlora", 32, "q,v", 9_289_728),
+        ("ia3", 8, "k,v,down", 286_720),
+        ("ia3", 8, "all", 630_784),
+        ("adalora", 64, "q,v", 18_353_664),
+    ],
+)
+def test_adapters_train_as_many_weights_as_peft_prints(adapter, rank, targets, printed):
+    """Of Llama-3.2-3B, as peft's own comparison of methods prints them."""
+    tried = run(facts.model("meta-llama/Llama-3.2-3B"), method="lora", adapter=adapter, lora_rank=rank,
+                lora_targets=targets)  # fmt: skip
+    assert memory.training(tried).trained_params_count == printed

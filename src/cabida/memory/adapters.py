@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from cabida.facts.model import Model
 from cabida.memory.cache import remembered
 from cabida.memory.lens import Lens, Number
-from cabida.memory.matrices import EVERY, Matrix, matrices, targeted
+from cabida.memory.matrices import EVERY, FEED_FORWARD, Matrix, matrices, targeted
 from cabida.memory.params import params
 from cabida.plan import TrainingRun
 from cabida.quantity import formula
@@ -58,6 +58,11 @@ def _outputs(m: Matrix, _rank: float) -> float:
     return m.outputs
 
 
+def _scaled_ends(m: Matrix, _rank: float) -> float:
+    """ia3_l: what attention puts out, and what goes into the feed-forward (peft/tuners/ia3/layer.py)."""
+    return m.inputs if m.role in FEED_FORWARD else m.outputs
+
+
 def _rotation(m: Matrix, rank: float) -> float:
     block = m.inputs / max(1.0, rank)
     return rank * block * (block - 1) / 2
@@ -73,9 +78,18 @@ def _widest_ends(shapes: list[tuple[float, float]], rank: float) -> float:
 
 
 def _bases(shapes: list[tuple[float, float]], rank: float) -> float:
-    """randlora_A, of the widest shorter side, and bases of rank ``rank`` that fill that side for randlora_B."""
-    short, long = max(min(one) for one in shapes), max(max(one) for one in shapes)
+    """randlora_A over the narrower of the widest inputs and outputs; randlora_B, bases of rank ``rank`` that fill it.
+
+    Read in peft 0613e90, src/peft/tuners/randlora/model.py (``_find_dim``, ``_init_randlora_A_randlora_B``).
+    """
+    short, long = sorted((max(one[0] for one in shapes), max(one[1] for one in shapes)))
     return rank * short + long * math.ceil(short / max(1.0, rank)) * rank
+
+
+def _scales(m: Matrix, rank: float) -> float:
+    """randlora_lambda and randlora_gamma, for the bases that fill the shorter side (peft/tuners/randlora/layer.py)."""
+    short = min(m.inputs, m.outputs)
+    return math.ceil(short / max(1.0, rank)) * (rank + short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +118,10 @@ ADAPTERS = {
         AdapterKind("lokr", by_rank=_roots, fixed=lambda m, _r: math.sqrt(m.inputs * m.outputs),
                     outputs_kept=LOKR_COPIES),
         AdapterKind("vera", by_rank=lambda _m, _r: 1.0, fixed=_outputs, shared=_widest_ends),  # arXiv 2310.11454
-        AdapterKind("randlora", by_rank=_none, shared=_bases,
-                    fixed=lambda m, r: min(m.inputs, m.outputs) / max(1.0, r) * (r + max(m.inputs, m.outputs))),
+        AdapterKind("randlora", by_rank=_none, shared=_bases, fixed=_scales),
         AdapterKind("oft", by_rank=_none, fixed=_rotation),
         AdapterKind("boft", by_rank=_none, fixed=lambda m, _r: 4 * m.inputs + m.outputs),  # blocks of 4
-        AdapterKind("ia3", by_rank=_none, fixed=_outputs, inputs_kept=0.0, outputs_kept=1.0),  # arXiv 2205.05638
+        AdapterKind("ia3", by_rank=_none, fixed=_scaled_ends, inputs_kept=0.0, outputs_kept=1.0),  # arXiv 2205.05638
         AdapterKind("prefix", by_rank=_outputs, inputs_kept=0.0, on=frozenset({"k", "v"})),
         AdapterKind("prompt", by_rank=_none, inputs_kept=0.0, on=frozenset(), virtual=True),
         AdapterKind("bottleneck", by_rank=_none, inputs_kept=1.0, on=frozenset({"o", "down"}),

@@ -17,16 +17,16 @@ import numpy as np
 
 from cabida.timing import queue
 from cabida.timing.simulate import serve
+from cabida.timing.step_table import tabulated
 from cabida.timing.steps import StepModel
 
 MODEL = StepModel(
-    launch_s=2e-3, sequence_s=1e-5, dense_read_s=2e-3, dense_s_per_token=8e-6, routed_read_s=2e-2,
-    routed_s_per_token=1.5e-5, missed_ratio=1 - 8 / 128, expert_ranks_count=1.0, context_s_per_token=3e-8,
-    window_s_per_token=2e-8, state_s_per_sequence=1e-5, attended_s_per_token=1e-9, wire_s_per_token=2e-6,
-    stages_count=1.0,
-    prompt_launch_s=1e-2, request_s=1e-2, first_steps_count=1.0, harness_steps_count=0.0, window_tokens=1024.0,
-    ranks_count=1, budget_tokens=2048.0, sequences_most_count=256, kv_tokens=28_000.0, block_tokens=16.0,
-    reserve_ratio=0.0, mixed=True,
+    launch_s=2e-3, sequence_s=1e-5, head_read_s=1e-4, head_s_per_token=1e-6, context_s_per_token=3e-8,
+    window_s_per_token=2e-8, state_s_per_sequence=1e-5, attended_s_per_token=1e-9, stages_count=1.0,
+    prompt_launch_s=1e-2, host_s=1e-4, request_s=1e-2, first_steps_count=1.0, harness_steps_count=0.0,
+    window_tokens=1024.0, ranks_count=1, budget_tokens=2048.0, sequences_most_count=256, kv_tokens=28_000.0,
+    block_tokens=16.0, reserve_ratio=0.0, mixed=True,
+    table=tabulated(2e-3, 8e-6, 2e-2, 1.5e-5, 1 - 8 / 128, 1.0, 2e-6),
 )  # fmt: skip
 PREFIX_TOKENS = 256.0
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from cabida import facts
 from cabida.plan import Deployment, Parallel, Settings
+from cabida.timing.step_table import tabulated
 from cabida.timing.steps import StepModel
 
 IDLE = StepModel(
-    launch_s=0.0, sequence_s=0.0, dense_read_s=0.0, dense_s_per_token=0.0, routed_read_s=0.0,
-    routed_s_per_token=0.0, missed_ratio=1.0, expert_ranks_count=1.0, context_s_per_token=0.0,
-    window_s_per_token=0.0, state_s_per_sequence=0.0, attended_s_per_token=0.0, wire_s_per_token=0.0,
-    stages_count=1.0,
-    prompt_launch_s=0.0, request_s=0.0, first_steps_count=0.0, harness_steps_count=0.0, window_tokens=1e12,
-    ranks_count=1, budget_tokens=1e9, sequences_most_count=10**6, kv_tokens=1e12, block_tokens=1.0,
-    reserve_ratio=0.0, mixed=True,
+    launch_s=0.0, sequence_s=0.0, head_read_s=0.0, head_s_per_token=0.0, context_s_per_token=0.0,
+    window_s_per_token=0.0, state_s_per_sequence=0.0, attended_s_per_token=0.0, stages_count=1.0,
+    prompt_launch_s=0.0, host_s=0.0, request_s=0.0, first_steps_count=0.0, harness_steps_count=0.0,
+    window_tokens=1e12, ranks_count=1, budget_tokens=1e9, sequences_most_count=10**6, kv_tokens=1e12,
+    block_tokens=1.0, reserve_ratio=0.0, mixed=True,
 )  # fmt: skip
+READ_S, TOKEN_S = 5.9e-3, 2.5e-5  # an 8B model's weights in 16 bit, and one token's products with them
 CARD = replace(  # about an 8B model in 16 bit on one H100
-    IDLE, launch_s=1e-3, sequence_s=1e-5, dense_read_s=5.9e-3, dense_s_per_token=2.5e-5,
+    IDLE, launch_s=1e-3, sequence_s=1e-5, table=tabulated(READ_S, TOKEN_S),
     context_s_per_token=5e-8, attended_s_per_token=1.2e-9, budget_tokens=8192.0, sequences_most_count=256,
     kv_tokens=450_000.0, block_tokens=16.0,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from serving_fixtures import CARD, deployment
+from serving_fixtures import CARD, READ_S, TOKEN_S, deployment
 
 from cabida import memory, timing
 from cabida.plan import Load
@@ -17,7 +17,7 @@ SHAPES = [(1000, 200), (200, 800), (3000, 100)]
 @pytest.mark.parametrize("clients", [1, 8, 48])
 def test_closed_loop_obeys_littles_law(shape, clients):
     flow = flow_of(CARD, Load(*shape, concurrency=clients))
-    state = closed(CARD.constants, flow, float(clients))
+    state = closed(CARD.costs, flow, float(clients))
     cycle = state.ttft_s + flow.output_tokens * state.tpot_s
     assert state.requests_per_s * cycle == pytest.approx(clients, rel=0.02)
 
@@ -75,8 +75,8 @@ def test_equal_requests_on_a_prompts_first_engine_march_in_step():
 
 
 def test_a_shared_prefix_saves_its_prefill():
-    plain = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200)), 16.0)
-    shared = at_batch(CARD.constants, flow_of(CARD, Load(2000, 200, shared_prefix_tokens=1500)), 16.0)
+    plain = at_batch(CARD.costs, flow_of(CARD, Load(2000, 200)), 16.0)
+    shared = at_batch(CARD.costs, flow_of(CARD, Load(2000, 200, shared_prefix_tokens=1500)), 16.0)
     assert shared.ttft_s < plain.ttft_s
     assert shared.requests_per_s > plain.requests_per_s
 
@@ -101,7 +101,7 @@ def test_bandwidth_alone_limits_a_lone_stream_and_products_alone_a_full_batch():
     """Throughput at the ends: one token per reading of the weights, then the tokens the products allow."""
     bare = replace(CARD, launch_s=0.0, sequence_s=0.0, context_s_per_token=0.0, attended_s_per_token=0.0)
     lone = fluid_of(bare, Load(1, 1000, concurrency=1), {}).output_tokens_per_s
-    assert lone == pytest.approx(1 / bare.dense_read_s, rel=0.01)
+    assert lone == pytest.approx(1 / READ_S, rel=0.01)
     wide = replace(bare, sequences_most_count=200_000, budget_tokens=1e6, kv_tokens=1e12)
     full = fluid_of(wide, Load(1000, 1000, concurrency=100_000), {}).total_tokens_per_s
-    assert full == pytest.approx(1 / bare.dense_s_per_token, rel=0.03)
+    assert full == pytest.approx(1 / TOKEN_S, rel=0.03)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving_fixtures import CARD, IDLE
+from serving_fixtures import CARD, IDLE, TOKEN_S
 
 from cabida.timing import queue
 from cabida.timing.simulate import serve
+from cabida.timing.step_table import tabulated
 
 PER_TOKEN_S = 1e-3
-ONE_SLOT = replace(IDLE, dense_s_per_token=PER_TOKEN_S, sequences_most_count=1)
+ONE_SLOT = replace(IDLE, table=tabulated(0.0, PER_TOKEN_S), sequences_most_count=1)
 
 
 def poisson(rate, count, seed=0):
@@ -148,5 +149,5 @@ def test_advancing_many_steps_at_once_changes_nothing():
         slots, late, np.concatenate([np.full(3, 400.0), np.full(40, 1.0)]),
         np.concatenate([answers, np.ones(40)]),
     )  # fmt: skip
-    extra = 40 * (CARD.sequence_s + CARD.dense_s_per_token + 1e-3)
+    extra = 40 * (CARD.sequence_s + TOKEN_S + 1e-3)
     assert whole["last_s"][0] <= cut["last_s"][0] < whole["last_s"][0] + extra

@@ -27,7 +27,7 @@ def test_without_numba_the_same_code_gives_the_same_answer():
     from cabida.timing import queue
 
     arguments = (
-        np.array(CARD.constants), np.arange(40) / 8.0, np.full(40, 700.0), np.full(40, 60.0), 0.0, 1e12,
+        np.array(CARD.constants + CARD.table), np.arange(40) / 8.0, np.full(40, 700.0), np.full(40, 60.0), 0.0, 1e12,
         2048.0, 16, 20_000.0, 16.0, 0.0, True, False, 0, 0.0,
     )  # fmt: skip
     compiled = queue.run(*arguments)

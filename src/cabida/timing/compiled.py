@@ -15,7 +15,7 @@ from typing import Any
 
 from cabida.files import home
 
-SOURCES = ("queue.py", "roofline.py")
+SOURCES = ("queue.py", "step_time.py", "roofline.py")
 
 
 @cache

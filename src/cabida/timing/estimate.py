@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.plan import Load
 from cabida.quantity import least
 from cabida.timing.fluid import Flow, at_batch, flow_of, most_batch
-from cabida.timing.roofline import engine_step_s
+from cabida.timing.step_time import Costs, engine_steps_s
 from cabida.timing.steps import StepModel
 
 if TYPE_CHECKING:
@@ -40,26 +40,27 @@ def capacities_at_best(models: Sequence[StepModel], shape: Load, objectives: Map
 
     if not models:
         return np.zeros(0)
-    constants = tuple(np.array(column) for column in zip(*(model.constants for model in models), strict=True))
+    columns = tuple(np.array(column) for column in zip(*(model.constants for model in models), strict=True))
+    costs = Costs(columns, np.array([model.table for model in models]))
     flows = [flow_of(model, shape) for model in models]
     flow = Flow(*(np.array([getattr(one, part.name) for one in flows], dtype=float) for part in fields(Flow)))
     most = most_batch(flow) * 1.0
-    alone_s = at_batch(constants, flow, np.minimum(most, 1.0)).ttft_s
+    alone_s = at_batch(costs, flow, np.minimum(most, 1.0)).ttft_s
     low, high = np.zeros(len(models)), most
     for step in range(HALVINGS):
         middle = most if step == 0 else 0.5 * (low + high)
-        kept = _may_keep(quiet_step_s(constants, flow, middle), alone_s, flow, objectives)
+        kept = _may_keep(quiet_step_s(costs, flow, middle), alone_s, flow, objectives)
         low, high = np.where(kept, middle, low), np.where(kept, high, middle)
-    rate = at_batch(constants, flow, np.maximum(low, 1e-9), merged=True).requests_per_s
+    rate = at_batch(costs, flow, np.maximum(low, 1e-9), merged=True).requests_per_s
     ranks = np.array([model.ranks_count for model in models], dtype=float)
     return np.asarray(np.where(low > 1e-6 * most, rate * ranks, 0.0))
 
 
-def quiet_step_s(c: tuple[Any, ...], flow: Flow, batch: Any) -> Any:
+def quiet_step_s(c: Costs, flow: Flow, batch: Any) -> Any:
     """One step in which ``batch`` sequences decode and no prompt is read."""
     context = flow.prefix_tokens + flow.input_tokens + 0.5 * flow.output_tokens
     window, none = batch * least(context, flow.window_tokens), 0.0 * batch
-    return engine_step_s.raw(none, none, none, batch, batch * context, window, *c)
+    return engine_steps_s(c, none, none, batch, batch * context, window)
 
 
 def _may_keep(quiet_s: Any, alone_s: Any, flow: Flow, objectives: Mapping[str, float]) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 from cabida.plan import Deployment, Load
 from cabida.plan.decision import QUANTILES
 from cabida.quantity import exp, least, most, where
-from cabida.timing.roofline import engine_step_s
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed, from_sorted_quantiles
 from cabida.timing.spread import spread_of
+from cabida.timing.step_time import Costs, engine_steps_s
 from cabida.timing.steps import StepModel, step_model
 
 ROUNDS = 8
@@ -53,7 +53,7 @@ class Steady:
     prompt_ratio: Any  # share of steps that carry a prompt
 
 
-def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any, *, merged: bool = False) -> Steady:
+def at_batch(c: Costs, flow: Flow, batch: Any, *, merged: bool = False) -> Steady:
     """The steady state with ``batch`` sequences decoding on average.
 
     Prompts arrive at random, so some share a step: with n of them per step on average, a step carries at
@@ -67,11 +67,11 @@ def at_batch(c: tuple[Any, ...], flow: Flow, batch: Any, *, merged: bool = False
     chunk = room if merged else least(share / (1 - exp(-share / piece)), room)
     ratio = share / chunk
     window = batch * least(context, flow.window_tokens)
-    none, one = 0.0 * chunk, 1.0 + 0.0 * chunk
-    quiet = engine_step_s.raw(none, none, none, batch, batch * context, window, *c)
+    none = 0.0 * chunk
+    quiet = engine_steps_s(c, none, none, batch, batch * context, window)
     pairs = chunk * (flow.prefix_tokens + 0.5 * flow.input_tokens)
     along = batch * flow.mixed_ratio  # what decodes in the same step as a prompt
-    busy = engine_step_s.raw(chunk, pairs, one, along, along * context, window * flow.mixed_ratio, *c)
+    busy = engine_steps_s(c, chunk, pairs, along, along * context, window * flow.mixed_ratio)
     tpot = (1 - ratio * flow.mixed_ratio) * quiet + ratio * busy
     chunks = most(flow.input_tokens / room, 1.0)
     ttft = flow.request_s + (0.5 + flow.first_steps_count) * tpot + chunks * busy
@@ -85,7 +85,7 @@ def most_batch(flow: Flow) -> Any:
     return least(flow.sequences_most_count, fitting, most(flow.budget_tokens - 1.0, 1.0))
 
 
-def closed(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
+def closed(c: Costs, flow: Flow, clients: Any) -> Steady:
     """The steady state of a closed loop: clients that send again as soon as they are answered."""
     limit = most_batch(flow)
     batch = least(clients, limit)
@@ -105,7 +105,7 @@ def closed(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
     return Steady(*(where(marching, getattr(wave, name), getattr(free, name)) for name in FIGURES))
 
 
-def _in_step(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
+def _in_step(c: Costs, flow: Flow, clients: Any) -> Steady:
     """A closed loop of equal requests on an engine that reads prompts first: all clients march in step.
 
     They are answered together, send together, and wait for each other's prompts before anyone decodes.
@@ -117,8 +117,8 @@ def _in_step(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
     window = clients * least(context, flow.window_tokens)
     none = 0.0 * chunk
     pairs = chunk * (flow.prefix_tokens + 0.5 * flow.input_tokens)
-    prompt = engine_step_s.raw(chunk, pairs, 1.0 + none, none, none, none, *c)
-    quiet = engine_step_s.raw(none, none, none, clients, clients * context, window, *c)
+    prompt = engine_steps_s(c, chunk, pairs, none, none, none)
+    quiet = engine_steps_s(c, none, none, clients, clients * context, window)
     outside = flow.request_s + flow.first_steps_count * quiet
     tpot = quiet + 0.5 * (steps - 1) * prompt / flow.output_tokens
     cycle = outside + steps * prompt + flow.output_tokens * quiet
@@ -126,15 +126,15 @@ def _in_step(c: tuple[Any, ...], flow: Flow, clients: Any) -> Steady:
     return Steady(tpot, prompt, first, clients / cycle, clients, steps / (steps + flow.output_tokens))
 
 
-def _full_prompt_s(c: tuple[Any, ...], flow: Flow) -> Any:
+def _full_prompt_s(c: Costs, flow: Flow) -> Any:
     """A step filled with prompts, as at the start of a closed loop."""
     chunk = most(flow.budget_tokens, flow.input_tokens)
     nothing = 0.0 * chunk
     depth = flow.prefix_tokens + 0.5 * flow.input_tokens
-    return engine_step_s.raw(chunk, chunk * depth, 1.0 + nothing, nothing, nothing, nothing, *c)
+    return engine_steps_s(c, chunk, chunk * depth, nothing, nothing, nothing)
 
 
-def opened(c: tuple[Any, ...], flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
+def opened(c: Costs, flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
     """The steady state under arrivals at a given rate, and whether they outrun the replica."""
     limit = most_batch(flow)
     full = at_batch(c, flow, limit)
@@ -172,10 +172,10 @@ def flow_of(model: StepModel, load: Load) -> Flow:
 def bounds_of(model: StepModel, load: Load) -> Bounds:
     """Optimistic limits: one request alone for latency, a full batch for throughput. Microseconds."""
     flow = flow_of(model, load)
-    alone = at_batch(model.constants, flow, 1.0)
-    full = at_batch(model.constants, flow, most_batch(flow), merged=True)
+    alone = at_batch(model.costs, flow, 1.0)
+    full = at_batch(model.costs, flow, most_batch(flow), merged=True)
     window = min(flow.input_tokens, flow.window_tokens)
-    quiet = engine_step_s.raw(0, 0, 0, 1, flow.input_tokens, window, *model.constants)
+    quiet = engine_steps_s(model.costs, 0.0, 0.0, 1.0, flow.input_tokens, window)
     rate = full.requests_per_s * model.ranks_count
     return Bounds(
         float(alone.ttft_s - 0.5 * alone.tpot_s), float(quiet), float(rate * load.output_tokens), float(rate)
@@ -197,12 +197,12 @@ def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]
     """:func:`fluid` for a step model already built."""
     flow, ranks = flow_of(model, load), model.ranks_count
     if load.requests_per_s is not None:
-        state, saturated = opened(model.constants, flow, load.requests_per_s / ranks)
+        state, saturated = opened(model.costs, flow, load.requests_per_s / ranks)
     else:
         clients = load.concurrency or 1.0
         if clients == float("inf"):
             clients = max(2.0 * most_batch(flow), 1.0) * ranks
-        state, saturated = closed(model.constants, flow, clients / ranks), False
+        state, saturated = closed(model.costs, flow, clients / ranks), False
     rate = float(state.requests_per_s) * ranks
     gaps = max(load.output_tokens - 1.0, 0.0)
     ttft = _waiting(float(state.ttft_s), float(state.ttft_s - flow.request_s - state.prompt_step_s))

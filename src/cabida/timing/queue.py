@@ -10,50 +10,38 @@ preempted, last admitted first, and recomputed. Runs of pure decode steps are ad
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from cabida.timing import step_time
 from cabida.timing.compiled import compiled
-from cabida.timing.roofline import engine_step_s
 
 ITL_BINS = 400
 ITL_LOW_S = 1e-4
 ITL_BINS_PER_E_FOLD = 28.0
 (STEPS, BUSY_S, SEQUENCE_S, KV_TOKEN_S, PREEMPTIONS, PREFILLED, GENERATED, REJECTED, END_S, RUN_S) = range(10)
 
-_step = compiled(engine_step_s.raw)
+_engine_step_s = compiled(  # the same text, calling the compiled forms of what it calls
+    FunctionType(
+        step_time.engine_step_s.__code__,
+        vars(step_time)
+        | {"table_s": compiled(step_time.table_s), "arithmetic": compiled(step_time.arithmetic)},
+        "engine_step_s",
+    )
+)
+CONSTANTS_COUNT = step_time.CONSTANTS_COUNT
 
 
 @compiled
 def _time(c: Any, prefill: float, pairs: float, count: float, context: float, window: float) -> float:
-    """Seconds of one step; ``c`` are the constants of a ``StepModel`` in field order."""
+    """Seconds of one step; ``c`` are the constants of a ``StepModel`` in field order, then its table."""
     read = context
     if count > 0 and context > count * window:
         read = count * window
-    return _step(  # type: ignore[no-any-return]
-        prefill,
-        pairs,
-        1.0 if prefill > 0 else 0.0,
-        count,
-        context,
-        read,
-        c[0],
-        c[1],
-        c[2],
-        c[3],
-        c[4],
-        c[5],
-        c[6],
-        c[7],
-        c[8],
-        c[9],
-        c[10],
-        c[11],
-        c[12],
-        c[13],
-        c[14],
-    )
+    constants, table = c[:CONSTANTS_COUNT], c[CONSTANTS_COUNT:]
+    return _engine_step_s(constants, table, prefill, pairs, count, context, read)  # type: ignore[no-any-return]
 
 
 @compiled
@@ -181,7 +169,7 @@ def run(
     """Serve all requests on one replica.
 
     Args:
-        c: constants of a ``StepModel`` (``StepModel.constants``).
+        c: constants of a ``StepModel``, then its table.
         arrival_s: ascending arrival times; in a closed loop filled in here.
         input_tokens: prompt lengths, prefix included.
         output_tokens: answer lengths, at least 1.

@@ -15,15 +15,19 @@ from cabida.units import BITS_PER_BYTE
 def dense_weights_bytes(
     body_params_count: float,
     kept_params_count: float,
-    head_params_count: float,
     body_bits: float,
     kept_bits: float,
-    head_bits: float,
     shards_count: float,
 ) -> float:
-    """Weights every step reads on one accelerator: attention, dense layers and output head; no embedding table."""
-    dense_bits = body_params_count * body_bits + kept_params_count * kept_bits + head_params_count * head_bits
+    """Weights every step reads on one accelerator: attention and dense layers; no embedding table, no head."""
+    dense_bits = body_params_count * body_bits + kept_params_count * kept_bits
     return dense_bits / BITS_PER_BYTE / shards_count
+
+
+@formula
+def head_weights_bytes(head_params_count: float, head_bits: float, shards_count: float) -> float:
+    """Weights of the output head on one accelerator."""
+    return head_params_count * head_bits / BITS_PER_BYTE / shards_count
 
 
 @formula
@@ -85,8 +89,26 @@ def launch_s(
 
 
 @formula
-def engine_step_s(
-    prefill_tokens: float,
+def token_work_s(
+    tokens_count: float,
+    dense_read_s: float,
+    dense_s_per_token: float,
+    routed_read_s: float,
+    routed_s_per_token: float,
+    missed_ratio: float,
+    expert_ranks_count: float,
+    wire_s_per_token: float,
+) -> float:
+    """What depends on the number of tokens in a step alone: matrix products, routed experts, collectives."""
+    dense_s = (dense_read_s**2 + (tokens_count * dense_s_per_token) ** 2) ** 0.5
+    touched_ratio = 1 - missed_ratio ** (tokens_count * expert_ranks_count)
+    routed_s = ((routed_read_s * touched_ratio) ** 2 + (tokens_count * routed_s_per_token) ** 2) ** 0.5
+    return dense_s + routed_s + tokens_count * wire_s_per_token  # type: ignore[no-any-return]
+
+
+@formula
+def step_s(
+    token_work_s: float,
     attended_tokens: float,
     prompts_ratio: float,
     sequences_count: float,
@@ -94,35 +116,29 @@ def engine_step_s(
     window_tokens: float,
     launch_s: float,
     sequence_s: float,
-    dense_read_s: float,
-    dense_s_per_token: float,
-    routed_read_s: float,
-    routed_s_per_token: float,
-    missed_ratio: float,
-    expert_ranks_count: float,
+    head_read_s: float,
+    head_s_per_token: float,
     context_s_per_token: float,
     window_s_per_token: float,
     state_s_per_sequence: float,
     attended_s_per_token: float,
-    wire_s_per_token: float,
     stages_count: float,
     prompt_launch_s: float,
+    host_s: float,
 ) -> float:
     """One engine step: prefill and decode tokens through all layers.
 
     ``attended_tokens`` counts pairs of a prefill token and a token it attends to; ``context_tokens`` the
     context of all decoding sequences together; ``window_tokens`` the same, cut at the sliding window.
     ``prompts_ratio`` is 1 when the step carries a prompt: its kernels are then launched one by one, outside
-    recorded graphs, which a short prompt does not hide. Under pipeline parallelism a step is one micro-batch
-    on its way through all stages.
+    recorded graphs, which a short prompt does not hide. Only sequences that give a token pass the output
+    head. ``host_s`` is what the engine does between two steps while the device waits. Under pipeline
+    parallelism a step is one micro-batch on its way through all stages.
     """
-    tokens = (prefill_tokens + sequences_count) / stages_count
-    dense_s = (dense_read_s**2 + (tokens * dense_s_per_token) ** 2) ** 0.5
-    touched_ratio = 1 - missed_ratio ** (tokens * expert_ranks_count)
-    routed_s = ((routed_read_s * touched_ratio) ** 2 + (tokens * routed_s_per_token) ** 2) ** 0.5
+    head_s = (head_read_s**2 + (sequences_count * head_s_per_token) ** 2) ** 0.5
     context_s = context_tokens * context_s_per_token + window_tokens * window_s_per_token
     state_s = sequences_count * (state_s_per_sequence + sequence_s)
     attended_s = attended_tokens * attended_s_per_token
     attention_s = (context_s + state_s + attended_s) / stages_count
-    device_s = launch_s + dense_s + routed_s + attention_s + tokens * wire_s_per_token
-    return (device_s**2 + (prompts_ratio * prompt_launch_s) ** 2) ** 0.5  # type: ignore[no-any-return]
+    device_s = launch_s + token_work_s + head_s + attention_s
+    return host_s + (device_s**2 + (prompts_ratio * prompt_launch_s) ** 2) ** 0.5  # type: ignore[no-any-return]

@@ -14,17 +14,20 @@ from cabida.timing.fluid import fluid
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 from cabida.timing.roofline import (
     dense_weights_bytes,
-    engine_step_s,
     experts_missed_ratio,
     multiply_s_per_token,
     read_s,
     routed_weights_bytes,
+    step_s,
+    token_work_s,
     weight_flop_per_token,
 )
 from cabida.timing.steps import (
     StepModel,
+    exchange,
     experts_shards,
     multiplies_as,
+    shares_experts,
     step_model,
     weight_counts,
 )
@@ -88,16 +91,14 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
     bandwidth = d.accelerator.quantity("memory_bytes_per_s", memory_rate(d.accelerator))
     rate = d.accelerator.quantity("flop_per_s", tensor_rate(d.accelerator, multiplies_as(d)))
     best = best_matmul(d.accelerator).quantity()
-    body, kept, head, experts = weight_counts(d)
+    body, kept, _, experts = weight_counts(d)
     tp = _setting("shards_count", d.parallel.tp)
     fmt = d.weights
     dense = dense_weights_bytes(
         body_params_count=_counted(d, "body_params_count", body),
         kept_params_count=_counted(d, "kept_params_count", kept),
-        head_params_count=_counted(d, "head_params_count", head),
         body_bits=fmt.quantity("body_bits"),
         kept_bits=fmt.quantity("other_bits"),
-        head_bits=fmt.quantity("head_bits"),
         shards_count=tp,
     )
     counts = memory.params(d.model)
@@ -106,6 +107,11 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
     found = {
         "dense_read_s": read_s(dense.named("read_bytes"), bandwidth, share["bandwidth_ratio"]),
         "dense_s_per_token": multiply_s_per_token(flop, rate, best, share["compute_ratio"]),
+        "routed_read_s": _figure("routed_read_s", 0.0),
+        "routed_s_per_token": _figure("routed_s_per_token", 0.0),
+        "missed_ratio": _figure("missed_ratio", 1.0),
+        "expert_ranks_count": _setting("expert_ranks_count", d.parallel.dp if shares_experts(d) else 1),
+        "wire_s_per_token": _worked_out(d, "wire_s_per_token", exchange(d, c)[1]),
         "launch_s": _worked_out(d, "launch_s", model.launch_s),
         "sequence_s": _worked_out(d, "sequence_s", model.sequence_s),
     }
@@ -136,21 +142,24 @@ def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
 def _step(
     terms: dict[str, Quantity], model: StepModel, prompt_tokens: float, batch: float, context: float
 ) -> Quantity:
-    """``engine_step_s`` as a tree; arguments no tree explains are figures of the step model."""
+    """``step_s`` as a tree; arguments no tree explains are figures of the step model."""
     window = min(context, model.window_tokens)
+    tokens = (prompt_tokens + batch) / model.stages_count
+    work = {"tokens_count": _steady("tokens_count", tokens)}
+    work |= {name: terms[name] for name in token_work_s.params[1:]}
     loads = {
-        "prefill_tokens": prompt_tokens,
         "attended_tokens": 0.5 * prompt_tokens**2,
         "prompts_ratio": 1.0 if prompt_tokens > 0 else 0.0,
         "sequences_count": batch,
         "context_tokens": batch * context,
         "window_tokens": batch * window,
     }
-    names = engine_step_s.params[len(loads) :]
+    names = step_s.params[1 + len(loads) :]
     values = dict(zip(names, model.constants, strict=True))
-    given = {name: _steady(name, value) for name, value in loads.items()}
+    given = {"token_work_s": token_work_s(**work)}
+    given |= {name: _steady(name, value) for name, value in loads.items()}
     given |= {name: terms.get(name) or _figure(name, value) for name, value in values.items()}
-    tree: Quantity = engine_step_s(**given)
+    tree: Quantity = step_s(**given)
     return tree
 
 

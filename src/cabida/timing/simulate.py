@@ -131,7 +131,7 @@ def serve(
     )  # all begin with the prefix
     outputs = np.maximum(np.asarray(output_tokens, dtype=np.float64), 1.0)
     scheduled, first, last, gaps, totals = queue.run(
-        np.array(model.constants), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,
+        np.array(model.constants + model.table), arrivals, inputs, outputs, float(prefix_tokens), model.window_tokens,
         model.budget_tokens, model.sequences_most_count, model.kv_tokens, model.block_tokens,
         model.reserve_ratio, model.mixed, static, int(clients), think_s,
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _think(model: StepModel, load: Load, clients: int) -> float:
     """What a client of a closed loop waits, outside the scheduler, from one answer to its next prompt's turn."""
     if not clients or clients >= EVERYTHING:
         return 0.0
-    state = closed(model.constants, flow_of(model, load), float(clients))
+    state = closed(model.costs, flow_of(model, load), float(clients))
     return model.request_s + model.delay_steps(load.harness) * float(state.tpot_s)
 
 
@@ -161,7 +161,7 @@ def _enough(model: StepModel, load: Load, clients: int) -> int:
     """Requests for a steady picture: several times what is in flight at once."""
     flow = flow_of(model, load)
     if load.requests_per_s is not None:
-        state, _ = opened(model.constants, flow, load.requests_per_s / model.ranks_count)
+        state, _ = opened(model.costs, flow, load.requests_per_s / model.ranks_count)
         flying = float(state.batch)
     else:
         flying = float(clients) if clients < EVERYTHING else float(most_batch(flow))

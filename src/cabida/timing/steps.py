@@ -12,8 +12,8 @@ from cabida.timing.collectives import link_between
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 from cabida.timing.roofline import (
     dense_weights_bytes,
-    engine_step_s,
     experts_missed_ratio,
+    head_weights_bytes,
     launch_s,
     multiply_s_per_token,
     read_s,
@@ -21,6 +21,8 @@ from cabida.timing.roofline import (
     weight_flop_per_token,
     wire_s_per_token,
 )
+from cabida.timing.step_table import NO_TABLE, tabulated
+from cabida.timing.step_time import Costs, engine_step_s
 
 if TYPE_CHECKING:
     from cabida.facts.model import AttentionLayers
@@ -46,19 +48,15 @@ class StepModel:
 
     launch_s: float
     sequence_s: float
-    dense_read_s: float
-    dense_s_per_token: float
-    routed_read_s: float
-    routed_s_per_token: float
-    missed_ratio: float
-    expert_ranks_count: float
+    head_read_s: float
+    head_s_per_token: float
     context_s_per_token: float
     window_s_per_token: float
     state_s_per_sequence: float
     attended_s_per_token: float
-    wire_s_per_token: float
     stages_count: float
     prompt_launch_s: float
+    host_s: float
     request_s: float
     first_steps_count: float
     harness_steps_count: float
@@ -70,6 +68,7 @@ class StepModel:
     block_tokens: float
     reserve_ratio: float
     mixed: bool
+    table: tuple[float, ...] = NO_TABLE  # seconds by tokens of a step (``step_time.GRID_TOKENS``)
     shares_prefixes: bool = True
 
     def shared_tokens(self, load: Load) -> float:
@@ -84,24 +83,25 @@ class StepModel:
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The figures of :func:`engine_step_s` in its order, for the simulation."""
+        """The figures of :func:`cabida.timing.step_time.engine_step_s` in its order."""
         return (
             self.launch_s,
             self.sequence_s,
-            self.dense_read_s,
-            self.dense_s_per_token,
-            self.routed_read_s,
-            self.routed_s_per_token,
-            self.missed_ratio,
-            self.expert_ranks_count,
+            self.head_read_s,
+            self.head_s_per_token,
             self.context_s_per_token,
             self.window_s_per_token,
             self.state_s_per_sequence,
             self.attended_s_per_token,
-            self.wire_s_per_token,
             self.stages_count,
             self.prompt_launch_s,
+            self.host_s,
         )
+
+    @property
+    def costs(self) -> Costs:
+        """Constants and table together."""
+        return Costs(self.constants, self.table)
 
 
 def step_s(
@@ -122,9 +122,9 @@ def step_s(
     """
     attended = prefill_tokens * (prefill_context_tokens + 0.5 * prefill_tokens)
     window = min(decode_context_tokens, decode_count * model.window_tokens)
-    prompts = 1.0 if prefill_tokens > 0 else 0.0
-    loads = (prefill_tokens, attended, prompts, decode_count, decode_context_tokens, window)
-    return float(engine_step_s.raw(*loads, *model.constants))
+    return engine_step_s(
+        model.constants, model.table, prefill_tokens, attended, decode_count, decode_context_tokens, window
+    )
 
 
 def multiplies_as(d: Deployment) -> str:
@@ -133,14 +133,17 @@ def multiplies_as(d: Deployment) -> str:
     return "fp8" if native else d.weights.compute
 
 
-def weight_bytes_read(d: Deployment) -> tuple[float, float]:
-    """Bytes of weights every step reads, and of routed experts, on one rank with all its pipeline stages."""
+def weight_bytes_read(d: Deployment) -> tuple[float, float, float]:
+    """Bytes of weights every step reads: body, output head, routed experts; one rank, all its pipeline stages."""
     body, kept, head, experts = weight_counts(d)
     fmt = d.weights
-    dense = dense_weights_bytes.raw(
-        body, kept, head, fmt.body_bits, fmt.other_bits, fmt.head_bits, d.parallel.tp
+    dense = dense_weights_bytes.raw(body, kept, fmt.body_bits, fmt.other_bits, d.parallel.tp)
+    head_bytes = head_weights_bytes.raw(head, fmt.head_bits, d.parallel.tp)
+    return (
+        float(dense),
+        float(head_bytes),
+        float(routed_weights_bytes.raw(experts, fmt.body_bits, experts_shards(d))),
     )
-    return float(dense), float(routed_weights_bytes.raw(experts, fmt.body_bits, experts_shards(d)))
 
 
 def weight_counts(d: Deployment) -> tuple[float, float, float, float]:
@@ -203,7 +206,7 @@ def _value_count(group: AttentionLayers, tp: int) -> float:
     return heads * (group.head_dim_count + _v_dim(group))
 
 
-def _exchange(d: Deployment, c: Coefficients) -> tuple[float, float]:
+def exchange(d: Deployment, c: Coefficients) -> tuple[float, float]:
     """How many collectives a step has, and seconds each token spends on the wire."""
     tp, layers, hidden = d.parallel.tp, d.model.layers_count, d.model.hidden_dim_count
     count, wire = 0.0, 0.0
@@ -252,11 +255,11 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         d = replace(d, parallel=Parallel())
     counts = memory.params(d.model)
     tp = d.parallel.tp
-    dense_bytes, routed_bytes = weight_bytes_read(d)
+    dense_bytes, head_bytes, routed_bytes = weight_bytes_read(d)
     rate, best = tensor_rate(d.accelerator, multiplies_as(d)), best_matmul(d.accelerator).value
     bandwidth = memory_rate(d.accelerator)
     missed = _missed(d)
-    exchanges, wire = _exchange(d, c)
+    exchanges, wire = exchange(d, c)
     context, window, state, pairs = _attention(d, c)
     head = counts.head_count or counts.embedding_count
     dense_flop = weight_flop_per_token.raw(counts.attention_count + counts.mlp_count, tp)
@@ -277,20 +280,16 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
                 c.exchange_s,
             )
         ),
-        sequence_s=c.sequence_s + head_s,
-        dense_read_s=float(read_s.raw(dense_bytes, bandwidth, c.bandwidth_ratio)),
-        dense_s_per_token=float(multiply_s_per_token.raw(dense_flop, rate, best, c.compute_ratio)),
-        routed_read_s=float(read_s.raw(routed_bytes, bandwidth, c.routed_bandwidth_ratio)),
-        routed_s_per_token=float(multiply_s_per_token.raw(routed_flop, rate, best, c.routed_compute_ratio)),
-        missed_ratio=missed,
-        expert_ranks_count=float(d.parallel.dp if shares_experts(d) else 1),
+        sequence_s=c.sequence_s,
+        head_read_s=float(read_s.raw(head_bytes, bandwidth, c.bandwidth_ratio)),
+        head_s_per_token=float(head_s),
         context_s_per_token=context,
         window_s_per_token=window,
         state_s_per_sequence=state,
         attended_s_per_token=pairs,
-        wire_s_per_token=wire,
         stages_count=float(d.parallel.pp),
         prompt_launch_s=d.model.layers_count * c.prompt_layer_s,
+        host_s=0.0,
         request_s=c.request_s,
         first_steps_count=c.first_steps_count,
         harness_steps_count=c.harness_steps_count,
@@ -303,5 +302,14 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         block_tokens=float(m.block_tokens),
         reserve_ratio=RESERVED.get(key, 0.0),
         mixed=key not in PROMPTS_FIRST,
+        table=tabulated(
+            float(read_s.raw(dense_bytes, bandwidth, c.bandwidth_ratio)),
+            float(multiply_s_per_token.raw(dense_flop, rate, best, c.compute_ratio)),
+            float(read_s.raw(routed_bytes, bandwidth, c.routed_bandwidth_ratio)),
+            float(multiply_s_per_token.raw(routed_flop, rate, best, c.routed_compute_ratio)),
+            missed,
+            float(d.parallel.dp if shares_experts(d) else 1),
+            wire,
+        ),
         shares_prefixes=d.settings.prefix_caching,
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cabida.brief import Brief
 from cabida.money.terms import Usage
 from cabida.money.unit import attempts_ratio
 from cabida.plan import Assumption, Load
-from cabida.quantity import ceil_to, formula, most
+from cabida.quantity import formula
 from cabida.text import number, percent, tr
+from cabida.timing.profile import needed_replicas_count
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_HOUR
 
 RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over the predicted need
@@ -25,12 +25,6 @@ START_UP_HOURS = 0.25  # image, weights and warm-up of a replica or of a batch r
 def needed_requests_per_s(peak_requests_per_s: float, attempts_ratio: float, margin_ratio: float) -> float:
     """Attempts per second that must be held at the peak: repeats included, with a margin for risk."""
     return peak_requests_per_s * attempts_ratio * margin_ratio
-
-
-@formula
-def needed_replicas_count(needed_requests_per_s: float, capacity_requests_per_s: float) -> Any:
-    """Replicas that carry the peak, spares left out: whole ones, and at least one."""
-    return most(ceil_to(needed_requests_per_s / capacity_requests_per_s, 1), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,67 @@
+"""Latency against rate: where a replica goes from busy to overrun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cabida.plan import Load
+from cabida.timing.fluid import bounds_of
+from cabida.timing.simulate import simulate_model
+from cabida.timing.steps import StepModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cabida.timing.speed import ServingSpeed
+
+# shares of the highest rate at which a replica is tried; closer together where the curve bends
+SHARES = (0.05, 0.15, 0.3, 0.45, 0.6, 0.7, 0.78, 0.85, 0.9, 0.94, 0.97, 1.0, 1.05)
+REQUESTS_COUNT = 3000  # of each point, the same draws at every rate
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How one replica fares at one rate."""
+
+    offered_requests_per_s: float
+    speed: ServingSpeed
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The curve, and the rate beyond which waiting grows faster than what is served."""
+
+    points: tuple[Point, ...]
+    requests_per_s: float
+
+
+def knee(
+    model: StepModel,
+    shape: Load,
+    spread: dict[str, tuple[float, float]],
+    objectives: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Knee:
+    """One replica at rates from nearly idle to overrun, under the same requests each time.
+
+    Args:
+        model: one replica.
+        shape: lengths, burstiness and shared prefix; its own rate is ignored.
+        spread: interval factors the speeds are to carry.
+        objectives: seconds at most, by ``ttft_s_p95`` ...; what goodput counts as good.
+        seed: of the simulations.
+    """
+    most = bounds_of(model, shape).requests_per_s_max
+    points = []
+    for share in SHARES:
+        load = replace(shape, requests_per_s=share * most, concurrency=None, prompts_count=None)
+        points.append(Point(share * most, simulate_model(model, load, spread, seed, REQUESTS_COUNT)))
+    steady = [one for one in points if not one.speed.saturated] or points[:1]
+    best = max(steady, key=_power)
+    return Knee(tuple(points), best.offered_requests_per_s)
+
+
+def _power(one: Point) -> float:
+    """Throughput over response time, largest at the knee. Kleinrock 1979, "Power and deterministic rules of thumb"."""
+    return one.offered_requests_per_s / one.speed.e2e_s.mean

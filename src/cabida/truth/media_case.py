@@ -13,6 +13,7 @@ from cabida.plan.encoding import EncoderRun
 from cabida.plan.media import MediaRun
 from cabida.text import tr
 from cabida.truth.case import Figures
+from cabida.truth.encoder_speed_case import encoder_speed_figures
 from cabida.truth.names import Unanswerable, known_model, reading, spellings
 from cabida.units import BYTES_PER_GIB
 
@@ -44,6 +45,8 @@ def media_figures(row: dict[str, Any]) -> Figures:
     """
     if FIGURE in row["measured"] and row.get("task") in ("embed", "rerank"):
         return _encoder_figures(row)
+    if row.get("task") in ("embed", "rerank"):
+        return encoder_speed_figures(row)
     if FIGURE not in row["measured"]:
         why = tr("truth.why.media_speed")
         raise Unanswerable(why)

@@ -81,7 +81,7 @@ def simulate_trace(
     d: Deployment, m: ServingMemory, arrival_s: Floats, input_tokens: Floats, output_tokens: Floats
 ) -> ServingSpeed:
     """One replica under the very requests of a trace; all of them count, from an empty start."""
-    return run_trace(step_model(d, m), arrival_s, input_tokens, output_tokens, spread_of(d))
+    return run_trace(step_model(d, m), arrival_s, input_tokens, output_tokens, spread_of(d), whole=True)
 
 
 def run_trace(
@@ -97,13 +97,14 @@ def run_trace(
     trim: bool = False,
     think_s: float = 0.0,
     delay_steps: float | None = None,
+    whole: bool = False,
 ) -> ServingSpeed:
-    """Run given requests through the scheduler; data-parallel ranks take them in turn when arrivals are open."""
-    ranks = model.ranks_count if clients == 0 and len(arrival_s) > model.ranks_count else 1
+    """Run given requests through the scheduler: one data-parallel rank's, or the ``whole`` replica's taken in turn."""
+    ranks = model.ranks_count if whole and len(arrival_s) > model.ranks_count else 1
     parts = [
         serve(model, arrival_s[r::ranks], input_tokens[r::ranks], output_tokens[r::ranks],
               prefix_tokens, clients, static, think_s)
-        for r in (range(ranks) if not trim else range(1))
+        for r in range(ranks)
     ]  # fmt: skip
     scale = model.ranks_count / len(parts)
     late = model.first_steps_count if delay_steps is None else delay_steps

@@ -72,7 +72,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "Offer.capacity": ("on-demand", "spot", "reserved", "buy", "have"),
     "Offer.unit": ("accelerator_hour", "accelerator"),
     "Offer.sighting": ("page", "api", "table", "analyst", "quote", "user"),
-    "Component.kind": ("text_encoder", "image_encoder", "denoiser", "vae", "safety_checker"),
+    "Component.kind": ("text_encoder", "image_encoder", "denoiser", "controlnet", "vae", "safety_checker"),
     "Pipeline.task": ("image", "video"),
     "Pipeline.precision": ("bf16", "fp16", "fp32"),
     "WeightFormat.family": ("bf16", "fp8", "int8", "int4", "fp4", "gguf", "bnb"),

@@ -17,7 +17,7 @@ class Component(Sourced):
     """One network of a pipeline. A field that doesn't apply to its kind is 0."""
 
     id: str
-    kind: str  # text_encoder | image_encoder | denoiser | vae | safety_checker
+    kind: str  # text_encoder | image_encoder | denoiser | controlnet | vae | safety_checker
     name: str
     architecture: str  # clip, t5, llm, vit | unet, dit, mmdit | kl, dc, causal3d, temporal
     params_count: float
@@ -47,6 +47,15 @@ class Component(Sourced):
         0  # frames an image decoder takes at a time for a clip; 0 = the decoder knows time
     )
     tile_side_count: int = 0  # side of a tile in pixels when decoding in tiles
+    # work of one sample of one step; of a decoder, of one pixel position and latent frame (calibration/media_work.py)
+    flop_per_token: float = 0.0  # matrix products and convolutions
+    fixed_flop: float = 0.0  # the same whatever the size of the picture: text, modulation
+    pair_flop: float = 0.0  # attention, of a pair of tokens; a decoder's, of a pair of latents
+    attended_flop_per_token: float = 0.0  # attention between a token and the text
+    moved_bytes_per_token: float = 0.0  # read and written by everything but products and attention, 16 bit, eager
+    kernels_count: float = 0.0  # launched in one forward pass, eager
+    pixel_flop: float = 0.0
+    moved_pixel_bytes: float = 0.0
     notes: str = ""
     field_sources: dict[str, Source] = field(default_factory=dict)
 

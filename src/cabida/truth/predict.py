@@ -56,9 +56,6 @@ def answer(case: Case, widest: float = WIDEST_RATIO) -> Answer:
         Unanswerable: with the reason.
     """
     row = case.row
-    if row.get("spec_decode"):
-        why = tr("truth.why.speculative")
-        raise Unanswerable(why)
     odd = faults(row)
     if odd:
         why = str(problem("CB-V005", file=case.file, line=case.line, reason="; ".join(odd)))

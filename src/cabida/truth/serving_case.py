@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cabida import facts, memory, timing
-from cabida.facts.model import WeightFormat
+from cabida.facts.model import Accelerator, WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.text import tr
 from cabida.timing import ServingSpeed
+from cabida.timing.intervals import factors
+from cabida.timing.spread import spread_of
 from cabida.truth.case import Figures
 from cabida.truth.memory_case import format_of, model_of
 from cabida.truth.names import Unanswerable, accelerator_of, reading, spellings, stated_format
+from cabida.truth.unstated import clients_of, left_unsaid, lengths_of, tokens_per_step
 from cabida.units import MS_PER_S
 
 MS = float(MS_PER_S)
@@ -20,7 +25,8 @@ NARROWED = (0.8, 1.0)  # lengths InferenceX draws, over the nominal ones
 UNIFORM_SPREAD_RATIO = 0.577  # sglang's random with range ratio 0: uniform from 1 to N
 PROMPTS_PER_CLIENT = 10
 GAP_PROMPTS_PER_CLIENT = 4  # what the first tokens of two engines in the gap analysis agree on
-SINGLE_TOKENS = (512, 128)  # where one stream's source prints none: its decode rate hardly depends on them
+WAITED = ("ttft_ms", "e2e_ms", "prefill_tok_s")  # what waiting is part of
+TAILS = ("_p50", "_p95", "_p99")
 LATENCIES = {"ttft_ms": "ttft_s", "tpot_ms": "tpot_s", "itl_ms": "itl_s", "e2e_ms": "e2e_s"}
 STATISTICS = {"": "mean", "_mean": "mean", "_p50": "p50", "_p95": "p95", "_p99": "p99"}
 RATES = {
@@ -34,23 +40,29 @@ def serving_figures(row: dict[str, Any]) -> Figures:
     """Predicted figures of a serving case with their 90 % intervals, under the case's metric names.
 
     Raises:
-        Unanswerable: without hardware, or lacking lengths, load, engine or format.
+        Unanswerable: without hardware, or lacking load, engine or format.
     """
     d, load = served(row)
-    m = memory.serving(d)
-    if m.kv_pool_tokens < load.input_tokens + load.output_tokens:
-        why = tr("truth.why.no_fit")
-        raise Unanswerable(why)
-    wants_tail = any(name.endswith(("_p50", "_p95", "_p99")) for name in row["measured"])
+    m = roomy(memory.serving(d), load)
+    wants_tail = any(name.endswith(TAILS) for name in row["measured"])
     speed = (
         timing.simulate(d, m, load)
         if wants_tail or load.requests_per_s is not None
         else timing.fluid(d, m, load)
     )
-    figures = _figures(speed, load)
-    if row["load"].get("input_tokens"):
+    speed = replace(speed, spread=spread_of(d, load, missing=left_unsaid(row)))
+    figures = _figures(speed, load, tokens_per_step(row))
+    if speed.saturated and load.requests_per_s is not None:  # waiting grows for as long as one looks
+        figures = {name: one for name, one in figures.items() if not name.startswith(WAITED)}
+    if row["load"].get("input_tokens") or row["mode"] != "single":
         return figures
     return {"decode_tok_s": figures["decode_tok_s"]}
+
+
+def roomy(m: memory.ServingMemory, load: Load) -> memory.ServingMemory:
+    """The memory of a run that is known to have run: where we see no room, it held two requests all the same."""
+    least = 2 * (load.input_tokens + load.output_tokens)
+    return m if m.kv_pool_tokens >= 0.5 * least else replace(m, kv_pool_tokens=least)
 
 
 @reading
@@ -63,50 +75,80 @@ def served(row: dict[str, Any]) -> tuple[Deployment, Load]:
     return deployment_of(row, load), load
 
 
-def _figures(speed: ServingSpeed, load: Load) -> Figures:
+def _figures(speed: ServingSpeed, load: Load, step_tokens: float = 1.0) -> Figures:
+    """Every figure with its interval; ``step_tokens`` = tokens a step gives each sequence (speculation)."""
     found: Figures = {}
     for metric, name in LATENCIES.items():
         shape = getattr(speed, name)
-        low, high = _factors(speed, name)
         for suffix, statistic in STATISTICS.items():
             value = getattr(shape, statistic) * MS
-            found[metric + suffix] = (value, value * low, value * high)
+            if name in ("tpot_s", "itl_s"):
+                value /= step_tokens
+            found[metric + suffix] = _ranged(value, speed.spread, name, statistic)
     for metric, name in RATES.items():
-        value = getattr(speed, name)
-        low, high = _factors(speed, name)
-        found[metric] = (value, value * low, value * high)
+        found[metric] = _ranged(getattr(speed, name) * step_tokens, speed.spread, name)
+    output, total = found["output_tok_s"], found["total_tok_s"]
+    read = total[0] - output[0]
+    found["input_tok_s"] = (read, read * total[1] / total[0], read * total[2] / total[0])
+    found["reported_tok_s"] = (math.sqrt(output[0] * total[0]), output[1], total[2])  # one or the other
     clients = 1.0 if load.concurrency is None or math.isinf(load.concurrency) else load.concurrency
-    low, high = _factors(speed, "tpot_s")
-    decode = clients / speed.tpot_s.mean if speed.tpot_s.mean > 0 else 0.0
-    found["decode_tok_s"] = (decode, decode / high, decode / low)
-    low, high = _factors(speed, "ttft_s")
-    prefill = load.input_tokens * clients / speed.ttft_s.mean if speed.ttft_s.mean > 0 else 0.0
-    found["prefill_tok_s"] = (prefill, prefill / high, prefill / low)
+    found["decode_tok_s"] = _rate_of(clients * MS, found["tpot_ms_mean"])
+    found["prefill_tok_s"] = _rate_of(load.input_tokens * clients * MS, found["ttft_ms_mean"])
     return found
 
 
-def _factors(speed: ServingSpeed, name: str) -> tuple[float, float]:
-    """Interval factors of a metric; throughput and ITL follow TPOT where they have none of their own."""
-    for key in (name, {"itl_s": "tpot_s", "e2e_s": "tpot_s"}.get(name, "output_tokens_per_s"), "tpot_s"):
-        if key in speed.spread:
-            return speed.spread[key]
-    return 0.5, 2.0
+def _ranged(
+    value: float, spread: Mapping[str, tuple[float, float]], name: str, statistic: str = ""
+) -> tuple[float, float, float]:
+    low, high = factors(spread, name, statistic)
+    return value, value * low, value * high
+
+
+def _rate_of(work: float, times: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Work over a time: the rate, with the ends of the interval turned round."""
+    if times[0] <= 0:
+        return 0.0, 0.0, 0.0
+    return work / times[0], work / times[2], work / times[1]
 
 
 def deployment_of(row: dict[str, Any], load: Load) -> Deployment:
-    """The deployment a serving case describes."""
+    """The deployment a serving case describes; a submission that keeps its split to itself ran the quickest."""
     count = row.get("gpus") or row.get("tp")
     if not count:
         why = tr("truth.why.count")
         raise Unanswerable(why)
     accelerator = accelerator_of(row)
+    if not row.get("tp") and row["mode"].startswith("mlperf"):
+        return _quickest(row, load, int(count))
+    return _deployment(row, load, accelerator, split_of(row, int(count), accelerator.link_domain_count))
+
+
+def _quickest(row: dict[str, Any], load: Load, count: int) -> Deployment:
+    """The split with the highest throughput when everything is queued at once: what submitters tune for."""
+    accelerator = accelerator_of(row)
+    queued = replace(load, concurrency=math.inf, requests_per_s=None, prompts_count=None)
+    best, most = None, -1.0
+    for tp in (1, 2, 4, 8):
+        if count % tp:
+            continue
+        d = _deployment(row, load, accelerator, Parallel(tp=tp, dp=count // tp))
+        m = memory.serving(d)
+        if m.kv_pool_tokens < 2 * (load.input_tokens + load.output_tokens):
+            continue
+        rate = timing.fluid(d, m, queued).output_tokens_per_s
+        if rate > most:
+            best, most = d, rate
+    return best or _deployment(row, load, accelerator, Parallel(tp=count))
+
+
+def _deployment(row: dict[str, Any], load: Load, accelerator: Accelerator, split: Parallel) -> Deployment:
     engine = engine_of(row["engine"])
-    clients = load.concurrency or 0
+    clients = math.inf if load.concurrency is None else load.concurrency
     most = None if math.isinf(clients) else max(256, int(clients))
     return Deployment(
         model=model_of(row),
         accelerator=accelerator,
-        parallel=split_of(row, int(count), accelerator.link_domain_count),
+        parallel=split,
         weights=format_of(row),
         kv_cache=_cache_format(row, engine),
         engine=engine,
@@ -147,29 +189,23 @@ def split_of(row: dict[str, Any], count: int, domain: int) -> Parallel:
     return Parallel(tp=tp, pp=pp, dp=dp, ep=max(ep, 1))
 
 
-def load_of(row: dict[str, Any]) -> Load:
+def load_of(row: dict[str, Any], workers_sequences: float | None = None) -> Load:
     """The load a serving case describes, with its harness's habits (drawn lengths, prompts per client).
 
     Raises:
-        Unanswerable: lengths, or both concurrency and rate, aren't stated.
+        Unanswerable: neither concurrency nor rate is stated, nor what they follow from.
     """
     given = row["load"]
-    inputs, outputs = given.get("input_tokens"), given.get("output_tokens")
-    clients, rate = given.get("concurrency"), given.get("requests_per_s")
-    if row["mode"] == "single" and clients == 1:
-        inputs, outputs = inputs or SINGLE_TOKENS[0], outputs or SINGLE_TOKENS[1]
-    if not inputs or not outputs:
-        why = tr("truth.why.lengths")
-        raise Unanswerable(why)
-    if not clients and not rate:
-        why = tr("truth.why.load")
-        raise Unanswerable(why)
+    inputs, outputs, known_spread = lengths_of(row)
+    clients, rate = clients_of(row, workers_sequences)
     words = given.get("dataset") or ""
     low, high = NARROWED if "InferenceX" in words else (1.0, 1.0)
     mean = 0.5 * (low + high)
     spread = (high - low) / 12**0.5 / mean
     if "range-ratio 0" in words:
         spread = UNIFORM_SPREAD_RATIO
+    if known_spread is not None:
+        spread = known_spread
     if not clients:
         return Load(inputs, outputs, None, rate, spread, spread, prompts_count=given.get("prompts"))
     offline = clients == "offline"

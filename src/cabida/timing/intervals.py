@@ -1,0 +1,101 @@
+"""90 % intervals of speed predictions: two factors, learned from held-out residuals of like setups.
+
+A setup has a regime: a set of words such as ``engine=vllm``, ``card=unseen``, ``clients=64``. Each word moves the
+logarithm of the lower and of the upper factor by what ``calibration/intervals.py`` found: a quantile regression
+(Koenker and Bassett 1978) of log(measured / predicted) at 5 % and 95 %, made conformal on whole sources and models
+left out (Romano, Patterson and Candes 2019). ``data/spread.json`` holds the words; nothing is fitted in here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+CLOSEST_RATIO = 0.02  # no interval is narrower than what repeated runs of one setup differ by, on either side
+WIDEST_RATIO = 30.0  # nor says more than that nothing is known
+EVERYWHERE = ""  # the word that every regime has
+TAILS = ("p95", "p99")
+LEADERS = {  # a figure nobody has residuals of -> the one it moves with
+    "requests_per_s": "output_tokens_per_s",
+    "total_tokens_per_s": "output_tokens_per_s",
+    "itl_s": "tpot_s",
+    "itl_s_tail": "tpot_s_tail",
+    "e2e_s": "tpot_s",
+    "e2e_s_tail": "tpot_s_tail",
+    "tpot_s_tail": "tpot_s",
+    "ttft_s_tail": "ttft_s",
+    "output_tokens_per_s": "tpot_s",
+}
+MEASURED, CALIBRATED, PHYSICS, ASSUMED = "measured", "calibrated", "physics", "assumed"
+
+
+class Spread(dict[str, tuple[float, float]]):
+    """Interval factors by figure (``tpot_s``, ``ttft_s_tail``), and what they rest on.
+
+    ``basis``: measured (the user's own observations of this setup), calibrated (engine and card are among those the
+    coefficients were fitted to, or own observations of a neighbour), physics (carried to an unseen card or engine),
+    assumed (the setup leaves something unsaid). ``own_count``: observations of the user's that speak here.
+    """
+
+    basis: str = CALIBRATED
+    own_count: int = 0
+
+
+@cache
+def residual_facts() -> dict[str, Any]:
+    """``data/spread.json`` as read."""
+    text = (Path(__file__).parent / "data" / "spread.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def metric_table(kind: str, metric: str) -> dict[str, Any] | None:
+    """The words of a metric (``serving``, ``tpot_s``) and their weights; ``None`` where nobody has residuals."""
+    tables = residual_facts()["kinds"].get(kind, {}).get("metrics", {})
+    while metric and metric not in tables:
+        metric = LEADERS.get(metric, "")
+    found: dict[str, Any] | None = tables.get(metric)
+    return found
+
+
+@cache
+def interval(kind: str, metric: str, regime: tuple[str, ...]) -> tuple[float, float]:
+    """Factors (low, high) of the 90 % interval around a prediction.
+
+    Args:
+        kind: serving, training or media.
+        metric: the figure, as in ``data/spread.json``.
+        regime: words of the setup; one that no residual knows changes nothing.
+    """
+    table = metric_table(kind, metric)
+    if table is None:
+        return 1 / WIDEST_RATIO, WIDEST_RATIO
+    words = (EVERYWHERE, *regime)
+    low, high = (math.fsum(table[side].get(word, 0.0) for word in words) for side in ("low", "high"))
+    closest, widest = math.log1p(CLOSEST_RATIO), math.log(WIDEST_RATIO)
+    return math.exp(-min(max(closest, -low), widest)), math.exp(min(max(closest, high), widest))
+
+
+def factors(
+    spread: Mapping[str, tuple[float, float]], figure: str, statistic: str = ""
+) -> tuple[float, float]:
+    """Interval factors of a figure (``ttft_s``) and statistic (``p99``), by the nearest figure that has some."""
+    name = f"{figure}_tail" if statistic in TAILS else figure
+    while name:
+        if name in spread:
+            return spread[name]
+        name = LEADERS.get(name, "")
+    return (1.0, 1.0)
+
+
+def shared_ratio(kind: str, metric: str) -> float:
+    """Share of the residuals' variance that setups of one engine, card and family of models have in common.
+
+    Draws for ranking share this part, and differ in the rest (design: doubt).
+    """
+    table = metric_table(kind, metric)
+    return float(table["shared_ratio"]) if table else 0.5

@@ -49,6 +49,12 @@ def attention_flop(
 
 
 @formula
+def batch_flop(product_flop: float, attention_flop: float) -> float:
+    """All work of a batch."""
+    return product_flop + attention_flop
+
+
+@formula
 def width_ratio(width_count: float, half_width_count: float) -> float:
     """Share of the best rate that products of this width reach: half of it at ``half_width_count``."""
     return width_count / (width_count + half_width_count)
@@ -246,7 +252,9 @@ def _batch(
     ) * model.hidden_dim_count + scores
     ratio = lens.constant(constant("encoder_matmul_ratio"))
     found: dict[str, Number] = {
-        "products": lens.of(products_s)(worked + scored, lens.setting("flop_per_s", rate), best, ratio, narrow),
+        "products": lens.of(products_s)(
+            lens.of(batch_flop)(worked, scored), lens.setting("flop_per_s", rate), best, ratio, narrow
+        ),
         "between": lens.of(between_s)(
             tokens, layers, lens.setting("traffic_count", traffic), lens.setting("value_bytes", value_bytes),
             lens.setting("bytes_per_s", stream), lens.constant(constant("stream_ratio")),

@@ -130,7 +130,7 @@ def version_at(engine: str, month: str) -> str:
     )
 
 
-def _version(engine: str, written: str) -> tuple[int, ...]:
+def version_of(engine: str, written: str) -> tuple[int, ...]:
     """A version however a log writes it: ``0.11.2``, ``b1691``, ``V0, 2025-08``, ``2026-09``."""
     if engine == "vllm" and re.search(r"\bV0\b", written):
         return _numbers(LAST_V0)
@@ -294,7 +294,7 @@ def rules(engine: str, version: str = "") -> EngineRules:
     """The behaviour of ``engine`` at ``version`` ("" = the latest known). Unknown engines behave as vLLM."""
     word = named_engine(engine) or "vllm"
     known = [row for row in ROWS if row.engine == word]
-    numbers = _version(known[0].engine, version)
+    numbers = version_of(known[0].engine, version)
     if not numbers:
         return known[-1]
     return [row for row in known if row.since <= numbers or row is known[0]][-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
-from cabida.plan.decision import LATENCIES
 from cabida.report.catalogue import fact, facts_list, models, prices
 from cabida.report.metrics import speed_metrics
 from cabida.text import problem, use_language
@@ -157,36 +156,59 @@ def here(model: str | None = None, *, roots: Roots | None = None, **flags: Any) 
 
 
 def speed(
-    model: str, *, gpu: str, trace: Path | str | None = None, seed: int = 0, **flags: Any
+    model: str,
+    *,
+    gpu: str,
+    trace: Path | str | None = None,
+    seed: int = 0,
+    objectives_ms: Mapping[str, float] | None = None,
+    demand: float | None = None,
+    profile: Sequence[float] | None = None,
+    headroom: float = 0.0,
+    spares: int = 0,
+    items: int | None = None,
+    within_s: float | None = None,
+    start_s: float = 0.0,
+    knee: bool = False,
+    step: bool = False,
+    **flags: Any,
 ) -> dict[str, Any]:
-    """How fast is it? Latencies with percentiles and rates of one replica under a load.
+    """How fast is it? Latencies and rates of one replica under a load, what it sustains, how many a demand takes.
 
     Args:
         model: id, alias or path.
         gpu: accelerator.
         trace: CSV ``arrival_s,input_tokens,output_tokens``, in place of lengths and a rate.
-        seed: of the simulation.
-        flags: those of :class:`Setup`, and ``input_tokens``, ``output_tokens``, ``concurrency``, ``requests_per_s``.
+        seed: of the simulations.
+        objectives_ms: most of each latency, by ``ttft_ms_p95`` ...; the highest rate that keeps them all is searched.
+        demand: requests/s of the busiest hour, all replicas together.
+        profile: 24 or 168 hourly weights of that demand.
+        headroom: share of capacity that stays free.
+        spares: replicas beyond need.
+        items: requests queued all at once.
+        within_s: time to answer them all.
+        start_s: until a replica answers its first.
+        knee: also latency against rate.
+        step: also where the time of a step goes.
+        flags: those of :class:`Setup`, and the load's: ``input_tokens``, ``output_tokens``, ``concurrency``,
+            ``requests_per_s``, ``input_spread_ratio``, ``output_spread_ratio``, ``burst_ratio``, ``prompts_count``,
+            ``shared_prefix_tokens``.
     """
-    from cabida import timing
-    from cabida.evidence.trace import read_trace
-    from cabida.report.asked import asked, carried, doubts, named
+    from cabida.report.speed import Wants, speed_answer
 
-    d, m, load = asked(model, gpu, flags)
-    answer = timing.simulate_trace(d, m, *read_trace(trace)) if trace else timing.simulate(d, m, load, seed)
-    return {
-        **named(d),
-        "load": None if trace else carried(load),
-        "warnings": doubts(d),
-        "saturated": answer.saturated,
-        "metrics": speed_metrics(answer),
-        "batch_mean": answer.batch_mean,
-        "kv_use_ratio": answer.kv_use_ratio,
-        "preemptions": answer.preemptions_count,
-        "quantiles_ms": {
-            name: [q * 1000 for q in getattr(answer, f"{name}_s").quantiles] for name in LATENCIES
-        },
-    }
+    wants = Wants(
+        objectives_ms or {},
+        demand,
+        tuple(profile or (1.0,)),
+        headroom,
+        spares,
+        items,
+        within_s,
+        start_s,
+        knee,
+        step,
+    )
+    return speed_answer(model, gpu, trace, seed, wants, flags)
 
 
 def cost(

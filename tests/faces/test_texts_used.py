@@ -9,7 +9,7 @@ import pytest
 from cabida.text import catalogue
 
 CODE = re.compile(r"CB-[A-Z]\d{3}")
-ROOMS = ("choose", "checks", "report", "launch", "faces")
+ROOMS = ("choose", "checks", "report", "launch", "faces", "speed")
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 WRITTEN = "\n".join(
     file.read_text(encoding="utf-8") for kind in ("*.py", "*.j2") for file in sorted(SOURCE.rglob(kind))

@@ -11,9 +11,7 @@ from rich.text import Text
 from cabida import text
 from cabida.faces.grid import Fitting, clean, table
 from cabida.plan import Estimate
-from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.report import words as say
-from cabida.report.metrics import RATES
 from cabida.text import has_text, tr
 
 
@@ -62,32 +60,18 @@ def context(answer: dict[str, Any]) -> str:
     return told if many == 1 else tr("faces.fit.many", count=text.number(many, 15), context=told)
 
 
-def speed(answer: dict[str, Any]) -> RenderableType:
-    """Latencies by statistic, and rates."""
-    found = answer["metrics"]
-    blocks: list[RenderableType] = [clean(setup_line(answer)), *_carried(answer), Text()]
-    if answer["saturated"]:
-        blocks += [clean(tr("faces.saturated"), "bold"), Text()]
-    header = ["", *(tr("report.mean") if one == "mean" else one for one in STATISTICS)]
-    latencies = [
-        (
-            say.label(f"{name}_ms"),
-            *(say.figure(f"{name}_ms", found[f"{name}_ms_{one}"]) for one in STATISTICS),
-        )
-        for name in LATENCIES
-        if f"{name}_ms_mean" in found
-    ]
-    rates = [f"{say.label(name)} {say.figure(name, found[name])}" for name in RATES]
-    return Group(*blocks, table(header, latencies), Text(), clean(" · ".join(rates)))
-
-
-def _carried(answer: dict[str, Any]) -> list[Text]:
+def carried(answer: dict[str, Any]) -> list[Text]:
     """The load that the figures are about, also when nobody named one, and what to know before believing them."""
     load = answer.get("load")
     doubts = [clean(f"{tr('faces.check.warning')}: {one['sentence']}") for one in answer["warnings"]]
     if not load:
         return doubts
     how = "at_once" if load["concurrency"] is not None else "each_second"
+    if load["concurrency"] == "offline":
+        told = tr(
+            "speed.queued", **{key: text.number(load[f"{key}_tokens"], 7) for key in ("input", "output")}
+        )
+        return [clean(told), *doubts]
     shape = tr(
         f"faces.load.{how}",
         count=text.number(load["concurrency"] if how == "at_once" else load["requests_per_s"]),
@@ -113,7 +97,7 @@ def cost(answer: dict[str, Any]) -> RenderableType:
             ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
         )
     ]
-    return Group(clean(setup_line(answer)), *_carried(answer), clean(told), Text(), Fitting(*tables))
+    return Group(clean(setup_line(answer)), *carried(answer), clean(told), Text(), Fitting(*tables))
 
 
 def _cost_cells(row: dict[str, Any]) -> dict[str, str]:

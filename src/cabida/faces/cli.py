@@ -22,7 +22,7 @@ COMMANDS = {
     "recommend": "commands_brief",
     "fit": "commands_ask",
     "here": "commands_here",
-    "speed": "commands_ask",
+    "speed": "commands_speed",
     "cost": "commands_ask",
     "compare": "commands_facts",
     "facts": "commands_facts",

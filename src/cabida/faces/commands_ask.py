@@ -1,9 +1,8 @@
-"""``fit``, ``speed``, ``cost``: one question at a time."""
+"""``fit`` and ``cost``: one question at a time; ``speed`` is in ``commands_speed``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -157,29 +156,6 @@ def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flag
         from cabida.faces import answers_media, fits
 
         return (answers_media.screen if "kind" in answer else fits.fit)(answer, every=every)
-
-    emit(answer, screen, as_json=as_json)
-
-
-@click.command(cls=Command)
-@click.argument("model")
-@option("--gpu", metavar="ID")
-@setup
-@load
-@option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
-@option("--seed", type=SEED, default=0, show_default=True)
-@shared
-def speed(model: str, as_json: bool, as_of: str | None, **flags: Any) -> None:
-    """How fast is it? Percentiles under a load."""
-    from cabida import app
-
-    _one_load(flags)
-    answer = app.speed(model, gpu=_named(flags), **flags)
-
-    def screen() -> Any:
-        from cabida.faces import answers
-
-        return answers.speed(answer)
 
     emit(answer, screen, as_json=as_json)
 

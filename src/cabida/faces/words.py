@@ -31,6 +31,8 @@ class Option(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Look the help up in the language in use, just before it is shown."""
+        if self.hidden:
+            return None
         key = f"faces.option.{ctx.info_name}.{self.name}"
         self.help = tr(key if has_text(key) else f"faces.option.{self.name}")
         record = super().get_help_record(ctx)

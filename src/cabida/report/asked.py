@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,19 +48,25 @@ def _cure(setup: Setup, d: Deployment) -> str:
     return cure(trial, changes(setup, trial))
 
 
+LOAD = (
+    "input_tokens", "output_tokens", "concurrency", "requests_per_s", "input_spread_ratio", "output_spread_ratio",
+    "burst_ratio", "prompts_count", "shared_prefix_tokens",
+)  # fmt: skip
+
+
 def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
-    mine = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
-    said = {name: flags[name] for name in mine if flags.get(name) is not None}
+    said = {name: flags[name] for name in LOAD if flags.get(name) is not None}
     if "concurrency" not in said and "requests_per_s" not in said:
         said["concurrency"] = 1.0
     load = Load(**({"input_tokens": 1000.0, "output_tokens": 200.0} | said))
-    return load, {name: value for name, value in flags.items() if name not in mine}
+    return load, {name: value for name, value in flags.items() if name not in LOAD}
 
 
-def carried(load: Load) -> dict[str, float | None]:
-    """A load as the answers name it; lengths are means."""
+def carried(load: Load) -> dict[str, float | str | None]:
+    """A load as the answers name it; lengths are means, and what is queued all at once is "offline"."""
     names = ("input_tokens", "output_tokens", "concurrency", "requests_per_s")
-    return {name: getattr(load, name) for name in names}
+    told = {name: getattr(load, name) for name in names}
+    return told | {"concurrency": "offline"} if load.concurrency == math.inf else told
 
 
 def doubts(d: Deployment) -> list[dict[str, str]]:

@@ -11,8 +11,6 @@ from cabida.timing.simulate import simulate_model
 from cabida.timing.steps import StepModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cabida.timing.speed import ServingSpeed
 
 # shares of the highest rate at which a replica is tried; closer together where the curve bends
@@ -26,6 +24,7 @@ class Point:
 
     offered_requests_per_s: float
     speed: ServingSpeed
+    overrun: bool  # waiting grows for as long as it lasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ def knee(
     model: StepModel,
     shape: Load,
     spread: dict[str, tuple[float, float]],
-    objectives: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Knee:
     """One replica at rates from nearly idle to overrun, under the same requests each time.
@@ -49,15 +47,15 @@ def knee(
         model: one replica.
         shape: lengths, burstiness and shared prefix; its own rate is ignored.
         spread: interval factors the speeds are to carry.
-        objectives: seconds at most, by ``ttft_s_p95`` ...; what goodput counts as good.
         seed: of the simulations.
     """
     most = bounds_of(model, shape).requests_per_s_max
     points = []
     for share in SHARES:
         load = replace(shape, requests_per_s=share * most, concurrency=None, prompts_count=None)
-        points.append(Point(share * most, simulate_model(model, load, spread, seed, REQUESTS_COUNT)))
-    steady = [one for one in points if not one.speed.saturated] or points[:1]
+        speed = simulate_model(model, load, spread, seed, REQUESTS_COUNT)
+        points.append(Point(share * most, speed, overrun=speed.saturated or share > 1))
+    steady = [one for one in points if not one.overrun] or points[:1]
     best = max(steady, key=_power)
     return Knee(tuple(points), best.offered_requests_per_s)
 

@@ -1,0 +1,105 @@
+"""Flags of ``speed`` beyond the shared ones: the load's shape, objectives, demand, deadline, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cabida.faces.words import Figure, option
+from cabida.text import tr
+
+F = TypeVar("F", bound=Callable[..., Any])
+MOMENT = Figure(min=0, min_open=True, max=1e9)
+SHOWN, METRICS, STATISTICS = "p95", ("ttft", "tpot", "itl", "e2e"), ("p95", "mean", "p50", "p99")
+OBJECTIVES = tuple(f"{metric}_{statistic}_ms" for metric in METRICS for statistic in STATISTICS)
+HOURS = (24, 168)
+
+
+def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """Seconds of a duration as people write it: ``8 h``, ``45 min``, ``3600``."""
+    from cabida.units import parse
+
+    if text is None:
+        return None
+    try:
+        found = parse(text, "s")
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1e10:
+        raise click.BadParameter(tr("speed.no_duration", text=text[:60]))
+    return found
+
+
+def _profile(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
+    """Hourly weights: a name of ours, or 24 or 168 numbers with commas."""
+    if text is None:
+        return None
+    from cabida.brief.profiles import NAMED, named
+
+    if text in NAMED:
+        return named(text)
+    pieces = text.split(",")
+    try:
+        weights = tuple(float(one) for one in pieces) if len(pieces) in HOURS else ()
+    except ValueError:
+        weights = ()
+    if not weights or not all(0 <= one < 1e12 for one in weights) or max(weights) <= 0:
+        raise click.BadParameter(tr("speed.no_profile", text=text[:60], known=", ".join(NAMED)))
+    return weights
+
+
+def shape(function: F) -> F:
+    """What a load is like, lengths and rate aside."""
+    for declare in reversed(
+        [
+            option("--input-spread", "input_spread_ratio", type=Figure(0, 3), default=0.0),
+            option("--output-spread", "output_spread_ratio", type=Figure(0, 3), default=0.0),
+            option("--burst", "burst_ratio", type=Figure(0, 100), default=1.0, show_default=True),
+            option("--prompts", "prompts_count", type=click.IntRange(1, 10**6)),
+        ]
+    ):
+        function = declare(function)
+    return function
+
+
+def wanted(function: F) -> F:
+    """Objectives, the demand on all replicas, a deadline, and pictures."""
+    objectives = [
+        option(
+            f"--{name.replace('_', '-')}",
+            type=MOMENT,
+            hidden=SHOWN not in name,
+            heading="objectives" if name == OBJECTIVES[0] else "",
+        )
+        for name in OBJECTIVES
+    ]
+    for declare in reversed(
+        [
+            *objectives,
+            option("--demand", type=Figure(0, 1e9, min_open=True), metavar="REQ/S", heading="demand"),
+            option("--profile", metavar="NAME|W,W,...", callback=_profile),
+            option("--headroom", type=Figure(0, 0.99), default=0.0),
+            option("--spares", type=click.IntRange(0, 1000), default=0),
+            option("--items", type=click.IntRange(1, 10**10), heading="deadline"),
+            option("--within", "within_s", metavar="TIME", callback=_seconds),
+            option("--start", "start_s", metavar="TIME", default="0 s", callback=_seconds),
+            option("--knee", is_flag=True, heading="pictures"),
+            option("--step", is_flag=True),
+            option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE"),
+        ]
+    ):
+        function = declare(function)
+    return function
+
+
+def objectives_ms(flags: dict[str, Any]) -> dict[str, float]:
+    """The objectives among the flags, taken out of them: ``{"ttft_ms_p95": 500.0}``."""
+    found = {}
+    for name in OBJECTIVES:
+        metric, statistic, _ = name.split("_")
+        if (limit := flags.pop(name, None)) is not None:
+            found[f"{metric}_ms_{statistic}"] = limit
+    return found

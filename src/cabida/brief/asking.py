@@ -91,6 +91,31 @@ _SERVING = {
         *_LENGTHS,
         *_SERVED,
     ),
+    "retrieval": (
+        _MODEL,
+        Question("retrieval.documents", "200 k"),
+        Question("retrieval.document_tokens", "1500", "1200"),
+        Question("retrieval.embedder", "BAAI/bge-m3"),
+        Question("retrieval.reranker", "BAAI/bge-reranker-v2-m3", "none"),
+        Question("retrieval.passages", "6", "5"),
+        Question("retrieval.updated_per_day", "2000", "0"),
+        Question("traffic.requests_per_s", "{mean: 2, peak: 6, profile: office-hours Europe/Madrid}"),
+        *_LENGTHS,
+        Question("objectives.ttft_p95", "1.5 s"),
+        *_SERVED,
+    ),
+    "evaluation": (
+        _MODEL,
+        Question(
+            "evaluation.tasks",
+            "[{kind: choices, samples: 14000, prompt_tokens: 120, shared_tokens: 700}, "
+            "{kind: judged, samples: 500, prompt_tokens: 300, output_tokens: 500}]",
+        ),
+        Question("evaluation.models_per_month", "20"),
+        Question("evaluation.judge", "{model: meta-llama/Llama-3.3-70B-Instruct, where: any}"),
+        Question("evaluation.accepted", "0.95"),
+        Question("objectives.deadline", "4 h"),
+    ),
     "media-generation": (
         Question("models", "[black-forest-labs/FLUX.1-dev]"),
         Question("media.kind", "image", "image"),

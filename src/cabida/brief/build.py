@@ -8,6 +8,7 @@ from typing import Any
 
 from cabida.brief import lengths, profiles
 from cabida.brief.amounts import Purse, reporting_currency
+from cabida.brief.evaluation import evaluation_of
 from cabida.brief.fields import EVERY, METRICS
 from cabida.brief.jobs import Media, Training
 from cabida.brief.model import (
@@ -23,6 +24,7 @@ from cabida.brief.model import (
     Team,
     Traffic,
 )
+from cabida.brief.retrieval import retrieval_of
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import infer_workload
 from cabida.units import S_PER_DAY
@@ -56,6 +58,8 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         costs=_costs(plain.get("costs") or {}, purse),
         training=_training(plain.get("training"), workload),
         media=_media(plain.get("media"), purse),
+        retrieval=retrieval_of(plain.get("retrieval"), purse),
+        evaluation=evaluation_of(plain.get("evaluation")),
         exchange_rates=purse.rates,
         notes=plain.get("notes") or "",
         claims=tuple(plain.get("claims") or ()),

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from cabida import facts
+from cabida.brief import evaluation, retrieval
 from cabida.brief.fields import STATISTICS
 from cabida.brief.jobs import Lengths
 from cabida.brief.model import Brief, Held
@@ -44,6 +45,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _batch,
         _own_rate,
         _tasks,
+        _own_sections,
     )
     found = [item for check in checks for item in check(brief, as_of)]
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]
@@ -273,13 +275,21 @@ def _own_rate(brief: Brief, as_of: str) -> Iterator[Problem]:
 
 def _tasks(brief: Brief, as_of: str) -> Iterator[Problem]:
     """Models that write no tokens, in a brief that wants tokens written."""
-    if brief.workload not in ("realtime-inference", "batch-inference"):
+    if brief.workload not in ("realtime-inference", "batch-inference", "retrieval", "evaluation"):
         return
     for index, choice in enumerate(brief.models):
         model = find_model(choice.id)
         if model is not None and model.task not in ("llm", "vlm"):
             path = f"models[{index}].id"
             yield _problem(brief, "CB-B045", path, name=choice.id, task=tr(f"brief.task.{model.task}"))
+
+
+def _own_sections(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """What a corpus or a harness says that can't be."""
+    found = [*retrieval.faults(brief.retrieval)] if brief.retrieval else []
+    found += [*evaluation.faults(brief.evaluation)] if brief.evaluation else []
+    for code, path, values in found:
+        yield _problem(brief, code, path, **values)
 
 
 def _said_twice(brief: Brief, walk: Walk) -> Iterator[Problem]:

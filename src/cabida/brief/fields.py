@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cabida.brief import kinds
+from cabida.brief.evaluation import EVALUATION
 from cabida.brief.kinds import Kind, number, word
 from cabida.brief.model import WORKLOADS
+from cabida.brief.retrieval import RETRIEVAL
 from cabida.brief.shapes import Group, Listing, OneOf, Table
 from cabida.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
@@ -214,6 +216,8 @@ BRIEF = Group(
         "traffic": OneOf(mapping=TRAFFIC),
         "training": OneOf(mapping=TRAINING),
         "media": OneOf(mapping=MEDIA),
+        "retrieval": OneOf(mapping=RETRIEVAL),
+        "evaluation": OneOf(mapping=EVALUATION),
         "objectives": OneOf(mapping=OBJECTIVES),
         "acceptance": OneOf(
             mapping=Group("acceptance", {"retries": _one(kinds.WHOLE), "failure_rate": _one(kinds.LOST)})

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cabida.brief.corpus import Retrieval
+from cabida.brief.harness import Evaluation
 from cabida.brief.jobs import Lengths, Media, Training
 from cabida.units import S_PER_MONTH
 
@@ -22,7 +24,7 @@ WORKLOADS = (
     "evaluation",
 )
 TRAINING_WORKLOADS = ("pretraining", "full-finetune", "adapter-finetune")
-SERVED_WORKLOADS = (*TRAINING_WORKLOADS, "realtime-inference", "batch-inference")
+SERVED_WORKLOADS = (*TRAINING_WORKLOADS, "realtime-inference", "batch-inference", "retrieval", "evaluation")
 FLAT_PROFILE = (1.0,) * 24
 
 
@@ -250,6 +252,8 @@ class Brief:
     costs: Costs = Costs()
     training: Training | None = None
     media: Media | None = None
+    retrieval: Retrieval | None = None
+    evaluation: Evaluation | None = None
     notes: str = ""
     claims: tuple[str, ...] = ()
     where: dict[str, int] = field(default_factory=dict)

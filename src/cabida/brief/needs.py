@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from cabida.brief.model import SERVED_WORKLOADS, TRAINING_WORKLOADS, Brief
+from cabida.brief.retrieval import DEFAULT_EMBEDDER
 
-INFERENCE = ("realtime-inference", "batch-inference")
+INFERENCE = ("realtime-inference", "batch-inference", "retrieval")
 EVERYTHING = SERVED_WORKLOADS
 LEAD_DAYS = 60
 
@@ -76,7 +77,13 @@ def _loaded_cost(brief: Brief, as_of: str) -> str:
 
 NEEDS: tuple[Need, ...] = (
     Need("models", "models", EVERYTHING, lambda b: not b.models, _always("")),
-    Need("rate", "traffic.requests_per_s", ("realtime-inference",), _no_rate, _always("{mean: 1, peak: 3}")),
+    Need(
+        "rate",
+        "traffic.requests_per_s",
+        ("realtime-inference", "retrieval"),
+        _no_rate,
+        _always("{mean: 1, peak: 3}"),
+    ),
     Need(
         "items", "traffic.items", ("batch-inference",), lambda b: b.traffic.items_count is None, _always("")
     ),
@@ -112,7 +119,7 @@ NEEDS: tuple[Need, ...] = (
     Need(
         "ttft",
         "objectives.ttft_p95",
-        ("realtime-inference",),
+        ("realtime-inference", "retrieval"),
         lambda b: not {"ttft", "e2e"} & b.objectives.latency_s.keys(),
         _always("2 s"),
     ),
@@ -122,6 +129,49 @@ NEEDS: tuple[Need, ...] = (
         ("realtime-inference",),
         lambda b: not {"tpot", "itl", "e2e"} & b.objectives.latency_s.keys(),
         _always("100 ms"),
+    ),
+    Need(
+        "documents",
+        "retrieval.documents",
+        ("retrieval",),
+        lambda b: b.retrieval is None or b.retrieval.documents_count is None,
+        _always(""),
+    ),
+    Need(
+        "embedder",
+        "retrieval.embedder",
+        ("retrieval",),
+        lambda b: b.retrieval is None or not b.retrieval.embedder,
+        _always(DEFAULT_EMBEDDER),
+    ),
+    Need(
+        "tasks",
+        "evaluation.tasks",
+        ("evaluation",),
+        lambda b: b.evaluation is None or not b.evaluation.tasks,
+        _always(""),
+    ),
+    Need(
+        "models_per_month",
+        "evaluation.models_per_month",
+        ("evaluation",),
+        lambda b: b.evaluation is None or b.evaluation.models_per_month is None,
+        _always("8"),
+    ),
+    Need(
+        "verdicts",
+        "evaluation.accepted",
+        ("evaluation",),
+        lambda b: b.evaluation is None or b.evaluation.accepted_ratio is None,
+        _always("0.95"),
+        blocking=False,
+    ),
+    Need(
+        "evaluation_deadline",
+        "objectives.deadline",
+        ("evaluation",),
+        lambda b: b.objectives.deadline_s is None,
+        _always("8 h"),
     ),
     Need("tokens", "training.tokens", TRAINING_WORKLOADS, _no_tokens, _tokens_default),
     Need(

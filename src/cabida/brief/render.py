@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cabida.brief.evaluation import plain_evaluation
 from cabida.brief.fields import EVERY
 from cabida.brief.jobs import Lengths, Media, Training
 from cabida.brief.model import Acceptance, Brief, Costs, Held, ModelChoice, Objectives, Traffic
+from cabida.brief.retrieval import plain_retrieval
 
 Plain = dict[str, Any]
 THREE_DECIMALS = re.compile(r"^[1-9]\d{0,2}\.\d{3}$")
@@ -31,6 +33,8 @@ def plain(brief: Brief) -> Plain:
         traffic=_traffic(brief.traffic),
         training=_training(brief.training) if brief.training else None,
         media=_media(brief.media, currency) if brief.media else None,
+        retrieval=_said(**plain_retrieval(brief.retrieval, currency)) if brief.retrieval else None,
+        evaluation=_said(**plain_evaluation(brief.evaluation)) if brief.evaluation else None,
         objectives=_objectives(brief.objectives),
         acceptance=_said(retries=brief.retries_count or None, failure_rate=brief.failure_ratio or None),
         have=[_held(held, currency) for held in brief.have],

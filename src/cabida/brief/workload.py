@@ -9,7 +9,7 @@ from cabida.brief.model import SERVED_WORKLOADS, TRAINING_WORKLOADS, Brief
 from cabida.errors import Problem
 from cabida.text import problem, tr
 
-ARRIVES_IN = {"retrieval": "0.2", "media-generation": "0.2", "evaluation": "0.2"}
+ARRIVES_IN = {"media-generation": "0.2"}
 _OF_METHOD = {
     "pretrain": "pretraining",
     "full": "full-finetune",
@@ -32,6 +32,10 @@ def infer_workload(plain: Mapping[str, Any]) -> str:
         return _OF_METHOD.get(training.get("method") or "", "full-finetune")
     if plain.get("media") is not None:
         return "media-generation"
+    if plain.get("retrieval") is not None:
+        return "retrieval"
+    if plain.get("evaluation") is not None:
+        return "evaluation"
     traffic, objectives = plain.get("traffic") or {}, plain.get("objectives") or {}
     in_batches = traffic.get("items") or traffic.get("window") or objectives.get("deadline")
     if in_batches and not _latencies(objectives):
@@ -56,6 +60,10 @@ def _evidence(brief: Brief) -> str:
         return tr("brief.why.training", method=brief.training.method)
     if brief.media is not None:
         return tr("brief.why.media", kind=brief.media.kind)
+    if brief.retrieval is not None:
+        return tr("brief.why.retrieval")
+    if brief.evaluation is not None:
+        return tr("brief.why.evaluation", count=len(brief.evaluation.tasks))
     if brief.traffic.items_count is not None or brief.traffic.window_s is not None:
         return tr("brief.why.batch")
     if brief.objectives.latency_s:
@@ -75,6 +83,9 @@ def contradictions(brief: Brief) -> list[Problem]:
             found.append(_against(brief, "training.method", implied))
     if brief.media is not None and brief.workload != "media-generation":
         found.append(_against(brief, "media", "media-generation"))
+    for name in ("retrieval", "evaluation"):
+        if getattr(brief, name) is not None and brief.workload != name:
+            found.append(_against(brief, name, name))
     if brief.is_training and brief.objectives.latency_s:
         metric = next(iter(brief.objectives.latency_s))
         key = f"{metric}_{next(iter(brief.objectives.latency_s[metric]))}"

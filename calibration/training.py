@@ -79,13 +79,10 @@ class Fit:
     ) -> tuple[np.ndarray, np.ndarray]:
         vector = self.centre.copy() if start is None else start.copy()
         scale = weights(chosen) * 120 / len(chosen)
-        damping, jacobian = 1e-2, np.zeros((len(chosen), len(vector)))
+        damping = 1e-2
         residual = self.residuals(vector, chosen)
         for _ in range(rounds):
-            for column in range(len(vector)):
-                moved = vector.copy()
-                moved[column] += 0.02
-                jacobian[:, column] = (self.residuals(moved, chosen) - residual) / 0.02
+            jacobian = self.slopes(vector, chosen, residual)
             robust = scale * SHARPNESS / np.sqrt(1 + (residual / 0.12) ** 2)
             normal = jacobian.T @ (robust[:, None] * jacobian) + np.diag(1 / self.sd**2)
             slope = jacobian.T @ (robust * residual) + (vector - self.centre) / self.sd**2
@@ -102,6 +99,15 @@ class Fit:
                 break
         return vector, np.sqrt(np.diag(np.linalg.inv(normal)))
 
+    def slopes(self, vector: np.ndarray, chosen: list[Row], residual: np.ndarray) -> np.ndarray:
+        """Change of every residual with every coefficient's logarithm, by differences."""
+        jacobian = np.zeros((len(chosen), len(vector)))
+        for column in range(len(vector)):
+            moved = vector.copy()
+            moved[column] += 0.02
+            jacobian[:, column] = (self.residuals(moved, chosen) - residual) / 0.02
+        return jacobian
+
     def cost(self, residual: np.ndarray, vector: np.ndarray, scale: np.ndarray) -> float:
         loss = 2 * 0.12**2 * (np.sqrt(1 + (residual / 0.12) ** 2) - 1)
         return float((scale * SHARPNESS * loss).sum() + (((vector - self.centre) / self.sd) ** 2).sum())
@@ -117,14 +123,23 @@ def summary(errors: np.ndarray) -> dict[str, float]:
     }
 
 
-def held_out(fit: Fit, chosen: list[Row], start: np.ndarray, groups: list[str], rounds: int) -> np.ndarray:
-    """Errors of each group predicted by a fit that never saw it."""
-    errors = np.zeros(len(chosen))
+def held_out(fit: Fit, chosen: list[Row], start: np.ndarray, groups: list[str]) -> np.ndarray:
+    """Errors of each group predicted by a fit that never saw it: refitted along the slopes at the whole fit."""
+    whole = fit.residuals(start, chosen)
+    slopes, errors, names = fit.slopes(start, chosen, whole), np.zeros(len(chosen)), np.array(groups)
     for group in sorted(set(groups)):
-        seen = [row for row, name in zip(chosen, groups, strict=True) if name != group]
+        seen = names != group
+        kept = [row for row, flag in zip(chosen, seen, strict=True) if flag]
+        scale = weights(kept) * 120 / len(kept)
+        moved = np.zeros(len(start))
+        for _ in range(6):
+            residual = whole[seen] + slopes[seen] @ moved
+            robust = scale * SHARPNESS / np.sqrt(1 + (residual / 0.12) ** 2)
+            normal = slopes[seen].T @ (robust[:, None] * slopes[seen]) + np.diag(1 / fit.sd**2)
+            slope = slopes[seen].T @ (robust * residual) + (start + moved - fit.centre) / fit.sd**2
+            moved = moved - np.linalg.solve(normal, slope)
         left = [index for index, name in enumerate(groups) if name == group]
-        vector, _ = fit.solve(seen, start, rounds)
-        errors[left] = fit.residuals(vector, [chosen[index] for index in left])
+        errors[left] = fit.residuals(start + moved, [chosen[index] for index in left])
     return errors
 
 
@@ -151,8 +166,8 @@ def fitted() -> dict[str, Any]:
     fit, chosen = Fit(), rows()
     vector, sd = fit.solve(chosen, rounds=25)
     inside = fit.residuals(vector, chosen)
-    by_source = held_out(fit, chosen, vector, [row.source for row in chosen], 4)
-    by_model = held_out(fit, chosen, vector, [model_group(row) for row in chosen], 2)
+    by_source = held_out(fit, chosen, vector, [row.source for row in chosen])
+    by_model = held_out(fit, chosen, vector, [model_group(row) for row in chosen])
     data = copy.deepcopy(fit.with_values(vector))
     for path, value, deviation in zip(fit.paths, vector, sd, strict=True):
         row = at(data, path)

@@ -15,11 +15,39 @@ FUSED = (
 FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext", "torchtune", "unknown")
 
 
+KERNELS = {"megatron": "cudnn", "maxtext": "cudnn", "megatron-deepspeed": "eager"}  # else FlashAttention-2
+FORWARD = "FlashAttention-2 forward, public kernel benchmarks: A100 179 TFLOPS, H100 328; backward is slower"
+CUDNN = "cuDNN and FlashAttention-3: 0.75 of an H100's peak forward; NVIDIA's tables keep 1,608 TFLOPS on B200 at 1M"
+UNFUSED = "scores written to memory and read again (2022)"
+
+
+def kernels() -> dict[str, Any]:
+    """Share of the card's best product that attention kernels reach on long sequences, by kernel and architecture."""
+    return {
+        "flash2": {
+            "ampere": prior(0.62, FORWARD, 0.2),
+            "hopper": prior(0.40, FORWARD, 0.2),
+            "unknown": prior(0.5, FORWARD, 0.3),
+        },
+        "cudnn": {
+            "hopper": prior(0.75, CUDNN, 0.25),
+            "blackwell": prior(0.75, CUDNN, 0.25),
+            "unknown": prior(0.6, CUDNN, 0.3),
+        },
+        "eager": {"unknown": prior(0.4, UNFUSED, 0.5)},
+    }
+
+
 def entry(
     value: float, source: str, grade: str = "measured", low: float | None = None, high: float | None = None
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"value": value, "source": source, "grade": grade}
     return made | ({"low": low, "high": high} if low is not None else {})
+
+
+def powered(row: dict[str, Any], w_per_tflop_per_s: float) -> dict[str, Any]:
+    """A best product with the board watts per dense 16-bit TFLOPS of the card it was seen on."""
+    return row | {"w_per_tflop_per_s": w_per_tflop_per_s}
 
 
 def prior(value: float, source: str, sd: float) -> dict[str, Any]:
@@ -29,25 +57,25 @@ def prior(value: float, source: str, sd: float) -> dict[str, Any]:
 
 def template() -> dict[str, Any]:
     """The file before fitting: priors, and what isn't fitted."""
-    # NVIDIA's tables stay at 1,608 TFLOPS on B200 up to a million tokens, nearly all of it attention
-    attention = {"megatron": 0.85, "hf": 0.6, "litgpt": 0.6, "fsdp": 0.6, "maxtext": 0.7}
     slowness = {"hf": 1.2, "torchtune": 1.15, "litgpt": 1.1, "unknown": 1.1}
     launch = {"hf": 1.6e-3, "litgpt": 1.0e-3, "torchtune": 6e-4, "unknown": 8e-4}
     families = {
         name: {
             "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.2),
-            "attention_ratio": prior(
-                attention.get(name, 0.6),
-                FUSED,
-                0.3,
-            ),
+            "attention": KERNELS.get(name, "flash2"),
             "tensor_exposed_ratio": prior(0.5, "tensor-parallel reductions partly hidden", 0.5),
+            "gradient_bytes_per_param": prior(
+                {"hf": 60.0}.get(name, 10.0),
+                "gradients added up in every micro-batch: read and written in 32 bit; DeepSpeed copies them to buckets",
+                0.5,
+            ),
             "launch_s_per_layer": prior(launch.get(name, 2.5e-4), "host time per layer and pass", 0.5),
         }
         for name in FAMILIES
     }
     for row in families["unknown"].values():
-        row |= {"sd": 0.01, "grade": "assumed"}
+        if isinstance(row, dict):
+            row |= {"sd": 0.01, "grade": "assumed"}
     return {
         "what": "Coefficients of training speed; low and high are 90 % intervals. Written by calibration/training.py.",
         "seen": SEEN,
@@ -57,6 +85,13 @@ def template() -> dict[str, Any]:
                 0.88, "share of the card's best matrix-multiply rate that training reaches", 0.1
             ),
             "moe_matmul_ratio": prior(0.65, "the same for grouped products of experts", 0.2),
+            "power_exponent_ratio": prior(
+                0.57, "exponent of watts per operation: one chip at 750 W and 1,000 W, MI300X 0.51, MI325X 0.60", 0.3
+            ),
+            "expert_copies_count": prior(10.0, "copies of an expert's activations moved in each pass", 0.7),
+            "half_expert_tokens": prior(500.0, "rows of an expert at which its products run at half speed", 0.7),
+            "routed_launch_ratio": prior(2.0, "kernels of a layer with experts beyond those of a dense one", 0.7),
+            "adapted_launch_ratio": prior(0.5, "kernels that adapters add to a layer", 0.5),
             "half_tokens": prior(300.0, "micro-batch tokens at which products run at half speed", 0.7),
             "half_width_count": prior(200.0, "slice width at which products run at half speed", 0.7),
             "half_attended_tokens": prior(
@@ -84,7 +119,7 @@ def template() -> dict[str, Any]:
             "context_exposed_ratio": entry(
                 0.3, "few rows; taken as the data-parallel share", "assumed", 0.1, 0.6
             ),
-            "host_exposed_ratio": entry(0.3, "host and device overlap imperfectly", "assumed", 0.1, 0.5),
+            "host_exposed_ratio": prior(0.15, "share of the shorter of host and device that doesn't hide", 0.5),
             "offload_bytes_per_param": entry(
                 32.0, "gradients out, weights back over the bus, Adam in host memory", "assumed", 20.0, 45.0
             ),
@@ -103,22 +138,23 @@ def template() -> dict[str, Any]:
                 1.7,
             ),
         },
+        "attention": kernels(),
         "card_matmul_ratio": {
             "ampere": entry(
                 0.87, "stas00/ml-engineering, best measured matrix multiply, A100", "measured", 0.81, 0.87
             ),
-            "hopper": entry(
+            "hopper": powered(entry(
                 0.80, "stas00/ml-engineering, best measured matrix multiply, H100", "measured", 0.78, 0.84
-            ),
-            "blackwell": entry(
+            ), 0.708),
+            "blackwell": powered(entry(
                 0.76,
                 "stas00/ml-engineering, best measured matrix multiply, B200, B300, GB200",
                 "measured",
                 0.73,
                 0.79,
-            ),
+            ), 0.471),
             "ada": entry(0.80, "as Hopper; no public measurement seen", "assumed", 0.65, 0.9),
-            "cdna3": entry(0.56, "stas00/ml-engineering, MI300X 0.51, MI325X 0.60", "measured", 0.51, 0.6),
+            "cdna3": powered(entry(0.56, "stas00/ml-engineering, MI300X 0.51, MI325X 0.60", "measured", 0.51, 0.6), 0.669),
             "cdna4": entry(0.68, "stas00/ml-engineering, MI355X", "measured", 0.6, 0.7),
             "volta": entry(
                 0.75, "Megatron 2020 rows reach 0.58 of peak with recomputation", "derived", 0.6, 0.85

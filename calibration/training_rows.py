@@ -8,8 +8,8 @@ from pathlib import Path
 
 from cabida.errors import CabidaError
 from cabida.plan import TrainingRun
-from cabida.truth.names import Unanswerable
-from cabida.truth.training_case import training_run
+from cabida.truth.names import Unanswerable, known_model
+from cabida.truth.training_case import training_run, unphysical
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,6 +41,8 @@ def rows() -> list[Row]:
         if rate is None and "step_time_s" in measured and case.get("global_batch"):
             rate = run.global_batch_count * run.seq_tokens / run.accelerators_count / measured["step_time_s"]
         if rate is None or not case.get("gpus") or (run.accelerators_count > 8 and not case.get("tp")):
+            continue
+        if unphysical(run, rate) or not (known_model(case["model"]) or case.get("hidden")):
             continue
         model = case["model"]
         setup = (

@@ -13,7 +13,7 @@ from cabida.memory.lens import Lens, Number
 from cabida.plan import TrainingRun
 from cabida.timing import training_step as step
 from cabida.timing.collectives import Link, link_between, linked_count
-from cabida.timing.flops import trains_adapters
+from cabida.timing.flops import recomputed_passes, trains_adapters
 from cabida.timing.training_data import constant
 
 GATHERED = ("fsdp", "zero-3", "hsdp")  # weights are gathered for every micro-batch
@@ -117,7 +117,7 @@ def _tensor(
     run: TrainingRun, lens: Lens, data: dict[str, Any], family: dict[str, Any], tokens: Number
 ) -> Number:
     """Two all-reduces forward and two backward in each layer, two more when it is recomputed."""
-    reductions = 4.0 + (2.0 if run.recompute == "full" else 0.0)
+    reductions = 4.0 + 2.0 * recomputed_passes(run)
     payload = _payload(run, lens, tokens, run.model.layers_count, run.model.hidden_dim_count, 2 * reductions)
     wire = _ring(run, lens, data, payload, run.tp, 1, reductions * run.model.layers_count / run.pp)
     return lens.of(step.exposed_s)(

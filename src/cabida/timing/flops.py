@@ -68,6 +68,18 @@ def weights_flop_per_token(matmul_params_count: float, passes_count: float) -> A
 
 
 @formula
+def routed_flop_per_token(flop_per_token: float, routed_ratio: float) -> Any:
+    """The part of the products that is done in routed experts."""
+    return flop_per_token * routed_ratio
+
+
+@formula
+def shared_flop_per_token(flop_per_token: float, routed_ratio: float) -> Any:
+    """The part of the products that every token goes through."""
+    return flop_per_token * (1 - routed_ratio)
+
+
+@formula
 def mixing_flop_per_token(mixing_forward_flop_per_token: float, passes_count: float) -> Any:
     """Attention and state updates in FLOP: the backward pass costs two forwards, adapters or not."""
     return mixing_forward_flop_per_token * passes_count
@@ -90,6 +102,11 @@ def trains_adapters(run: TrainingRun) -> bool:
     return run.method in ("lora", "qlora")
 
 
+def recomputed_passes(run: TrainingRun) -> float:
+    """Forward passes done again in the backward pass: of all layers, or of every n-th."""
+    return 1.0 / max(1, run.recompute_every_count) if run.recompute == "full" else 0.0
+
+
 def work_per_token(run: TrainingRun, lens: Lens) -> Work:
     """The work of one token of ``run``: useful and recomputed, in FLOP."""
     counted = memory.params(run.model)
@@ -104,8 +121,9 @@ def work_per_token(run: TrainingRun, lens: Lens) -> Work:
         params, lens.setting("passes_count", 2.0 if trains_adapters(run) else 3.0)
     )
     mixing = lens.of(mixing_flop_per_token)(forward, lens.setting("passes_count", 3.0))
-    again_weights = lens.setting("passes_count", 1.0 if run.recompute == "full" else 0.0)
-    again_mixing = lens.setting("passes_count", 0.0 if run.recompute == "none" else 1.0)
+    again = recomputed_passes(run)
+    again_weights = lens.setting("passes_count", again)
+    again_mixing = lens.setting("passes_count", 1.0 if run.recompute == "selective" else again)
     return Work(
         weights=weights,
         mixing=mixing,

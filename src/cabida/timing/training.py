@@ -74,8 +74,13 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
     device = {name: lens.of(step.device_s)(part, slowness) for name, part in device.items()}
     busy = _sum(list(device.values()), lens)
     layers = lens.field(run.model, "layers_count", max(1, run.model.layers_count))
+    routed = sum(group.layers_count for group in run.model.mlp if group.experts_count)
     launch = lens.of(step.host_launch_s)(
         layers,
+        lens.field(run.model, "routed_layers_count", routed),
+        lens.constant(constant(data["coefficients"], "routed_launch_ratio")),
+        lens.setting("adapted_layers_count", run.model.layers_count if trains_adapters(run) else 0),
+        lens.constant(constant(data["coefficients"], "adapted_launch_ratio")),
         lens.setting("passes_count", passes_of(run) + (0.0 if trains_adapters(run) else 1.0)),
         lens.setting("stages_count", run.pp),
         lens.constant(constant(family, "launch_s_per_layer")),

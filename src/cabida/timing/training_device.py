@@ -6,12 +6,20 @@ from typing import Any
 
 from cabida import memory
 from cabida.errors import InvalidInput
-from cabida.facts.model import Accelerator
+from cabida.facts.model import Accelerator, Model
+from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
 from cabida.plan import TrainingRun
 from cabida.text import problem
 from cabida.timing import training_step as step
-from cabida.timing.flops import Work, sum_flop_per_token, trains_adapters
+from cabida.timing.flops import (
+    Work,
+    recomputed_passes,
+    routed_flop_per_token,
+    shared_flop_per_token,
+    sum_flop_per_token,
+    trains_adapters,
+)
 from cabida.timing.rates import best_matmul
 from cabida.timing.training_data import constant, family_of
 
@@ -47,9 +55,75 @@ def memory_rate(accelerator: Accelerator) -> float:
     return accelerator.memory_bytes_per_s
 
 
+def relative_power_ratio(accelerator: Accelerator, data: dict[str, Any]) -> float:
+    """Watts per operation at peak against the measured cards of its architecture; 1 where the card itself was measured."""
+    row = data["card_matmul_ratio"].get(accelerator.architecture.lower(), {})
+    rate = accelerator.flop_per_s.get("bf16") or accelerator.flop_per_s.get("fp16")
+    if accelerator.matmul_ratio or not accelerator.tdp_w or not rate or "w_per_tflop_per_s" not in row:
+        return 1.0
+    return accelerator.tdp_w / (rate / 1e12) / float(row["w_per_tflop_per_s"])
+
+
+def routed_ratio(model: Model) -> float:
+    """Share of the weights a token is multiplied with that lies in routed experts."""
+    counted = memory.params(model)
+    experts = sum(group.layers_count * group.experts_count * group.intermediate_dim_count for group in model.mlp)
+    if not experts or not counted.experts_count:
+        return 0.0
+    chosen = sum(
+        group.layers_count * group.experts_per_token_count * group.intermediate_dim_count
+        for group in model.mlp
+        if group.experts_count
+    )
+    lookup = 0.0 if model.tied_embeddings else counted.embedding_count
+    return counted.experts_count * chosen / experts / (counted.active_count - lookup - counted.extra_count)
+
+
+def expert_width(run: TrainingRun) -> float:
+    """Width of one expert's slice on an accelerator, averaged over the layers that have experts."""
+    return max(1.0, mean_expert_width(run.model) / (run.tp if run.ep <= 1 else 1))
+
+
+def mean_expert_width(model: Model) -> float:
+    """Width of one expert, averaged over the layers that have experts."""
+    groups = [group for group in model.mlp if group.experts_count]
+    layers = sum(group.layers_count for group in groups)
+    return sum(group.layers_count * group.intermediate_dim_count for group in groups) / layers
+
+
+def held_trained_params(run: TrainingRun) -> float:
+    """Weights whose gradients one accelerator adds up in every micro-batch: its share of layers and experts."""
+    if trains_adapters(run):
+        return 0.0
+    counted = memory.params(run.model)
+    dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
+    return dense + counted.experts_count / (max(run.tp, run.ep) * run.pp)
+
+
+def rows_of_experts(run: TrainingRun, lens: Lens, tokens: Number) -> Number:
+    """Rows that an expert multiplies at once, averaged over the layers that have experts."""
+    groups = [group for group in run.model.mlp if group.experts_count]
+    layers = sum(group.layers_count for group in groups)
+    chosen = sum(group.layers_count * group.experts_per_token_count for group in groups) / layers
+    held = sum(group.layers_count * group.experts_count for group in groups) / layers
+    return lens.of(step.expert_tokens)(
+        tokens,
+        lens.field(run.model, "experts_per_token_count", chosen),
+        lens.setting("gathered_count", max(1.0, run.ep / run.tp)),
+        lens.field(run.model, "experts_count", held),
+    )
+
+
+def attention_constant(run: TrainingRun, data: dict[str, Any], family: dict[str, Any]) -> Constant:
+    """Rate of the attention kernels that a family of frameworks uses, on cards of this architecture."""
+    kernels = data["attention"][family["attention"] if run.flash_attention else "eager"]
+    architecture = run.accelerator.architecture.lower()
+    return constant(kernels, architecture if architecture in kernels else "unknown", "attention_ratio")
+
+
 def passes_of(run: TrainingRun) -> float:
     """Forward, backward, and forward again where activations are recomputed."""
-    return 2.0 + (1.0 if run.recompute == "full" else 0.0)
+    return 2.0 + recomputed_passes(run)
 
 
 def family_table(run: TrainingRun, data: dict[str, Any]) -> dict[str, Any]:
@@ -76,25 +150,28 @@ def device_parts(
         run.accelerator, "peak_flop_per_s", sixteen_bit or run.accelerator.flop_per_s.get("fp32", 1e12)
     )
     products = lens.of(sum_flop_per_token)(work.weights, work.weights_recomputed)
+    routed = lens.setting("routed_ratio", routed_ratio(run.model))
+    powered = lens.of(step.powered_ratio)(
+        lens.setting("relative_power_ratio", relative_power_ratio(run.accelerator, data)),
+        lens.constant(constant(fitted, "power_exponent_ratio")),
+    )
+    peak = lens.field(run.accelerator, "peak_flop_per_s", run.accelerator.flop_per_s[key])
+    format_ratio = lens.constant(constant(narrow, "format_ratio"))
     mixing = lens.of(sum_flop_per_token)(work.mixing, work.mixing_recomputed)
     parts = {
         "matmul": lens.of(step.matmul_s)(
-            products,
+            lens.of(shared_flop_per_token)(products, routed),
             tokens,
             split,
-            lens.field(run.accelerator, "peak_flop_per_s", run.accelerator.flop_per_s[key]),
+            peak,
             card,
-            lens.constant(
-                constant(
-                    fitted,
-                    "moe_matmul_ratio" if run.model.is_moe else "training_matmul_ratio",
-                    "training_matmul_ratio",
-                )
-            ),
-            lens.constant(constant(narrow, "format_ratio")),
+            lens.constant(constant(fitted, "training_matmul_ratio")),
+            format_ratio,
             lens.constant(constant(fitted, "half_tokens")),
             width,
             lens.constant(constant(fitted, "half_width_count")),
+            powered,
+            tokens,
         ),
         "attention": lens.of(step.attention_s)(
             mixing,
@@ -102,9 +179,10 @@ def device_parts(
             split,
             peak16,
             card,
-            lens.constant(constant(family, "attention_ratio")),
+            lens.constant(attention_constant(run, data, family)),
             lens.setting("attended_tokens", run.seq_tokens / 2),
             lens.constant(constant(fitted, "half_attended_tokens")),
+            powered,
         ),
         "elementwise": lens.of(step.traffic_s)(
             tokens,
@@ -127,6 +205,27 @@ def device_parts(
             wide,
         ),
     }
+    if routed_ratio(run.model):
+        parts["experts"] = lens.of(step.matmul_s)(
+            lens.of(routed_flop_per_token)(products, routed),
+            tokens,
+            split,
+            peak,
+            card,
+            lens.constant(constant(fitted, "moe_matmul_ratio", "training_matmul_ratio")),
+            format_ratio,
+            lens.constant(constant(fitted, "half_expert_tokens", "half_tokens")),
+            lens.setting("width_count", expert_width(run)),
+            lens.constant(constant(fitted, "half_width_count")),
+            powered,
+            rows_of_experts(run, lens, tokens),
+        )
+    parts["gradients"] = lens.of(step.optimizer_s)(
+        lens.setting("trained_params_count", held_trained_params(run)),
+        lens.setting("shards_count", 1),
+        lens.constant(constant(family, "gradient_bytes_per_param", "bytes_per_param")),
+        wide,
+    )
     return parts | _special_parts(run, lens, data, tokens, passes, wide)
 
 
@@ -138,6 +237,16 @@ def _special_parts(
     split = lens.setting("split_count", run.tp * run.pp)
     routed = sum(group.layers_count * group.experts_per_token_count for group in run.model.mlp)
     if routed:
+        parts["expert_activations"] = lens.of(step.traffic_s)(
+            tokens,
+            lens.field(run.model, "layers_count", routed),
+            lens.field(run.model, "width_count", mean_expert_width(run.model)),
+            lens.constant(constant(fitted, "expert_copies_count", "copies_count")),
+            passes,
+            split,
+            lens.setting("element_bytes", ELEMENT_BYTES),
+            wide,
+        )
         parts["routing"] = lens.of(step.traffic_s)(
             tokens,
             lens.field(run.model, "layers_count", routed),

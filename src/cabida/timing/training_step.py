@@ -22,11 +22,33 @@ def matmul_s(
     half_tokens: float,
     width_count: float,
     half_width_count: float,
+    powered_ratio: float,
+    rows_tokens: float,
 ) -> Any:
-    """Matrix products of one micro-batch at the rate the card reaches, slower for few tokens or narrow slices."""
-    reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * training_matmul_ratio * format_ratio, 1)
-    slowing_ratio = 1 + half_tokens / micro_batch_tokens + half_width_count / width_count
+    """Matrix products of one micro-batch at the rate the card reaches, slower for few rows or narrow slices."""
+    reached_ratio = least(card_matmul_ratio * training_matmul_ratio * format_ratio * powered_ratio, 1)
+    reached_flop_per_s = peak_flop_per_s * reached_ratio
+    slowing_ratio = 1 + half_tokens / rows_tokens + half_width_count / width_count
     return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s * slowing_ratio
+
+
+@formula
+def powered_ratio(relative_power_ratio: float, power_exponent_ratio: float) -> Any:
+    """What the power limit makes of the peak rate in sustained work.
+
+    ``relative_power_ratio`` is board power over dense 16-bit peak, against the measured cards of the same
+    architecture: clocks fall where fewer watts feed an operation (MI325X against MI300X, one chip: 1,000 W reach
+    0.60 of the peak, 750 W reach 0.51).
+    """
+    return exp(log(relative_power_ratio) * power_exponent_ratio)
+
+
+@formula
+def expert_tokens(
+    micro_batch_tokens: float, experts_per_token_count: float, gathered_count: float, experts_count: float
+) -> Any:
+    """Rows that one expert multiplies at once: tokens of all micro-batches that its group gathers."""
+    return micro_batch_tokens * experts_per_token_count * gathered_count / experts_count
 
 
 @formula
@@ -39,9 +61,10 @@ def attention_s(
     attention_ratio: float,
     attended_tokens: float,
     half_attended_tokens: float,
+    powered_ratio: float,
 ) -> Any:
     """Attention of one micro-batch, in 16 bit whatever the weights do; slower where a token attends to few."""
-    reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * attention_ratio, 1)
+    reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * attention_ratio * powered_ratio, 1)
     slowing_ratio = 1 + half_attended_tokens / attended_tokens
     return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s * slowing_ratio
 
@@ -80,10 +103,22 @@ def dequantise_s(
 
 @formula
 def host_launch_s(
-    layers_count: float, passes_count: float, stages_count: float, launch_s_per_layer: float
+    layers_count: float,
+    routed_layers_count: float,
+    routed_launch_ratio: float,
+    adapted_layers_count: float,
+    adapted_launch_ratio: float,
+    passes_count: float,
+    stages_count: float,
+    launch_s_per_layer: float,
 ) -> Any:
-    """Time the host needs to issue one micro-batch's kernels."""
-    return layers_count * passes_count / stages_count * launch_s_per_layer
+    """Time the host needs to issue one micro-batch's kernels: more of them where experts or adapters are."""
+    issued_count = (
+        layers_count
+        + routed_layers_count * routed_launch_ratio
+        + adapted_layers_count * adapted_launch_ratio
+    )
+    return issued_count * passes_count / stages_count * launch_s_per_layer
 
 
 @formula

@@ -11,9 +11,12 @@ from typing import Any
 from cabida import facts, memory, timing
 from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node, WeightFormat
 from cabida.memory import TrainingMemory
+from cabida.memory.lens import PLAIN
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
+from cabida.timing.flops import work_per_token
+from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
 from cabida.truth.habits import as_scripted
@@ -266,6 +269,12 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
     if node is None or not gigabits:
         return node
     return replace(node, network_bytes_per_s=gigabits * 1e9 / 8)
+
+
+def unphysical(run: TrainingRun, tokens_s_per_gpu: float) -> bool:
+    """Whether a printed rate needs more operations than the accelerator can do: its step or batch is another."""
+    flop_per_token = float(work_per_token(run, PLAIN).model)
+    return tokens_s_per_gpu * flop_per_token > peak_of(run)[1]
 
 
 def _scripted(run: TrainingRun) -> Callable[[dict[str, Any]], TrainingRun]:

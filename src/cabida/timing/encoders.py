@@ -35,13 +35,13 @@ KERNELS_PER_LAYER_COUNT = 12.0  # launches of one layer: six products, attention
 
 
 @formula
-def product_flop(params_count: float, tokens: float) -> float:
+def encoder_product_flop(params_count: float, tokens: float) -> float:
     """Multiply-adds of the layers' matrices, embeddings left aside: two a weight and token."""
     return 2 * params_count * tokens
 
 
 @formula
-def attention_flop(
+def encoder_attention_flop(
     layers_count: float, width_count: float, longest_tokens: float, tokens: float, causal_ratio: float
 ) -> float:
     """Scores and their product with the values, of texts padded to one length. Vaswani et al. 2017."""
@@ -49,19 +49,19 @@ def attention_flop(
 
 
 @formula
-def batch_flop(product_flop: float, attention_flop: float) -> float:
+def encoder_batch_flop(product_flop: float, attention_flop: float) -> float:
     """All work of a batch."""
     return product_flop + attention_flop
 
 
 @formula
-def width_ratio(width_count: float, half_width_count: float) -> float:
+def encoder_width_ratio(width_count: float, half_width_count: float) -> float:
     """Share of the best rate that products of this width reach: half of it at ``half_width_count``."""
     return width_count / (width_count + half_width_count)
 
 
 @formula
-def products_s(
+def encoder_products_s(
     flop: float, flop_per_s: float, card_matmul_ratio: float, encoder_matmul_ratio: float, width_ratio: float
 ) -> float:
     """Time of the matrix products of a batch."""
@@ -69,7 +69,7 @@ def products_s(
 
 
 @formula
-def between_s(
+def encoder_between_s(
     tokens: float,
     layers_count: float,
     traffic_count: float,
@@ -82,19 +82,19 @@ def between_s(
 
 
 @formula
-def launches_s(layers_count: float, kernels_count: float, launch_s: float) -> float:
+def encoder_launches_s(layers_count: float, kernels_count: float, launch_s: float) -> float:
     """Time the host takes to start a batch's kernels, one after another."""
     return layers_count * kernels_count * launch_s
 
 
 @formula
-def tokenizing_s(texts_count: float, tokens: float, host_text_s: float, host_token_s: float) -> float:
+def encoder_tokenizing_s(texts_count: float, tokens: float, host_text_s: float, host_token_s: float) -> float:
     """Time the host takes to cut texts into tokens, copy them and take results back."""
     return texts_count * host_text_s + tokens * host_token_s
 
 
 @formula
-def batch_s(
+def encoder_batch_s(
     products_s: float,
     between_s: float,
     weights_s: float,
@@ -232,11 +232,11 @@ def _batch(
     layers = lens.setting("layers_count", float(model.layers_count))
     width = float(max(group.heads_count * group.head_dim_count for group in model.attention))
     causal = lens.setting("causal_ratio", 1.0 if model.bidirectional else 0.5)
-    worked = lens.of(product_flop)(lens.setting("params_count", layer_params_count(model)), tokens)
-    scored = lens.of(attention_flop)(
+    worked = lens.of(encoder_product_flop)(lens.setting("params_count", layer_params_count(model)), tokens)
+    scored = lens.of(encoder_attention_flop)(
         layers, lens.setting("width_count", width), lens.setting("longest_tokens", padded), tokens, causal
     )
-    narrow = lens.of(width_ratio)(
+    narrow = lens.of(encoder_width_ratio)(
         lens.field(model, "hidden_dim_count"), lens.constant(constant("half_width_count"))
     )
     if isinstance(place, Host):
@@ -252,24 +252,24 @@ def _batch(
     ) * model.hidden_dim_count + scores
     ratio = lens.constant(constant("encoder_matmul_ratio"))
     found: dict[str, Number] = {
-        "products": lens.of(products_s)(
-            lens.of(batch_flop)(worked, scored), lens.setting("flop_per_s", rate), best, ratio, narrow
+        "products": lens.of(encoder_products_s)(
+            lens.of(encoder_batch_flop)(worked, scored), lens.setting("flop_per_s", rate), best, ratio, narrow
         ),
-        "between": lens.of(between_s)(
+        "between": lens.of(encoder_between_s)(
             tokens, layers, lens.setting("traffic_count", traffic), lens.setting("value_bytes", value_bytes),
             lens.setting("bytes_per_s", stream), lens.constant(constant("stream_ratio")),
         ),
-        "launches": lens.of(launches_s)(
+        "launches": lens.of(encoder_launches_s)(
             layers, lens.setting("kernels_count", 0.0 if isinstance(place, Host) else KERNELS_PER_LAYER_COUNT),
             lens.constant(constant("launch_s")),
         ),
-        "tokenizing": lens.of(tokenizing_s)(
+        "tokenizing": lens.of(encoder_tokenizing_s)(
             lens.setting("texts_count", count), lens.setting("own_tokens", count * texts.mean_tokens),
             lens.constant(constant("host_text_s")), lens.constant(constant("host_token_s")),
         ),
     }  # fmt: skip
     found["weights"] = lens.setting("weights_s", layer_params_count(model) * value_bytes / stream)
-    found["batch"] = lens.of(batch_s)(
+    found["batch"] = lens.of(encoder_batch_s)(
         found["products"], found["between"], found["weights"], found["launches"], found["tokenizing"],
         lens.setting("hidden_ratio", rules["hides_tokenizing"]),
     )  # fmt: skip

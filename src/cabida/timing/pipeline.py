@@ -269,3 +269,22 @@ def _rising(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float],
         if not found or share >= found[-1][1]:
             found.append((time, share))
     return tuple(found)
+
+
+def shared_stages(
+    services_s: dict[str, float], requests_per_s: float, servers_count: int, availability_ratio: float = 1.0
+) -> list[Stage]:
+    """Stages that take turns on the same servers: each visit waits behind all of them, then takes its own time."""
+    visits, whole_s = len(services_s), sum(services_s.values())
+    busy = requests_per_s * whole_s / servers_count
+    if busy >= FULL_RATIO:
+        return [Stage(name, (), math.inf, busy, availability_ratio, saturated=True) for name in services_s]
+    mean_s = whole_s / visits
+    scv = sum(one * one for one in services_s.values()) / visits / (mean_s * mean_s) - 1 if mean_s else 0.0
+    waits = erlang_c(servers_count, requests_per_s * whole_s)
+    pace_s = mean_s / (servers_count * (1 - busy)) * (1 + scv) / 2
+    wait = _exponential_wait(waits, pace_s)
+    return [
+        Stage(name, _added(wait, _service(one, 0.0)), one + waits * pace_s, busy, availability_ratio)
+        for name, one in services_s.items()
+    ]

@@ -8,6 +8,8 @@ from cabida.facts.media import Pipeline
 from cabida.facts.model import Accelerator, WeightFormat
 
 OFFLOADS = ("none", "text", "model", "group", "sequential")
+ATTENTIONS = ("flash", "flash3", "sage", "eager")
+GRAPH_RUNTIMES = ("tensorrt", "onediff", "stable-fast")
 SPLITS = ("none", "data", "sequence", "fsdp", "fsdp+sequence", "tensor")
 
 
@@ -31,7 +33,7 @@ class MediaRun:
     text_on_cpu: bool = False  # encoders never come onto the card
     vae_tiling: bool = False
     vae_slicing: bool = False
-    attention: str = "flash"  # eager: scores of a whole attention in memory
+    attention: str = "flash"  # one of ATTENTIONS; eager: scores of a whole attention in memory
     compiled: bool = False
     fused_qkv: bool = False  # projections copied into one matrix, the originals kept
     quantised_on_device: bool = (
@@ -40,6 +42,18 @@ class MediaRun:
     safety_checker: bool = True
     framework: str = "diffusers"  # diffusers | repository (the model's own scripts) | tensorrt | onediff
     used_bytes: float = 0.0  # what others hold on each card
+    multiplied: str = ""  # fp8 | int8 | fp4: what matrices are multiplied in; "" = the precision
+    guidance_ranks_count: int = 1  # 2: both samples of a guided step, each on accelerators of its own
+    stages_count: int = 1  # displaced patches through a pipeline of accelerators (PipeFusion)
+    computed_ratio: float = 1.0  # share of the denoiser's work done; the rest is kept from step to step
+    merged_ratio: float = 0.0  # share of tokens merged before attention (Bolya and Hoffman 2023)
+
+    @property
+    def compiler(self) -> str:
+        """How kernels are made: eager, compile (TorchInductor) or graph (TensorRT, OneDiff, stable-fast)."""
+        if self.framework in GRAPH_RUNTIMES:
+            return "graph"
+        return "compile" if self.compiled else "eager"
 
     @property
     def name(self) -> str:

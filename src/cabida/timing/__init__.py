@@ -3,6 +3,7 @@
 from cabida.timing.capacity import Capacity, first_missed, metric_s
 from cabida.timing.collectives import collective_s
 from cabida.timing.fluid import fluid
+from cabida.timing.media import MediaSpeed, media_speed, media_speed_tree
 from cabida.timing.serving_trees import simulated_leaves, step_tree
 from cabida.timing.simulate import simulate, simulate_trace
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed
@@ -14,12 +15,15 @@ __all__ = [
     "Bounds",
     "Capacity",
     "Distribution",
+    "MediaSpeed",
     "ServingSpeed",
     "StepModel",
     "TrainingSpeed",
     "collective_s",
     "first_missed",
     "fluid",
+    "media_speed",
+    "media_speed_tree",
     "metric_s",
     "simulate",
     "simulate_trace",

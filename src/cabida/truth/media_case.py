@@ -1,4 +1,4 @@
-"""What we say of a measured media run: the peak of memory on one accelerator."""
+"""What we say of a measured media run: the peak of memory on one accelerator, and seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from cabida.plan.media import MediaRun
 from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.encoder_speed_case import encoder_speed_figures
+from cabida.truth.media_speed_case import SPEEDS, speed_figures
 from cabida.truth.names import Unanswerable, known_model, reading, spellings
+from cabida.truth.speech_case import speech_figures
 from cabida.units import BYTES_PER_GIB
 
 GIB = float(BYTES_PER_GIB)
@@ -35,27 +37,29 @@ SIZES = {"480p": (832, 480), "540p": (960, 544), "720p": (1280, 720), "1080p": (
 
 
 def media_figures(row: dict[str, Any]) -> Figures:
-    """Peak memory of a media row, predicted with its interval.
+    """Peak memory and speed of a media row, predicted with their intervals.
 
     Args:
         row: A media case.
 
     Raises:
-        Unanswerable: it has no memory figure (speed isn't predicted yet), or names a pipeline we don't know.
+        Unanswerable: it says too little, or names a pipeline or a card we don't know.
     """
     if FIGURE in row["measured"] and row.get("task") in ("embed", "rerank"):
         return _encoder_figures(row)
     if row.get("task") in ("embed", "rerank"):
         return encoder_speed_figures(row)
-    if FIGURE not in row["measured"]:
-        why = tr("truth.why.media_speed")
-        raise Unanswerable(why)
+    if row.get("task") == "asr":
+        return speech_figures(row)
     run = media_run(row)
+    figures = speed_figures(row, run) if any(name in row["measured"] for name in SPEEDS) else {}
+    if FIGURE not in row["measured"]:
+        return figures
     found = memory.media(run, bounds=False)
     driver = run.framework == "repository"  # such tables are read off the driver, others off PyTorch
     shown = (found.needed_bytes if driver else found.peak_bytes) / GIB
     low, high = (end / found.peak_bytes for end in (found.low_bytes, found.high_bytes))
-    return {FIGURE: (shown, shown * low, shown * high)}
+    return {FIGURE: (shown, shown * low, shown * high), **figures}
 
 
 @reading
@@ -97,7 +101,7 @@ def media_run(row: dict[str, Any]) -> MediaRun:
         height_count=height,
         frames_count=_frames(row, pipeline),
         batch_count=_count(row.get("batch") or 1),
-        steps_count=_count(row.get("steps") or pipeline.steps_count),
+        steps_count=_count(row.get("steps") or habits.get("steps") or pipeline.steps_count),
         weights=weights,
         text_weights=weights if encoded else facts.weight_format("bf16"),
         precision=precision,

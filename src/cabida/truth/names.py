@@ -27,13 +27,13 @@ class Malformed(Unanswerable):
     """A case whose values aren't what they should be: a text for a number, a list for a table."""
 
 
-def reading(build: Callable[[dict[str, Any]], Made]) -> Callable[[dict[str, Any]], Made]:
+def reading(build: Callable[..., Made]) -> Callable[..., Made]:
     """Turn what odd values raise while a row is being read into :class:`Malformed`."""
 
     @wraps(build)
-    def read(row: dict[str, Any]) -> Made:
+    def read(*row: Any) -> Made:
         try:
-            return build(row)
+            return build(*row)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError) as error:
             why = f"{type(error).__name__} {error}"
             raise Malformed(why) from error

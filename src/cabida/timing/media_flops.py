@@ -1,0 +1,218 @@
+"""Formulas of making an image or a clip: what a step of the denoiser works out, moves and launches, and how long.
+
+Work is counted on the published code (``calibration/media_work.py``): products and convolutions by token, attention
+by pair of tokens, bytes that everything else reads and writes. All seconds are of one accelerator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cabida.quantity import formula, least
+from cabida.units import BITS_PER_BYTE
+
+
+@formula
+def denoised_flop(
+    tokens: float, flop_per_token: float, fixed_flop: float, samples_count: float, computed_ratio: float
+) -> float:
+    """Matrix products and convolutions of one step, all samples: two operations a weight. Peebles and Xie 2023."""
+    return (tokens * flop_per_token + fixed_flop) * samples_count * computed_ratio
+
+
+@formula
+def attended_flop(
+    tokens: float,
+    pair_flop: float,
+    attended_flop_per_token: float,
+    kept_ratio: float,
+    samples_count: float,
+    computed_ratio: float,
+) -> float:
+    """Attention of one step: every token with every other, and with the text. Merged tokens count once (ToMe)."""
+    own_flop = (tokens * kept_ratio) ** 2 * pair_flop
+    return (own_flop + tokens * kept_ratio * attended_flop_per_token) * samples_count * computed_ratio
+
+
+@formula
+def moved_bytes(
+    tokens: float,
+    moved_bytes_per_token: float,
+    samples_count: float,
+    widening_ratio: float,
+    fused_ratio: float,
+    computed_ratio: float,
+) -> float:
+    """Bytes that norms, activations and residuals read and write; a compiler fuses most of them away."""
+    return tokens * moved_bytes_per_token * samples_count * widening_ratio * fused_ratio * computed_ratio
+
+
+@formula
+def moved_scores_bytes(
+    tokens: float, pair_flop: float, head_dim_count: float, passes_count: float, samples_count: float, body_bits: float
+) -> float:
+    """Scores that attention without a fused kernel writes and reads: one a pair and head, several times."""
+    heads_count = pair_flop / (4 * head_dim_count)
+    return tokens**2 * heads_count * passes_count * samples_count * body_bits / BITS_PER_BYTE
+
+
+@formula
+def product_s(
+    denoised_flop: float, peak_flop_per_s: float, card_matmul_ratio: float, product_ratio: float, format_ratio: float
+) -> Any:
+    """Products at the share of the card's best that this kind of network reaches."""
+    return denoised_flop / (peak_flop_per_s * least(card_matmul_ratio * product_ratio * format_ratio, 1))
+
+
+@formula
+def exponentials_per_s(vector_flop_per_s: float, lanes_count: float, special_lanes_count: float) -> float:
+    """Exponentials a card works out: its multiprocessors have few special units beside their lanes of two FLOP."""
+    return vector_flop_per_s / (2 * lanes_count) * special_lanes_count
+
+
+@formula
+def attended_s(
+    attended_flop: float,
+    peak_flop_per_s: float,
+    attention_ratio: float,
+    head_dim_count: float,
+    softmax_ratio: float,
+    exponentials_per_s: float,
+    kernel_ratio: float,
+) -> float:
+    """Attention: its products, and a softmax of one exponential a pair and head, which overlap in part.
+
+    Shah et al. 2024 (FlashAttention-3), section 2: exponentials are what holds a card with fast matrix units back.
+    """
+    tensor_s = attended_flop / (peak_flop_per_s * attention_ratio)
+    softmax_s = attended_flop / (4 * head_dim_count) * softmax_ratio / exponentials_per_s
+    return (tensor_s**2 + softmax_s**2) ** 0.5 / kernel_ratio
+
+
+@formula
+def moved_s(moved_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float) -> float:
+    """Time to move bytes at the share of the data-sheet rate that kernels reach."""
+    return moved_bytes / (memory_bytes_per_s * bandwidth_ratio)
+
+
+@formula
+def gaps_s(kernels_count: float, gap_s: float) -> float:
+    """What kernels cost one after the other whatever their size: start, last wave, end."""
+    return kernels_count * gap_s
+
+
+@formula
+def device_step_s(
+    product_s: float, attended_s: float, moved_s: float, gaps_s: float, shares_count: float, exchange_s: float
+) -> float:
+    """One step on the accelerators: work shared out, kernels launched on each, what ranks send each other."""
+    return (product_s + attended_s + moved_s) / shares_count + gaps_s + exchange_s
+
+
+@formula
+def denoise_step_s(device_step_s: float, host_s: float, streamed_s: float) -> float:
+    """A step as it is seen: accelerator, host that launches its kernels, weights that stream in; they overlap.
+
+    The longest of the three decides, and where two are alike they hinder each other (fourth powers).
+    """
+    return (device_step_s**4 + host_s**4 + streamed_s**4) ** 0.25
+
+
+@formula
+def text_flop(params_count: float, text_tokens: float, samples_count: float) -> float:
+    """Two operations a weight and token of a text encoder. Kaplan et al. 2020."""
+    return 2 * params_count * text_tokens * samples_count
+
+
+@formula
+def text_s(
+    text_flop: float, flop_per_s: float, weights_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float
+) -> float:
+    """An encoder's pass: its products, or reading its weights where the text is short."""
+    read_s = weights_bytes / (memory_bytes_per_s * bandwidth_ratio)
+    return ((text_flop / flop_per_s) ** 2 + read_s**2) ** 0.5
+
+
+@formula
+def decode_flop(
+    pixels_count: float, latent_frames_count: float, pixel_flop: float, latents_count: float, pair_flop: float,
+    images_count: float,
+) -> float:
+    """Convolutions of a decoder by pixel and latent frame, and the attention between all its latents."""
+    one_flop = pixels_count * pixel_flop + latents_count**2 * pair_flop
+    return one_flop * latent_frames_count * images_count
+
+
+@formula
+def decode_bytes(
+    pixels_count: float, latent_frames_count: float, moved_pixel_bytes: float, images_count: float, fused_ratio: float
+) -> float:
+    """Bytes that a decoder's norms and activations move."""
+    return pixels_count * latent_frames_count * moved_pixel_bytes * images_count * fused_ratio
+
+
+@formula
+def decode_s(
+    decode_flop: float,
+    peak_flop_per_s: float,
+    decoder_ratio: float,
+    decode_bytes: float,
+    memory_bytes_per_s: float,
+    bandwidth_ratio: float,
+) -> float:
+    """A decoder's convolutions and what it moves, one after the other."""
+    return decode_flop / (peak_flop_per_s * decoder_ratio) + decode_bytes / (memory_bytes_per_s * bandwidth_ratio)
+
+
+@formula
+def after_s(first_s: float, more_s: float) -> float:
+    """One after the other."""
+    return first_s + more_s
+
+
+@formula
+def added_bytes(first_bytes: float, more_bytes: float) -> float:
+    """Two amounts of traffic."""
+    return first_bytes + more_bytes
+
+
+@formula
+def unpacked_bytes(params_count: float, body_bits: float, wide_bits: float) -> float:
+    """Weights unpacked anew in each step: read narrow, and written and read wider as often as kernels aren't fused."""
+    return params_count * (body_bits + wide_bits) / BITS_PER_BYTE
+
+
+@formula
+def host_s(kernels_count: float, host_s_per_kernel: float, launches_ratio: float, computed_ratio: float) -> float:
+    """Time the host needs to issue a step's kernels; quantising activations launches some more."""
+    return kernels_count * host_s_per_kernel * launches_ratio * computed_ratio
+
+
+@formula
+def exchange_bytes(
+    tokens: float, hidden_dim_count: float, layers_count: float, tensors_count: float, samples_count: float,
+    ranks_count: float, body_bits: float,
+) -> float:
+    """What a rank sends in one step: its share of a layer's tensors. Jacobs et al. 2023 (Ulysses), section 3."""
+    elements_count = tokens * hidden_dim_count * layers_count * tensors_count * samples_count / ranks_count
+    return elements_count * body_bits / BITS_PER_BYTE
+
+
+@formula
+def brought_s(weights_bytes: float, host_bytes_per_s: float) -> float:
+    """Weights on their way from host memory."""
+    return weights_bytes / host_bytes_per_s
+
+
+@formula
+def made_batch_s(
+    start_s: float, text_s: float, denoise_step_s: float, steps_count: float, decode_s: float, brought_s: float
+) -> float:
+    """From the prompt to the last pixel of a batch."""
+    return start_s + text_s + denoise_step_s * steps_count + decode_s + brought_s
+
+
+@formula
+def item_s(made_batch_s: float, items_count: float) -> float:
+    """Seconds one image or clip takes when a batch is made together."""
+    return made_batch_s / items_count

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE, TOKEN_S
 
-from cabida.timing import queue
+from cabida.timing import columns
 from cabida.timing.simulate import serve
-from cabida.timing.step_table import tabulated
+from cabida.timing.step_table import bare_table
 
 PER_TOKEN_S = 1e-3
-ONE_SLOT = replace(IDLE, table=tabulated(0.0, PER_TOKEN_S), sequences_most_count=1)
+ONE_SLOT = replace(IDLE, table=bare_table(0.0, PER_TOKEN_S), sequences_most_count=1)
 
 
 def poisson(rate, count, seed=0):
@@ -81,17 +81,17 @@ def test_every_token_asked_for_comes_out_once(rate, kv_tokens, budget, mixed, re
     found = serve(model, poisson(rate, count, seed), prompts, answers, prefix)
     totals = found["totals"]
     assert found["served"].all()
-    assert totals[queue.GENERATED] == answers.sum()
+    assert totals[columns.GENERATED] == answers.sum()
     assert (found["arrival_s"] <= found["scheduled_s"]).all()
     assert (found["scheduled_s"] < found["first_s"]).all()
     assert (found["first_s"] <= found["last_s"] + 1e-12).all()
     read = prompts.sum() - prefix * (count - 1)
     if reserve:
-        assert totals[queue.PREEMPTIONS] == 0
-    if totals[queue.PREEMPTIONS] == 0:
-        assert totals[queue.PREFILLED] == pytest.approx(read, abs=prefix * 40)
+        assert totals[columns.PREEMPTIONS] == 0
+    if totals[columns.PREEMPTIONS] == 0:
+        assert totals[columns.PREFILLED] == pytest.approx(read, abs=prefix * 40)
         in_service = (found["last_s"] - found["scheduled_s"]).sum()
-        assert totals[queue.SEQUENCE_S] == pytest.approx(in_service, rel=1e-6)  # Little's law, sample path
+        assert totals[columns.SEQUENCE_S] == pytest.approx(in_service, rel=1e-6)  # Little's law, sample path
 
 
 def test_a_small_cache_preempts_and_still_serves():
@@ -99,10 +99,10 @@ def test_a_small_cache_preempts_and_still_serves():
     tight = replace(CARD, kv_tokens=4000.0)
     found = serve(tight, np.zeros(count), np.full(count, 500.0), np.full(count, 300.0))
     roomy = serve(CARD, np.zeros(count), np.full(count, 500.0), np.full(count, 300.0))
-    assert found["totals"][queue.PREEMPTIONS] > 0
+    assert found["totals"][columns.PREEMPTIONS] > 0
     assert found["served"].all()
     assert found["last_s"].max() > roomy["last_s"].max()
-    assert found["totals"][queue.PREFILLED] > roomy["totals"][queue.PREFILLED]
+    assert found["totals"][columns.PREFILLED] > roomy["totals"][columns.PREFILLED]
 
 
 def test_a_request_larger_than_the_cache_is_turned_away_and_the_rest_served():
@@ -136,7 +136,7 @@ def test_prompts_first_engines_hold_decoding_back():
     arrivals, prompts, answers = np.array([0.0, 0.05]), np.array([10.0, 100.0]), np.array([50.0, 1.0])
     apart = serve(replace(CARD, mixed=False), arrivals, prompts, answers)
     together = serve(CARD, arrivals, prompts, answers)
-    assert apart["totals"][queue.STEPS] == together["totals"][queue.STEPS] + 1 == 51
+    assert apart["totals"][columns.STEPS] == together["totals"][columns.STEPS] + 1 == 51
 
 
 def test_advancing_many_steps_at_once_changes_nothing():

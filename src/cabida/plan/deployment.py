@@ -83,6 +83,13 @@ class Load:
     prompts_count: int | None = None
     static_batch: bool = False
     harness: str = ""  # a measuring tool known to delay what it reports: "inferencex"; "" = none
+    hourly_weights: tuple[float, ...] = ()  # how the rate follows the day; () = it doesn't
+    ramp_s: float = 0.0  # over which the clients of a closed loop start
+    prefixes_count: int = 1  # different shared prefixes, equally likely
+    cached_ratio: float = 0.0  # share of each prompt found cached, where no prefix is shared
+    turns_count: int = 1  # of a conversation: each prompt repeats what was said before
+    turn_gap_s: float = 30.0  # from one turn to the next
+    adapters_count: int = 0  # LoRA adapters asked for, equally likely
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,10 @@ from typing import Any
 
 from cabida.files import home
 
-SOURCES = ("queue.py", "step_time.py", "roofline.py")
+SOURCES = (  # all that is compiled
+    "columns.py", "outcome.py", "prefixes.py", "queue.py", "roofline.py", "routing.py", "schedule.py",
+    "step_clock.py", "step_time.py",
+)  # fmt: skip
 
 
 @cache

@@ -1,376 +1,302 @@
-"""Continuous batching, request by request: the scheduler of an engine as a discrete-event simulation.
+"""Requests through one or more replicas, event by event: arrivals, ends of steps, prompts handed over.
 
 Written in the subset of Python that numba compiles (arrays in, arrays out); without numba the same code
-runs interpreted. Import this module lazily: numba costs half a second.
-
-The schedule is vLLM V1's: decoding sequences first, then the prompt being prefilled, then waiting ones in
-order of arrival, all within one token budget; prompts are cut into chunks; sequences that no longer fit are
-preempted, last admitted first, and recomputed. Runs of pure decode steps are advanced in one go.
+runs interpreted. Import this module lazily: numba costs half a second. A stretch of decoding steps in which
+nothing changes is one event, cut short when a request arrives that could be taken up. The loop can be left
+and entered again with more requests: memory then grows with what is in flight, not with what has been served.
 """
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from cabida.timing import step_time
+from cabida.timing.columns import (
+    ALIVE,
+    ARRIVED,
+    CLIENTS,
+    CLOCK,
+    DECODING,
+    END_S,
+    FILLED,
+    FINISHED,
+    GROWTH_S,
+    HAND_FREE,
+    HAND_S,
+    HAND_S_PER_TOKEN,
+    INPUT,
+    LAST,
+    MIXED,
+    MORE,
+    MOST_WAITING,
+    NOW,
+    ONE_S,
+    PENDING,
+    PLACE,
+    PREFILL,
+    RANKS,
+    READS,
+    REJECTED,
+    ROLE,
+    ROUTING,
+    SENT,
+    SENT_COUNT,
+    SHARED,
+    SLOTS,
+    SPAN,
+    STATIC,
+    THINK_S,
+    UNTIL,
+    VERIFY,
+    WAITING,
+    WAITING_S,
+)  # fmt: skip
 from cabida.timing.compiled import compiled
+from cabida.timing.outcome import finish
+from cabida.timing.routing import route
+from cabida.timing.schedule import enqueue, plan
+from cabida.timing.step_clock import table_s
 
-ITL_BINS = 400
-ITL_LOW_S = 1e-4
-ITL_BINS_PER_E_FOLD = 28.0
-(STEPS, BUSY_S, SEQUENCE_S, KV_TOKEN_S, PREEMPTIONS, PREFILLED, GENERATED, REJECTED, END_S, RUN_S) = range(10)
-
-_engine_step_s = compiled(  # the same text, calling the compiled forms of what it calls
-    FunctionType(
-        step_time.engine_step_s.__code__,
-        vars(step_time)
-        | {"table_s": compiled(step_time.table_s), "arithmetic": compiled(step_time.arithmetic)},
-        "engine_step_s",
-    )
-)
-CONSTANTS_COUNT = step_time.CONSTANTS_COUNT
+HEAP_COLUMNS = 3  # time, order of coming, request
+STAGES = 8
 
 
 @compiled
-def _time(c: Any, prefill: float, pairs: float, count: float, context: float, window: float) -> float:
-    """Seconds of one step; ``c`` are the constants of a ``StepModel`` in field order, then its table."""
-    read = context
-    if count > 0 and context > count * window:
-        read = count * window
-    constants, table = c[:CONSTANTS_COUNT], c[CONSTANTS_COUNT:]
-    return _engine_step_s(constants, table, prefill, pairs, count, context, read)  # type: ignore[no-any-return]
+def _push(heap: Any, loop: Any, at_s: float, request: int) -> None:
+    """Put a request that reaches the engines at ``at_s`` into the heap of those on their way."""
+    place = int(loop[PENDING])
+    order = loop[CLOCK]
+    loop[CLOCK] += 1
+    loop[PENDING] += 1
+    while place > 0:
+        above = (place - 1) // 2
+        if heap[above, 0] <= at_s:
+            break
+        for column in range(HEAP_COLUMNS):
+            heap[place, column] = heap[above, column]
+        place = above
+    heap[place, 0], heap[place, 1], heap[place, 2] = at_s, order, request
 
 
 @compiled
-def _steps_within(first_s: float, growth_s: float, span_s: float) -> int:
+def _sooner(heap: Any, one: int, other: int) -> bool:
+    if heap[one, 0] != heap[other, 0]:
+        return heap[one, 0] < heap[other, 0]  # type: ignore[no-any-return]
+    return heap[one, 1] < heap[other, 1]  # type: ignore[no-any-return]
+
+
+@compiled
+def _pop(heap: Any, loop: Any) -> int:
+    """Take the request that comes next out of the heap."""
+    request = int(heap[0, 2])
+    loop[PENDING] -= 1
+    size = int(loop[PENDING])
+    for column in range(HEAP_COLUMNS):
+        heap[0, column] = heap[size, column]
+    place = 0
+    while True:
+        least, left = place, 2 * place + 1
+        if left < size and _sooner(heap, left, least):
+            least = left
+        if left + 1 < size and _sooner(heap, left + 1, least):
+            least = left + 1
+        if least == place:
+            return request
+        for column in range(HEAP_COLUMNS):
+            kept = heap[place, column]
+            heap[place, column] = heap[least, column]
+            heap[least, column] = kept
+        place = least
+
+
+@compiled
+def _send_again(asked: Any, heap: Any, loop: Any, answered: int, at_s: float) -> None:
+    """Clients of a closed loop that were answered send their next requests."""
+    for _ in range(min(answered, len(asked) - int(loop[SENT_COUNT]))):
+        request = int(loop[SENT_COUNT])
+        asked[request, SENT] = at_s
+        _push(heap, loop, at_s, request)
+        loop[SENT_COUNT] += 1
+
+
+@compiled
+def _steps_within(first_s: float, growth_s: float, span_s: float) -> float:
     """Fewest steps that last ``span_s`` together, when each is ``growth_s`` longer than the one before."""
     if span_s <= 0:
-        return 1
+        return 1.0
     if growth_s * span_s < 1e-9 * first_s * first_s:
-        return int(np.ceil(span_s / first_s))
+        return max(1.0, np.ceil(span_s / first_s))  # type: ignore[no-any-return]
     half = first_s - 0.5 * growth_s
-    return max(1, int(np.ceil((np.sqrt(half * half + 2 * growth_s * span_s) - half) / growth_s)))
+    return max(1.0, np.ceil((np.sqrt(half * half + 2 * growth_s * span_s) - half) / growth_s))  # type: ignore[no-any-return]
 
 
 @compiled
-def _soonest(ends_at: Any, alive: int) -> int:
-    """The step at which the first of the running sequences ends."""
-    soonest = ends_at[0]
-    for place in range(1, alive):
-        soonest = min(soonest, ends_at[place])
-    return soonest  # type: ignore[no-any-return]
+def _plan_together(
+    rule: Any, c: Any, table: Any, dc: Any, dtable: Any, asked: Any, seats: Any, state: Any, totals: Any, chosen: Any,
+    shelf: Any, using: Any, low: int, high: int,
+) -> None:  # fmt: skip
+    """Plan the next step of ranks that step together: as long as the slowest, as many as the fewest.
 
-
-@compiled
-def _owed(own_tokens: float, reserve_ratio: float, left_tokens: float) -> float:
-    """Cache a request may come to need: its own context and the share of its answer the engine sets aside."""
-    return own_tokens + reserve_ratio * left_tokens
-
-
-@compiled
-def _note_gap(gaps: Any, gap_s: float, weight: float) -> None:
-    """Count ``weight`` token gaps of ``gap_s`` seconds in the logarithmic histogram."""
-    place = int(np.log(max(gap_s, ITL_LOW_S) / ITL_LOW_S) * ITL_BINS_PER_E_FOLD)
-    gaps[min(place, ITL_BINS - 1)] += weight
-
-
-@compiled
-def _send_again(arrival_s: Any, sent: int, answered: int, at_s: float) -> int:
-    """Clients of a closed loop that were answered send their next requests; how many have been sent by then."""
-    for _ in range(min(answered, len(arrival_s) - sent)):
-        arrival_s[sent] = at_s
-        sent += 1
-    return sent
-
-
-@compiled
-def _leave(
-    running: Any, ends_at: Any, entered_at: Any, base: Any, alive: int, step: int,
-    last: Any, done: Any, output_tokens: Any, now: float, prefix_tokens: float, reserve_ratio: float,
-) -> Any:  # fmt: skip
-    """Take those whose answer is complete out of the running ones.
-
-    Returns: how many stay, and the context, cache and promises that go with the others.
+    Experts are shared out over the ranks, so that part of the work follows their mean; the rest is each one's own.
     """
-    kept = 0
-    context = held = promised = 0.0
-    for place in range(alive):
-        request = running[place]
-        if ends_at[place] <= step:
-            size = base[place] + (step - entered_at[place])
-            own = base[place] - min(prefix_tokens, base[place])
-            promised += _owed(own - 1, reserve_ratio, output_tokens[request] - done[request] + 1)
-            held += size - min(prefix_tokens, size)
-            context += size
-            last[request] = now
-        else:
-            running[kept] = request
-            ends_at[kept] = ends_at[place]
-            entered_at[kept] = entered_at[place]
-            base[kept] = base[place]
-            kept += 1
-    return kept, context, held, promised
+    span, one_s, growth_s = np.inf, 0.0, 0.0
+    tokens = prompts = 0.0
+    busy = 0
+    for r in range(low, high):
+        s = state[r]
+        plan(rule, c, table, dc, dtable, asked, seats[r], s, totals[r], chosen[r], shelf[r], using[r])
+        if s[SPAN] > 0:
+            busy += 1
+            prompts += s[PREFILL]
+    if busy == 0:
+        return
+    for r in range(low, high):
+        s = state[r]
+        if s[SPAN] > 0 and prompts > 0 and s[PREFILL] == 0:
+            s[SPAN] = 1.0
+            if rule[MIXED] == 0:  # no rank decodes while another reads
+                s[DECODING] = s[ONE_S] = 0.0
+        if s[SPAN] > 0:
+            tokens += s[PREFILL] + s[DECODING] * rule[VERIFY]
+    mean_s = table_s(table, tokens / (high - low) / c[STAGES]) if high - low > 1 else 0.0
+    for r in range(low, high):
+        s = state[r]
+        if s[SPAN] > 0:
+            own_s = s[ONE_S]
+            if high - low > 1 and own_s > 0 and rule[SHARED] > 0:
+                own = (s[PREFILL] + s[DECODING] * rule[VERIFY]) / c[STAGES]
+                own_s = max(own_s - rule[SHARED] * (table_s(table, own) - mean_s), mean_s)
+            one_s = max(one_s, own_s)
+            growth_s = max(growth_s, s[GROWTH_S])
+            span = min(span, s[SPAN])
+    for r in range(low, high):
+        s = state[r]
+        s[SPAN], s[ONE_S], s[GROWTH_S] = span, one_s, growth_s
+        s[UNTIL] = s[NOW] + span * (one_s + 0.5 * growth_s * (span - 1.0))
 
 
 @compiled
-def _join(
-    running: Any, ends_at: Any, entered_at: Any, base: Any, alive: int, step: int, chosen: Any, finished: int,
-    first: Any, last: Any, done: Any, input_tokens: Any, output_tokens: Any, now: float, prefix_tokens: float,
-    reserve_ratio: float,
-) -> Any:  # fmt: skip
-    """Those whose prompt has been read give their first token and go on decoding; answers of one token leave.
+def _arrive(
+    rule: Any, asked: Any, state: Any, totals: Any, request: int, r: int, begin: int, at_s: float
+) -> None:
+    """Put a request in a replica's line; wake it if idle, cut its steps short if it could be taken up now."""
+    s = state[r]
+    was_empty = s[WAITING] == 0
+    asked[request, PLACE] = r
+    enqueue(asked, s, request)
+    totals[r, MOST_WAITING] = max(totals[r, MOST_WAITING], s[WAITING])
+    together = int(rule[RANKS])
+    low = r - (r - begin) % together
+    first = state[low]
+    if first[UNTIL] == np.inf:
+        for rank in range(low, low + together):
+            state[rank, NOW] = at_s
+            state[rank, UNTIL] = at_s
+            state[rank, SPAN] = 0.0
+        return
+    if first[SPAN] <= 1 or not was_empty or s[ALIVE] >= rule[SLOTS] or rule[STATIC] > 0:
+        return
+    steps = _steps_within(first[ONE_S], first[GROWTH_S], at_s - first[NOW])
+    if steps < first[SPAN]:
+        until_s = first[NOW] + steps * (first[ONE_S] + 0.5 * first[GROWTH_S] * (steps - 1.0))
+        for rank in range(low, low + together):
+            state[rank, SPAN] = steps
+            state[rank, UNTIL] = until_s
 
-    Returns: how many run, the context and cache they bring (less what the leaving free), and promises settled.
-    """
-    context = held = promised = 0.0
-    for place in range(finished):
-        request = chosen[place]
-        if first[request] < 0:
-            first[request] = now
-        size = input_tokens[request] + done[request]
-        own = size - min(prefix_tokens, size)
-        done[request] += 1
-        if done[request] >= output_tokens[request]:
-            last[request] = now
-            held -= own
-            promised += _owed(own, reserve_ratio, output_tokens[request] - done[request] + 1)
-            continue
-        running[alive] = request
-        entered_at[alive] = step
-        ends_at[alive] = step + int(output_tokens[request] - done[request])
-        base[alive] = size + 1
-        held += 1
-        context += size + 1
-        alive += 1
-    return alive, context, held, promised
+
+@compiled
+def _hand_over(rule: Any, asked: Any, s: Any, chosen: Any, heap: Any, loop: Any) -> None:
+    """Send the caches of prompts just read on their way, one after the other over the worker's link."""
+    for place in range(int(s[FINISHED])):
+        request = int(chosen[place])
+        if asked[request, LAST] < 0:
+            begin_s = max(s[NOW], s[HAND_FREE])
+            s[HAND_FREE] = begin_s + rule[HAND_S] + rule[HAND_S_PER_TOKEN] * asked[request, INPUT]
+            asked[request, FILLED] = asked[request, INPUT] + 1.0
+            _push(heap, loop, s[HAND_FREE], request)
 
 
 @compiled
 def run(
-    c: Any,
-    arrival_s: Any,
-    input_tokens: Any,
-    output_tokens: Any,
-    prefix_tokens: float,
-    window_tokens: float,
-    budget_tokens: float,
-    sequences_max: int,
-    kv_tokens: float,
-    block_tokens: float,
-    reserve_ratio: float,
-    mixed: bool,
-    static: bool,
-    concurrency: int,
-    think_s: float,
-) -> Any:
-    """Serve all requests on one replica.
+    rules: Any, c: Any, tables: Any, dc: Any, dtables: Any, pools: Any, asked: Any, seats: Any, state: Any,
+    totals: Any, gaps: Any, chosen: Any, shelf: Any, using: Any, heap: Any, loop: Any,
+) -> None:  # fmt: skip
+    """Serve requests; results are left in ``asked``, ``totals`` and ``gaps``.
 
     Args:
-        c: constants of a ``StepModel``, then its table.
-        arrival_s: ascending arrival times; in a closed loop filled in here.
-        input_tokens: prompt lengths, prefix included.
-        output_tokens: answer lengths, at least 1.
-        prefix_tokens: leading tokens all prompts share: computed once, stored once.
-        window_tokens: size of the sliding window (infinite when there is none).
-        budget_tokens: most tokens of one step.
-        sequences_max: most sequences running at once.
-        kv_tokens: tokens the cache holds.
-        block_tokens: cache granularity; half a block per sequence is lost on average.
-        reserve_ratio: share of the answer's cache an engine sets aside before it admits a request.
-        mixed: whether prompts and decoding share a step; if not, prompts go first, alone.
-        static: whether a batch must end before the next begins.
-        concurrency: clients of a closed loop, each sending again when answered; 0 = open arrivals.
-        think_s: time from a last token to the same client's next request reaching the scheduler.
-
-    Returns:
-        Arrays per request: scheduled, first token and last token in seconds (-1 for a request that can
-        never fit); the weighted histogram of gaps between tokens; totals (see the index names above).
+        rules: shape (pools, RULES_COUNT): limits and habits of each pool of replicas.
+        c: shape (pools, constants of a ``StepModel``).
+        tables: shape (pools, seconds by tokens).
+        dc: as ``c``, of the model that drafts.
+        dtables: as ``tables``, of the model that drafts.
+        pools: shape (pools,): first replica of each; prompts enter the first pool, handed-over ones the last.
+        asked: shape (requests, ASKED_COUNT), in order of arrival.
+        seats: shape (replicas, slots, SEAT_COUNT).
+        state: shape (replicas, STATE_COUNT).
+        totals: shape (replicas, TOTALS_COUNT).
+        gaps: histogram of gaps between tokens.
+        chosen: shape (replicas, slots).
+        shelf: shape (replicas, groups, SHELF_COUNT).
+        using: shape (replicas, adapters, 2).
+        heap: shape (requests, HEAP_COLUMNS).
+        loop: shape (LOOP_COUNT,).
     """
-    count = len(input_tokens)
-    scheduled = np.full(count, -1.0)
-    first = np.full(count, -1.0)
-    last = np.full(count, -1.0)
-    gaps = np.zeros(ITL_BINS)
-    totals = np.zeros(10)
-    slots = min(sequences_max, count)
-    running = np.empty(slots, np.int64)  # requests past their prompt, oldest first
-    ends_at = np.empty(slots, np.int64)  # decode step at which each ends
-    entered_at = np.empty(slots, np.int64)  # decode step at which each began
-    base = np.empty(slots)  # context each had then
-    stack = np.empty(count, np.int64)  # preempted, to be taken up again before new ones
-    done = np.zeros(count)  # output tokens already given
-    stacked = 0
-    alive = 0  # entries of `running`
-    head = 0  # next new request
-    sent = count if concurrency == 0 else min(concurrency, count)
-    part = -1  # request whose prompt is being read
-    part_done = 0.0
-    part_goal = 0.0
-    now = 0.0
-    step = 0
-    context = 0.0  # tokens all decoding sequences attend to
-    held = 0.0  # cache in use, shared prefix left out
-    promised = 0.0  # cache the admitted ones may come to need
-    pool = kv_tokens - prefix_tokens
-    waste = 0.5 * (block_tokens - 1.0)
-    prefix_ready = prefix_tokens <= 0
-    chosen = np.empty(slots, np.int64)
-    stalled_s = 0.0  # time prompts took since decoding last moved
-
-    while head < sent or stacked > 0 or alive > 0 or part >= 0:
-        if alive == 0 and part < 0:
-            held = 0.0  # nothing runs: whatever rounding left is gone
-            promised = 0.0
-            if stacked == 0 and arrival_s[head] > now:
-                now = arrival_s[head]
-        # 1. what this step prefills
-        left = budget_tokens - (alive if mixed else 0)
-        prefill = 0.0
-        pairs = 0.0
-        finished = 0
-        can_admit = not static or alive == 0
-        while left >= 1:
-            if part < 0:
-                if alive + finished >= slots or not can_admit:
-                    break
-                fresh = stacked == 0
-                if fresh and (head >= sent or arrival_s[head] > now):
-                    break
-                request = head if fresh else stack[stacked - 1]
-                start = prefix_tokens if prefix_ready and prefix_tokens < input_tokens[request] else 0.0
-                goal = input_tokens[request] + done[request]
-                own = goal - min(prefix_tokens, goal)
-                room = pool - held - (alive + finished + 1) * waste - alive
-                if own + output_tokens[request] - done[request] + waste > pool:
-                    first[request] = -1.0  # can never be served
-                    totals[REJECTED] += 1
-                    if fresh:
-                        head += 1
-                    else:
-                        stacked -= 1
-                    if concurrency > 0 and sent < count:
-                        arrival_s[sent] = now + think_s
-                        sent += 1
-                    continue
-                need = min(own, left)
-                will = _owed(own, reserve_ratio, output_tokens[request] - done[request])
-                if need > room or (
-                    reserve_ratio > 0 and promised + will + (alive + finished + 1) * waste > pool
-                ):
-                    break
-                if fresh:
-                    head += 1
-                else:
-                    stacked -= 1
-                if scheduled[request] < 0:
-                    scheduled[request] = now
-                part = request
-                part_done = start
-                part_goal = goal
-                promised += will
-            take = min(part_goal - part_done, left)
-            room = pool - held - (alive + finished + 1) * waste - (alive if mixed else 0)
-            if take > room:
-                take = np.floor(room)
-                if take < 1:
-                    break
-            prefill += take
-            pairs += take * (part_done + 0.5 * take)
-            left -= take
-            part_done += take
-            held += take
-            if part_done >= part_goal:
-                chosen[finished] = part
-                finished += 1
-                part = -1
-                if not prefix_ready:
-                    prefix_ready = True
-                    held -= min(prefix_tokens, part_goal)
-        # 2. room for one more token of each decoding sequence; else the last admitted gives way
-        decoding = alive if (mixed or prefill == 0) else 0
-        while decoding > 0 and held + decoding + alive * waste > pool and alive + (part >= 0) > 1:
-            if part >= 0:
-                victim = part
-                held -= part_done - (min(prefix_tokens, part_done) if prefix_ready else 0.0)
-                own = part_goal - min(prefix_tokens, part_goal)
-                promised -= _owed(own, reserve_ratio, output_tokens[victim] - done[victim])
-                part = -1
+    replicas = len(state)
+    policy = int(loop[ROUTING])
+    closed = loop[CLIENTS] > 0
+    last_pool = len(pools) - 1
+    fresh_high = int(pools[1]) if last_pool > 0 else replicas
+    while True:
+        known = loop[ARRIVED] < loop[SENT_COUNT] and not closed
+        if loop[MORE] > 0 and not known:
+            return  # what happens next may depend on who comes next
+        open_s = asked[int(loop[ARRIVED]), SENT] if known else np.inf
+        heap_s = heap[0, 0] if loop[PENDING] > 0 else np.inf
+        low, end_s = 0, np.inf
+        for r in range(replicas):
+            if state[r, UNTIL] < end_s:
+                low, end_s = r, state[r, UNTIL]
+        if open_s == np.inf and heap_s == np.inf and end_s == np.inf:
+            return
+        if open_s <= end_s or heap_s <= end_s:
+            if open_s <= heap_s:
+                request = int(loop[ARRIVED])
+                loop[ARRIVED] += 1
             else:
-                alive -= 1
-                decoding -= 1
-                victim = running[alive]
-                size = base[alive] + (step - entered_at[alive])
-                own = base[alive] - min(prefix_tokens, base[alive])
-                promised -= _owed(own - 1, reserve_ratio, output_tokens[victim] - done[victim] + 1)
-                done[victim] += step - entered_at[alive]
-                held -= size - min(prefix_tokens, size)
-                context -= size
-            stack[stacked] = victim
-            stacked += 1
-            totals[PREEMPTIONS] += 1
-        if prefill == 0 and alive == 0:
-            if part >= 0:  # the rest of a prompt that will never find room
-                totals[REJECTED] += 1
-                held, promised, part = 0.0, 0.0, -1
+                request = _pop(heap, loop)
+            handed = asked[request, FILLED] > 0 and last_pool > 0
+            begin, end, pool = (int(pools[last_pool]), replicas, last_pool) if handed else (0, fresh_high, 0)
+            r = route(policy, rules[pool], asked, state, shelf, loop, request, begin, end)
+            _arrive(rules[pool], asked, state, totals, request, r, begin, min(open_s, heap_s))
             continue
-        # 3. how many such steps pass before anything changes
-        span = 1
-        soonest = _soonest(ends_at, alive) if decoding > 0 else 0
-        one_s = _time(c, prefill, pairs, float(decoding), context, window_tokens)
-        growth_s = 0.0
-        if prefill == 0:
-            span = soonest - step
-            room = pool - held - alive * waste
-            if span * alive > room:
-                span = max(1, int(room / alive))
-            if span > 1:
-                growth_s = _time(c, 0.0, 0.0, float(alive), context + alive, window_tokens) - one_s
-                if head < sent and arrival_s[head] > now and alive < slots and can_admit:
-                    span = min(span, _steps_within(one_s, growth_s, arrival_s[head] - now))
-        took_s = span * (one_s + 0.5 * growth_s * (span - 1))
-        now += took_s
-        totals[STEPS] += span
-        totals[BUSY_S] += took_s
-        totals[SEQUENCE_S] += took_s * (alive + finished + (part >= 0))
-        totals[KV_TOKEN_S] += took_s * (held + prefix_tokens + 0.5 * decoding * span)
-        totals[PREFILLED] += prefill
-        # 4. tokens come out
-        if decoding == 0 and alive > 0:
-            stalled_s += took_s
-        if decoding > 0:
-            step += span
-            context += span * decoding
-            held += span * decoding
-            totals[GENERATED] += span * decoding
-            each_s = took_s / span
-            _note_gap(gaps, each_s + stalled_s, float(decoding))
-            _note_gap(gaps, each_s, float((span - 1) * decoding))
-            stalled_s = 0.0
-            if soonest <= step:
-                before = alive
-                alive, gone, freed, settled = _leave(
-                    running, ends_at, entered_at, base, alive, step,
-                    last, done, output_tokens, now, prefix_tokens, reserve_ratio,
-                )  # fmt: skip
-                context -= gone
-                held -= freed
-                promised -= settled
-                if concurrency > 0:
-                    sent = _send_again(arrival_s, sent, before - alive, now + think_s)
-        if finished > 0:
-            before = alive
-            alive, joined, kept, settled = _join(
-                running, ends_at, entered_at, base, alive, step, chosen, finished,
-                first, last, done, input_tokens, output_tokens, now, prefix_tokens, reserve_ratio,
-            )  # fmt: skip
-            context += joined
-            held += kept
-            promised -= settled
-            totals[GENERATED] += finished
-            if concurrency > 0:
-                sent = _send_again(arrival_s, sent, finished - (alive - before), now + think_s)
-    totals[END_S] = now
-    return scheduled, first, last, gaps, totals
+        pool = last_pool if low >= int(pools[last_pool]) else 0
+        rule = rules[pool]
+        high = low + int(rule[RANKS])
+        span = state[low, SPAN]
+        for r in range(low, high):
+            s = state[r]
+            if span > 0:
+                took_s = end_s - s[NOW]
+                totals[r, WAITING_S] += took_s * s[WAITING]
+                s[NOW] = end_s
+                totals[r, END_S] = end_s
+                done = finish(
+                    rule, asked, seats[r], s, totals[r], gaps, chosen[r], shelf[r], using[r], took_s, span
+                )
+                if closed:
+                    _send_again(asked, heap, loop, done, end_s + loop[THINK_S])
+                if rule[ROLE] == READS:
+                    _hand_over(rule, asked, s, chosen[r], heap, loop)
+            s[SPAN] = 0.0
+        before = 0.0
+        for r in range(low, high):
+            before += totals[r, REJECTED]
+        _plan_together(
+            rule, c[pool], tables[pool], dc[pool], dtables[pool], asked, seats, state, totals, chosen, shelf, using,
+            low, high,
+        )  # fmt: skip
+        if closed:
+            for r in range(low, high):
+                before -= totals[r, REJECTED]
+            _send_again(asked, heap, loop, int(-before), end_s + loop[THINK_S])

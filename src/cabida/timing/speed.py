@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cabida.plan.decision import QUANTILES
 
@@ -35,6 +35,17 @@ class ServingSpeed:
     e2e_s: Distribution
     spread: dict[str, tuple[float, float]]  # metric -> factors of the 90 % interval around it
     basis: str  # simulated | formula
+    met_ratio: float = 1.0  # share of requests that keep every limit asked about, at once
+    goodput_requests_per_s: float = 0.0  # their rate
+    waiting_mean: float = 0.0  # requests in line, over time
+    waiting_most: int = 0  # at any one replica
+    cached_ratio: float = 0.0  # prompt tokens found in the cache
+    requests_count: int = 0  # simulated; 0 = none
+    refused_count: int = 0  # that could never fit the cache
+    warm_up_count: int = 0  # left out at the start
+    half_widths: dict[str, float] = field(
+        default_factory=dict
+    )  # of the 95 % interval of means, over the mean
 
 
 @dataclass(frozen=True, slots=True)

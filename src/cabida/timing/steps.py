@@ -21,6 +21,7 @@ from cabida.timing.roofline import (
     weight_flop_per_token,
     wire_s_per_token,
 )
+from cabida.timing.schedulers import VLLM, Scheduler, scheduler_of
 from cabida.timing.step_table import NO_TABLE, tabulated
 from cabida.timing.step_time import Costs, engine_step_s
 
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 VALUE_BYTES = 2.0  # activations travel in 16 bit
 STATE_BYTES = 4.0  # recurrent state is kept in 32 bit
 LATENT_COMPUTE_RATIO = 0.5  # decode kernels of latent attention, over the bf16 rate: FlashMLA's README
-# share of an answer set aside on admission: all of it under GUARANTEED_NO_EVICT (TensorRT-LLM's default) and in the
-# slots of llama.cpp; SGLang's estimate starts at 0.7 and decays to 0.1 (new_token_ratio), 0.3 in between is assumed
-RESERVED = {"tensorrt-llm": 1.0, "llama.cpp": 1.0, "sglang": 0.3}
-PROMPTS_FIRST = ("sglang",)  # prompts run alone, ahead of decoding
 UNLIMITED_TOKENS = 65536  # engines without a token budget
 EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
 
@@ -70,6 +67,8 @@ class StepModel:
     mixed: bool
     table: tuple[float, ...] = NO_TABLE  # seconds by tokens of a step (``step_time.GRID_TOKENS``)
     shares_prefixes: bool = True
+    shared_ratio: float = 0.0  # share of products that ranks do for each other, each waiting for all; 0 = apart
+    scheduler: Scheduler = VLLM  # the engine's habits beyond ``mixed`` and ``reserve_ratio``
 
     def shared_tokens(self, load: Load) -> float:
         """Leading tokens of a prompt that need no computing again."""
@@ -225,6 +224,14 @@ def exchange(d: Deployment, c: Coefficients) -> tuple[float, float]:
     return count, wire
 
 
+def _shared_ratio(d: Deployment) -> float:
+    """Share of the products of a token that lie in routed experts."""
+    counts = memory.params(d.model)
+    group = max((g for g in d.model.mlp if g.experts_count), key=lambda g: g.layers_count)
+    routed = counts.experts_count * group.experts_per_token_count / group.experts_count
+    return routed / (routed + counts.attention_count + counts.mlp_count)
+
+
 def moe_layers(d: Deployment) -> int:
     """Layers that route tokens to experts."""
     return sum(group.layers_count for group in d.model.mlp if group.experts_count)
@@ -267,7 +274,7 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
     head_flop = weight_flop_per_token.raw(head, tp)  # in 16 bit whatever the body does
     head_s = multiply_s_per_token.raw(head_flop, tensor_rate(d.accelerator, "bf16"), best, c.compute_ratio)
     windows = [g.window_tokens for g in d.model.attention if g.kind == "sliding" and g.window_tokens]
-    key = engine_key(d.engine)
+    habits = scheduler_of(d.engine, d.engine_version)
     return StepModel(
         launch_s=float(
             launch_s.raw(
@@ -300,8 +307,8 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         sequences_most_count=int(d.settings.max_num_seqs or m.max_num_seqs),
         kv_tokens=float(m.kv_pool_tokens),
         block_tokens=float(m.block_tokens),
-        reserve_ratio=RESERVED.get(key, 0.0),
-        mixed=key not in PROMPTS_FIRST,
+        reserve_ratio=habits.reserve_ratio,
+        mixed=habits.mixed,
         table=tabulated(
             float(read_s.raw(dense_bytes, bandwidth, c.bandwidth_ratio)),
             float(multiply_s_per_token.raw(dense_flop, rate, best, c.compute_ratio)),
@@ -312,4 +319,6 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
             wire,
         ),
         shares_prefixes=d.settings.prefix_caching,
+        shared_ratio=_shared_ratio(d) if shares_experts(d) else 0.0,
+        scheduler=habits,
     )

@@ -1,0 +1,75 @@
+"""How each engine schedules, by version: rows of data read in the engines' source code.
+
+An engine newer than its last row behaves as that row; one without rows as the engine its name stands for in
+memory, or as vLLM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """One engine's way from some version on."""
+
+    engine: str = "vllm"
+    since: tuple[int, ...] = ()
+    mixed: bool = True  # prompts share a step with decoding; else they run first, alone
+    chunked: bool = True  # prompts are cut to the token budget
+    whole_prompt: bool = False  # admitted only when all of the prompt finds room in the cache
+    reserve_ratio: float = 0.0  # share of the answers owed that admission sets aside, at first ...
+    reserve_least_ratio: float = 0.0  # ... and in the end,
+    reserve_steps_count: float = 0.0  # after so many decoding steps
+    fixed_slots: bool = False  # each sequence has an equal part of the cache for its own
+    micro_tokens: float = float("inf")  # tokens that pass through the model at once
+    waiting_weight: float = 1.0  # one waiting counts so much when a router compares loads
+    ranks_routing: str = "round-robin"  # how data-parallel ranks take requests: a word of ``routing.ROUTES``
+    source: str = "vllm/v1/core/sched/scheduler.py"
+
+
+VLLM = Scheduler()
+_DP = "vllm/v1/engine/core_client.py: the rank with the least of 4 * waiting + running"
+_SGLANG = (
+    "sglang/srt/managers/scheduler.py and schedule_policy.py: get_new_batch_prefill before decode; environ.py: "
+    "SGLANG_INIT_NEW_TOKEN_RATIO 0.7, MIN_FACTOR 0.14, DECAY_STEPS 600; data_parallel_controller.py: round robin"
+)
+_TRT = "tensorrt_llm/llmapi/llm_args.py: capacity_scheduler_policy GUARANTEED_NO_EVICT, enable_chunked_prefill False"
+ROWS = (
+    Scheduler("vllm", (0,), mixed=False, chunked=False, whole_prompt=True,
+              source="vllm/core/scheduler.py (V0): _schedule_default runs prompts first and whole"),
+    Scheduler("vllm", (0, 8), waiting_weight=4.0, ranks_routing="least-loaded",
+              source=f"vllm/v1/core/sched/scheduler.py; {_DP}"),
+    Scheduler("vllm", (0, 19), whole_prompt=True, waiting_weight=4.0, ranks_routing="least-loaded",
+              source=f"vllm pull request 37307: scheduler_reserve_full_isl, on by default; {_DP}"),
+    Scheduler("sglang", (0,), mixed=False, reserve_ratio=0.7, reserve_least_ratio=0.098, reserve_steps_count=600.0,
+              source=_SGLANG),
+    Scheduler("tensorrt-llm", (0,), chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
+              ranks_routing="least-loaded",
+              source="cpp/include/tensorrt_llm/executor/executor.h: enableChunkedContext false, kGUARANTEED_NO_EVICT"),
+    Scheduler("tensorrt-llm", (0, 12), reserve_ratio=1.0, reserve_least_ratio=1.0, ranks_routing="least-loaded",
+              source="cpp/include/tensorrt_llm/executor/executor.h: enableChunkedContext = true"),
+    Scheduler("tensorrt-llm", (1,), chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
+              ranks_routing="least-loaded", source=_TRT),
+    Scheduler("llama.cpp", (0,), reserve_ratio=1.0, reserve_least_ratio=1.0, fixed_slots=True, micro_tokens=512.0,
+              source="tools/server/server.cpp: n_ctx / n_parallel for each slot; common.h: n_batch 2048, n_ubatch 512"),
+    Scheduler("llama.cpp", (7000,), reserve_ratio=1.0, reserve_least_ratio=1.0, micro_tokens=512.0,
+              source="llama.cpp pull request 16736: four slots that share one pool of n_ctx, unless -np is given"),
+    Scheduler("transformers", (0,), mixed=False, chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
+              source="transformers generate(): one padded batch"),
+    Scheduler("lmdeploy", (0,), source="lmdeploy turbomind: continuous batching with chunked prompts"),
+)  # fmt: skip
+
+
+@cache
+def scheduler_of(engine: str, version: str = "") -> Scheduler:
+    """The scheduler of ``engine`` at ``version``; "" = the latest known."""
+    from cabida.memory.engines import named_engine, version_of
+
+    word = named_engine(engine) or "vllm"
+    known = [row for row in ROWS if row.engine == word] or [row for row in ROWS if row.engine == "vllm"]
+    numbers = version_of(word, version)
+    if not numbers:
+        return known[-1]
+    return next((row for row in reversed(known) if row.since <= numbers), known[0])

@@ -32,10 +32,11 @@ class Rival:
     name: str
     version: str
     packages: tuple[str, ...]
-    rows: str  # agg, training or memory: see accuracy.py
+    rows: str  # agg, shaped, single, training or memory: see accuracy.py
     metrics: tuple[str, ...]
     licence: str
     without_dependencies: tuple[str, ...] = ()
+    most_rows: int = 10**6  # asking more would take too long
     way: int = 1  # of asking; another way makes other questions of the same rows
 
 
@@ -45,10 +46,12 @@ RIVALS = {
         Rival("aiconfigurator", "0.12.0", ("aiconfigurator==0.12.0",), "agg", ("tpot_ms", "ttft_ms"), "Apache-2.0"),
         Rival(
             "genz-llm", "0.0.16", ("numpy<2.3", "pandas", "tqdm", "matplotlib", "paretoset", "seaborn", "ipython"),
-            "agg", ("tpot_ms", "ttft_ms"), "MIT", ("genz-llm==0.0.16",),
+            "shaped", ("tpot_ms", "ttft_ms"), "MIT", ("genz-llm==0.0.16",),
         ),
-        Rival("chimeraforge", "0.76.0", ("chimeraforge==0.76.0",), "agg", ("tpot_ms", "ttft_ms"), "MIT"),
-        Rival("llmfit", "1.1.17", (), "agg", ("tpot_ms",), "MIT", ("llmfit==1.1.17",)),
+        Rival(
+            "chimeraforge", "0.76.0", ("chimeraforge==0.76.0",), "shaped", ("tpot_ms", "ttft_ms"), "MIT",
+        ),
+        Rival("llmfit", "1.1.17", (), "single", ("decode_tok_s",), "MIT", ("llmfit==1.1.17",)),
         Rival(
             "llm-analysis", "0.2.2", ("llm-analysis==0.2.2", "transformers<5"), "training", ("tokens_s_per_gpu",),
             "Apache-2.0",

@@ -33,9 +33,35 @@ def aggregated(count: int, seed: int) -> list[dict[str, Any]]:
     return sample(rows, count, seed)
 
 
+def card(gpu: str) -> dict[str, float]:
+    """A card's data sheet, for rivals that know few of them by name."""
+    from cabida import facts
+
+    found = facts.accelerator(gpu)
+    return {
+        "memory_gb": found.label_memory_bytes / 1e9,
+        "memory_gb_per_s": (found.memory_bytes_per_s or 0.0) / 1e9,
+        "bf16_tflops": found.flop_per_s.get("bf16", 0.0) / 1e12,
+        "link_gb_per_s": (found.link_bytes_per_s or 0.0) / 1e9,
+    }
+
+
+def alone(count: int, seed: int) -> list[dict[str, Any]]:
+    """One stream on one card, its decode rate printed: what a tool for one user can be asked."""
+    rows = [
+        row
+        for row in cases("serving")
+        if row["mode"] == "single"
+        and row.get("gpus") == 1
+        and row["measured"].get("decode_tok_s")
+        and row.get("gpu")
+    ]
+    return sample(rows, count, seed)
+
+
 def pretraining(count: int, seed: int) -> list[dict[str, Any]]:
-    """Dense transformers whose shape, split and token rate are printed: what a closed form can be asked."""
-    needed = ("layers", "hidden", "heads", "seq_len", "gpu", "gpus", "model")
+    """Transformers whose split and token rate are printed: what a closed form can be asked."""
+    needed = ("seq_len", "gpu", "gpus", "model", "micro_batch")
     rows = [
         row
         for row in cases("training")
@@ -47,14 +73,13 @@ def pretraining(count: int, seed: int) -> list[dict[str, Any]]:
 
 
 def tuning(count: int, seed: int) -> list[dict[str, Any]]:
-    """Fine-tuning on one card with its peak memory printed."""
+    """Fine-tuning of a language model on one card with its peak memory printed."""
     rows = []
     for row in [*cases("memory"), *cases("training")]:
-        method = str((row.get("training") or row).get("method") or row.get("task") or "").replace(
-            "full_ft", "full"
-        )
+        told = row.get("training") or row
+        method = str(told.get("method") or row.get("task") or "").replace("full_ft", "full")
         peak = next((row["measured"].get(name) for name in PEAKS if row["measured"].get(name)), None)
-        if method in TUNED and peak and (row.get("gpus") or 1) == 1:
+        if method in TUNED and peak and (row.get("gpus") or 1) == 1 and told.get("seq_len"):
             rows.append(row)
     return sample(rows, count, seed)
 
@@ -96,6 +121,7 @@ def shaped(question: dict[str, Any]) -> dict[str, Any]:
     group = max(model.attention, key=lambda one: one.layers_count)
     mlp = max(model.mlp, key=lambda one: one.layers_count)
     return question | {
+        "card": card(question["gpu"]),
         "params_b": memory.params(model).total_count / 1e9,
         "layers": model.layers_count,
         "hidden": model.hidden_dim_count,
@@ -107,3 +133,61 @@ def shaped(question: dict[str, Any]) -> dict[str, Any]:
         "experts_per_token": mlp.experts_per_token_count,
         "vocab": model.vocab_count,
     }
+
+
+def single_question(row: dict[str, Any]) -> dict[str, Any]:
+    """One stream as a question."""
+    from cabida import facts
+
+    card = facts.accelerator(row["gpu"])
+    return {
+        "id": row["id"], "model": row["model"], "weights": row["weights"].split(" ")[0], "gpu": row["gpu"],
+        "memory_gb": card.label_memory_bytes / 1e9, "engine": row["engine"],
+        "input_tokens": int(row["load"].get("input_tokens") or 512),
+        "output_tokens": int(row["load"].get("output_tokens") or 128),
+    }  # fmt: skip
+
+
+def training_question(row: dict[str, Any]) -> dict[str, Any]:
+    """One pre-training run as a question; shapes that the row leaves out from the catalogue, where it knows them."""
+    from cabida.truth.names import known_model
+
+    model = known_model(row["model"])
+    group = max(model.attention, key=lambda one: one.layers_count) if model and model.attention else None
+    mlp = max(model.mlp, key=lambda one: one.layers_count) if model and model.mlp else None
+    batch = str(row.get("global_batch") or "")
+    recompute = str(row.get("activation_checkpointing") or "none")
+    sharding = str(row.get("sharding") or "").lower()
+    hidden = int(row.get("hidden") or (model.hidden_dim_count if model else 0))
+    heads = int(row.get("heads") or (group.heads_count if group else 0))
+    return {
+        "id": row["id"], "gpu": row["gpu"], "card": card(row["gpu"]), "gpus": int(row["gpus"]),
+        "precision": str(row["precision"]),
+        "layers": int(row.get("layers") or (model.layers_count if model else 0)), "hidden": hidden, "heads": heads,
+        "kv_heads": int(row.get("kv_heads") or (group.kv_heads_count if group else heads)),
+        "intermediate": mlp.intermediate_dim_count if mlp else 4 * hidden, "gated": not mlp or mlp.matrices_count == 3,
+        "experts": mlp.experts_count if mlp else 0, "experts_per_token": mlp.experts_per_token_count if mlp else 0,
+        "vocab": model.vocab_count if model else 50304, "seq_len": int(row["seq_len"]),
+        "micro_batch": int(float(row["micro_batch"])),
+        "global_batch": int(batch.split()[0]) if batch[:1].isdigit() else 0,
+        "tp": int(row.get("tp") or 1), "pp": int(row.get("pp") or 1), "sequence_parallel": "megatron" in str(
+            row.get("framework")
+        ).lower(),
+        "recompute": 2 if "full" in recompute else 1 if "selective" in recompute else 0,
+        "zero": 3 if "full" in sharding else 2 if "grad" in sharding else 1 if sharding else 0,
+    }  # fmt: skip
+
+
+def tuning_question(row: dict[str, Any]) -> dict[str, Any]:
+    """One fine-tuning run as a question."""
+    told = row.get("training") or row
+    method = str(told.get("method") or row.get("task") or "").replace("full_ft", "full")
+    targets = str(told.get("lora_targets") or "")
+    said = str(told.get("grad_checkpointing") or told.get("activation_checkpointing") or "true").lower()
+    return {
+        "id": row["id"], "model": row["model"], "method": method, "seq_len": int(told["seq_len"]),
+        "micro_batch": int(float(told.get("micro_batch") or 1)), "lora_rank": int(told.get("lora_rank") or 16),
+        "targets": "all_linear" if "all" in targets or len(targets.split(",")) > 4 else "attention",
+        "optimizer": "adam_8bit" if "8bit" in str(told.get("optimizer")).lower() else "adamw",
+        "recompute": not said.startswith(("false", "none", "no")),
+    }  # fmt: skip

@@ -41,7 +41,7 @@ CASES = ROOT / "cases/serving.jsonl"
 TAU = 0.05  # missed on either side
 FOLDS = 6
 ENOUGH = 25  # rows for a card or a model to be a word of its own
-RIDGE = 2.0  # how firmly a word is held at changing nothing
+RIDGE = 0.7  # how firmly a word is held at changing nothing
 SMOOTH = 0.02  # the pinball loss is rounded off over this much
 CROWD = 0.3  # a group of n rows counts as n ** (1 - CROWD)
 UNHELD = 1.15  # widening of a residual that no held-out fit speaks for
@@ -55,6 +55,9 @@ FIGURES = {  # metric of the cases -> figure, and whether more of it means quick
     "output_tok_s": ("output_tokens_per_s", False), "total_tok_s": ("output_tokens_per_s", False),
     "req_s": ("output_tokens_per_s", False), "input_tok_s": ("output_tokens_per_s", False),
 }  # fmt: skip
+
+
+TOLD = ("tpot_s", "output_tokens_per_s")  # told at the widest an answer may be where their interval is wider
 
 
 @dataclass(frozen=True)
@@ -261,7 +264,53 @@ def fit_figure(samples: list[Sample]) -> dict[str, Any]:
         "rows": len({one.id for one in samples}),
         "sources": len({one.source for one in samples}),
         "shared_ratio": round(shared_of([one for one in samples if not one.held]), 2),
+        "own": parts_of(samples),
     }
+
+
+def parts_of(samples: list[Sample]) -> dict[str, float]:
+    """Variances of what residuals have in common by engine, card and model, and of the rest (``timing/own.py``).
+
+    Moments of pairs: the mean product of two residuals that share just those words, less what coarser parts explain.
+    """
+    held = [one for one in samples if one.held == "model"] or [one for one in samples if not one.held]
+    keyed = [(word_of(one, "engine"), one.card, one.model) for one in held]
+    values = np.clip([one.residual for one in held], -1.2, 1.2)
+    values = values - np.median(values)
+    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for index, key in enumerate(keyed):
+        places[key].append(index)
+    means = {key: (float(values[part].mean()), len(part)) for key, part in places.items()}
+    whole = float(np.mean([(values[part] ** 2).mean() for part in places.values()]))
+
+    def common(engine: bool, card: bool, model: bool) -> float:
+        found = []
+        keys = list(means)
+        for i, one in enumerate(keys):
+            for other in keys[i + 1 :]:
+                same = tuple(a == b for a, b in zip(one, other, strict=True))
+                if same == (engine, card, model):
+                    found.append(means[one][0] * means[other][0])
+        return float(np.mean(found)) if len(found) >= 3 else 0.0
+
+    alone = max(0.0, common(True, False, False))
+    card = max(0.0, common(True, True, False) - alone)
+    model = max(0.0, common(True, False, True) - alone)
+    several = [values[part] for part in places.values() if len(part) > 1]
+    within = float(np.mean([part.var(ddof=1) for part in several])) if several else whole
+    setup = max(0.0, whole - within - alone - card - model)
+    parts = {
+        "engine": alone,
+        "engine card": card,
+        "engine model": model,
+        "engine card model": setup,
+        "rest": within,
+    }
+    return {name: round(max(value, 1e-5), 5) for name, value in parts.items()}
+
+
+def word_of(one: Sample, key: str) -> str:
+    return next((word.partition("=")[2] for word in one.words if word.startswith(f"{key}=")), "")
 
 
 HONEST = 0.5  # how much of what whole groups left out were missed by is added for a model nobody has measured
@@ -333,6 +382,8 @@ def fitted(samples: list[Sample], files: list[Path]) -> dict[str, Any]:
     stacked = known_words(with_held_out(samples, files), cards, models)
     figures = sorted({one.figure for one in stacked})
     metrics = {figure: fit_figure([one for one in stacked if one.figure == figure]) for figure in figures}
+    for figure in TOLD:
+        metrics[figure]["told"] = True
     serving = {"cards": cards, "models": models, "engines": versions(samples, CASES), "metrics": metrics}
     return {
         "what": "90 % intervals by regime, from residuals of cases/*.jsonl. Written by calibration/intervals.py.",
@@ -349,9 +400,7 @@ def report(samples: list[Sample], table: dict[str, Any]) -> None:
     ends = []
     for one in kept:
         t = facts["metrics"][one.figure]
-        low = min(-0.02, sum(t["low"].get(word, 0.0) for word in ("", *one.words)))
-        high = max(0.02, sum(t["high"].get(word, 0.0) for word in ("", *one.words)))
-        ends.append((low, high))
+        ends.append(tuple(map(math.log, intervals.factors_in(t, one.words))))
     keys: dict[str, Callable[[Sample], str]] = {
         "figure": lambda s: s.figure, "source": lambda s: f"{s.figure} {s.source}",
         "engine": lambda s: f"{s.figure} {s.engine}", "gpu": lambda s: f"{s.figure} {s.card}",
@@ -362,12 +411,16 @@ def report(samples: list[Sample], table: dict[str, Any]) -> None:
         for index, one in enumerate(kept):
             groups[key(one)].append(index)
         for group, members in sorted(groups.items()):
-            if len(members) < (1 if name == "figure" else 100):
+            told = [i for i in members if ends[i][1] - ends[i][0] <= math.log(4.0)]
+            if len(told) < (1 if name == "figure" else 100):
                 continue
+            members, asked = told, len(members)
             inside = np.mean([ends[i][0] <= kept[i].residual <= ends[i][1] for i in members])
             width = math.exp(float(np.median([ends[i][1] - ends[i][0] for i in members])))
             odd = "" if 0.85 <= inside <= 0.95 else "  <<<"
-            print(f"{name:7} {group:60} n={len(members):5} inside={inside:.3f} width={width:.2f}{odd}")
+            print(
+                f"{name:7} {group:60} n={len(members):5} of {asked:5} inside={inside:.3f} width={width:.2f}{odd}"
+            )
 
 
 def main() -> None:

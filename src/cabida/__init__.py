@@ -17,6 +17,8 @@ _PUBLIC = {
     "check_pc": "cabida.checks",
     "check_software": "cabida.checks",
     "compare": "cabida.app",
+    "calibrate": "cabida.app",
+    "calibration": "cabida.app",
     "cost": "cabida.app",
     "explain": "cabida.app",
     "fit": "cabida.app",

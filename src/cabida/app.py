@@ -304,6 +304,34 @@ def validate(
     return validate_stored(store, given, predictions, progress)
 
 
+def calibrate(
+    files: Iterable[Path | str] = (),
+    *,
+    store: Path | str | None = None,
+    keep: bool = True,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Learn from one's own measured runs: those of case files; without any, those of the store.
+
+    Args:
+        files: JSONL files of cases.
+        store: file of the evidence store, read too when it is named.
+        keep: whether the calibration is written.
+        progress: told what is being done.
+    """
+    from cabida.truth.calibrate import calibrate as learn
+
+    return learn(list(files), store, keep=keep, progress=progress)
+
+
+def calibration(*, undo: bool = False) -> dict[str, Any]:
+    """What was learned so far, run by run; with ``undo`` after the last run has been taken back."""
+    from cabida.truth.calibrate import listed
+    from cabida.truth.calibrate import undo as take_back
+
+    return take_back() if undo else listed()
+
+
 def observe(
     files: Iterable[Path | str],
     *,
@@ -349,6 +377,8 @@ def record(decision: Path | str | Decision, form: str) -> str:
 
 __all__ = [
     "Setup",
+    "calibrate",
+    "calibration",
     "check",
     "compare",
     "cost",

@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": "commands_record",
     "record": "commands_record",
     "validate": "commands_record",
+    "calibrate": "commands_calibrate",
     "observe": "commands_observe",
     "observations": "commands_observe",
 }

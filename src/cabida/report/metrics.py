@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.plan import Deployment, Estimate
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.quantity import Quantity
+from cabida.timing.intervals import factors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,15 +65,16 @@ def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
             continue
         for statistic in STATISTICS:
             found[f"{name}_ms_{statistic}"] = scaled(
-                _spread(answer, f"{name}_s", getattr(times, statistic)), 1000
+                _spread(answer, f"{name}_s", getattr(times, statistic), statistic), 1000
             )
     return found | {name: _spread(answer, field, getattr(answer, field)) for name, field in RATES.items()}
 
 
-def _spread(answer: ServingSpeed, field: str, value: float) -> Estimate:
+def _spread(answer: ServingSpeed, field: str, value: float, statistic: str = "") -> Estimate:
     """``value`` with the 90 % interval factors that held-out measurements gave for its kind."""
-    low, high = answer.spread.get(field, (1.0, 1.0))
-    return Estimate(value, value * low, value * high, "calibrated" if high > low else answer.basis)
+    low, high = factors(answer.spread, field, statistic)
+    basis = getattr(answer.spread, "basis", "calibrated") if high > low else answer.basis
+    return Estimate(value, value * low, value * high, basis)
 
 
 def finite(value: float) -> float | None:

@@ -17,6 +17,9 @@ from typing import Any
 
 CLOSEST_RATIO = 0.02  # no interval is narrower than what repeated runs of one setup differ by, on either side
 WIDEST_RATIO = 30.0  # nor says more than that nothing is known
+SAYING_RATIO = (
+    3.95  # beyond 4, high over low is no answer: figures marked ``told`` are cut to this, and hold less
+)
 EVERYWHERE = ""  # the word that every regime has
 TAILS = ("p95", "p99")
 LEADERS = {  # a figure nobody has residuals of -> the one it moves with
@@ -74,10 +77,19 @@ def interval(kind: str, metric: str, regime: tuple[str, ...]) -> tuple[float, fl
     table = metric_table(kind, metric)
     if table is None:
         return 1 / WIDEST_RATIO, WIDEST_RATIO
+    return factors_in(table, regime)
+
+
+def factors_in(table: Mapping[str, Any], regime: tuple[str, ...]) -> tuple[float, float]:
+    """:func:`interval` from the words of one metric."""
     words = (EVERYWHERE, *regime)
     low, high = (math.fsum(table[side].get(word, 0.0) for word in words) for side in ("low", "high"))
     closest, widest = math.log1p(CLOSEST_RATIO), math.log(WIDEST_RATIO)
-    return math.exp(-min(max(closest, -low), widest)), math.exp(min(max(closest, high), widest))
+    low, high = -min(max(closest, -low), widest), min(max(closest, high), widest)
+    if table.get("told", False) and high - low > math.log(SAYING_RATIO):
+        told = math.log(SAYING_RATIO) / (high - low)
+        low, high = low * told, high * told
+    return math.exp(low), math.exp(high)
 
 
 def factors(

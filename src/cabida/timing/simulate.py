@@ -46,7 +46,7 @@ def simulate(
         seed: same seed, same answer.
         requests_count: how many requests the replica serves; chosen from the load when left out.
     """
-    return simulate_model(step_model(d, m), load, spread_of(d), seed, requests_count)
+    return simulate_model(step_model(d, m), load, spread_of(d, load), seed, requests_count)
 
 
 def simulate_model(

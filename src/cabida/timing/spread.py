@@ -11,11 +11,13 @@ from cabida.timing.coefficients import engine_key, memory_family
 from cabida.timing.intervals import (
     ASSUMED,
     CALIBRATED,
+    MEASURED,
     PHYSICS,
     Spread,
     interval,
     residual_facts,
 )
+from cabida.timing.own import FIRST, STEP, narrowed, observed_count, own_residuals
 
 FIGURES = (
     "tpot_s", "tpot_s_tail", "itl_s", "itl_s_tail", "ttft_s", "ttft_s_tail", "e2e_s", "e2e_s_tail",
@@ -37,6 +39,17 @@ def spread_of(d: Deployment, load: Load | None = None, missing: tuple[str, ...] 
     words = regime_of(d, load, missing)
     found = Spread(_table(words))
     found.basis = basis_of(d, missing)
+    return _with_own(found, d) if own_residuals() else found
+
+
+def _with_own(found: Spread, d: Deployment) -> Spread:
+    """The same around predictions that the user's own observations have corrected."""
+    for figure, ends in found.items():
+        found[figure] = narrowed(ends, d, FIRST if figure.startswith("ttft") else STEP)
+    here, alike = observed_count(d)
+    found.own_count = here or alike
+    if found.own_count and found.basis != ASSUMED:
+        found.basis = MEASURED if here else CALIBRATED
     return found
 
 
@@ -77,7 +90,9 @@ def _load_words(d: Deployment, load: Load) -> tuple[str, ...]:
     words = (f"prompt={prompt}", f"harness={load.harness or 'none'}", f"spread={_drawn(load)}")
     if load.requests_per_s is not None:
         return (*words, "load=open")
-    clients = load.concurrency or 1.0
+    if load.concurrency is None:
+        return words
+    clients = load.concurrency
     if math.isinf(clients):
         return (*words, "load=offline")
     each = clients / max(1, d.parallel.dp)

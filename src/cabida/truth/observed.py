@@ -63,6 +63,13 @@ def _case(one: Observation, file: str = "") -> Case | None:
     return made if isinstance(made, Case) else None
 
 
+def stored_cases(store: Path | str | None = None) -> list[Case]:
+    """The observations of the store that count, as cases."""
+    place = str(store_path(store))
+    made = (_case(one.observation, place) for one in stored(store))
+    return [one for one in made if one is not None]
+
+
 def validate_stored(
     store: Path | str | None = None,
     files: Sequence[Path | str] = (),
@@ -75,11 +82,10 @@ def validate_stored(
         InvalidInput: the store can't be read, or a file holds rows that are no cases.
     """
     place = str(store_path(store))
-    own = [_case(one.observation, place) for one in stored(store)]
     cases, problems = read_cases(files)
     if problems:
         from cabida.errors import InvalidInput
 
         raise InvalidInput(problems)
-    every = [one for one in own if one is not None] + cases
+    every = stored_cases(store) + cases
     return scored(every, [place, *(str(file) for file in files)], predictions, progress)

@@ -286,6 +286,8 @@ def validate(
     predictions: Path | str | None = None,
     progress: Progress | None = None,
     store: Path | str | None = None,
+    *,
+    calibrated: bool = False,
 ) -> dict[str, Any]:
     """Predictions scored against measured cases: those of files; without any, one's own observations.
 
@@ -294,14 +296,15 @@ def validate(
         predictions: where to write each prediction.
         progress: told what is being done.
         store: file of the evidence store, scored too when it is named.
+        calibrated: predict with one's own calibration (``calibrate``); else as shipped.
     """
     from cabida.truth import validate as score
     from cabida.truth.observed import validate_stored
 
     given = list(files)
     if given and store is None:
-        return score(given, predictions=predictions, progress=progress)
-    return validate_stored(store, given, predictions, progress)
+        return score(given, predictions=predictions, progress=progress, calibrated=calibrated)
+    return validate_stored(store, given, predictions, progress, calibrated=calibrated)
 
 
 def calibrate(

@@ -66,9 +66,15 @@ def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: st
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @option("--predictions", type=click.Path(dir_okay=False, path_type=Path), metavar="OUT.jsonl")
 @option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@option("--calibrated", is_flag=True)
 @shared
 def validate(
-    files: tuple[Path, ...], predictions: Path | None, store: Path | None, as_json: bool, as_of: str | None
+    files: tuple[Path, ...],
+    predictions: Path | None,
+    store: Path | None,
+    calibrated: bool,
+    as_json: bool,
+    as_of: str | None,
 ) -> None:
     """Score predictions against measured cases; without FILES against one's own observations."""
     from cabida import app
@@ -82,5 +88,5 @@ def validate(
 
         refuse_same(predictions, [*files, store_path(store)])
     with watched() as progress:
-        answer = app.validate(files, predictions, progress, store)
+        answer = app.validate(files, predictions, progress, store, calibrated=calibrated)
     emit(answer, lambda: tables.validation(answer), as_json=as_json)

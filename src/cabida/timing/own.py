@@ -18,14 +18,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.files import home
-from cabida.text import problem
-from cabida.timing.intervals import residual_facts
+from cabida.text import problem, tr
+from cabida.timing.intervals import MEASURED, residual_facts
 
 if TYPE_CHECKING:
     from cabida.plan import Deployment
@@ -162,6 +163,16 @@ def digest_of(residuals: Sequence[Residual]) -> str:
 def calibration_digest() -> str:
     """Digest of the calibration that predictions use now; "" for none."""
     return digest_of(own_residuals())
+
+
+def own_source() -> tuple[dict[str, str], ...]:
+    """The calibration in force as a source that a decision states; none without one."""
+    residuals = own_residuals()
+    if not residuals:
+        return ()
+    told = tr("timing.own_calibration", digest=digest_of(residuals), count=len(residuals))
+    seen = datetime.fromtimestamp(own_path().stat().st_mtime, UTC).date().isoformat()
+    return ({"what": told, "url": "", "seen": seen, "grade": MEASURED},)
 
 
 @lru_cache(maxsize=1)

@@ -75,6 +75,8 @@ def validate_stored(
     files: Sequence[Path | str] = (),
     predictions: Path | str | None = None,
     progress: Progress | None = None,
+    *,
+    calibrated: bool = False,
 ) -> dict[str, Any]:
     """Score predictions on the observations of the store that count, and on case files beside them.
 
@@ -88,4 +90,4 @@ def validate_stored(
 
         raise InvalidInput(problems)
     every = stored_cases(store) + cases
-    return scored(every, [place, *(str(file) for file in files)], predictions, progress)
+    return scored(every, [place, *(str(file) for file in files)], predictions, progress, calibrated=calibrated)

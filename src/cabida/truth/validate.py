@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.files import write_text
 from cabida.plan import Progress
+from cabida.timing.own import without_own
 from cabida.truth.case import Case, read_cases
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import WIDEST_RATIO, Answer, Prediction, answer
@@ -22,6 +24,8 @@ def validate(
     files: Sequence[Path | str],
     predictions: Path | str | None = None,
     progress: Progress | None = None,
+    *,
+    calibrated: bool = False,
 ) -> dict[str, Any]:
     """Score predictions on measured cases.
 
@@ -29,6 +33,7 @@ def validate(
         files: JSONL files of cases.
         predictions: where to write each prediction, one JSON object a line.
         progress: told what is being done, how many are done and of how many.
+        calibrated: predict with the user's own calibration; else as shipped.
 
     Returns:
         ``files, rows, answered, skipped, metrics, fits, by, worst``; see README of the cases for the format.
@@ -39,7 +44,7 @@ def validate(
     cases, problems = read_cases(files)
     if problems:
         raise InvalidInput(problems)
-    return scored(cases, [str(file) for file in files], predictions, progress)
+    return scored(cases, [str(file) for file in files], predictions, progress, calibrated=calibrated)
 
 
 def scored(
@@ -47,9 +52,12 @@ def scored(
     names: Sequence[str],
     predictions: Path | str | None = None,
     progress: Progress | None = None,
+    *,
+    calibrated: bool = False,
 ) -> dict[str, Any]:
     """Score predictions on cases; ``names`` says where they are from. See :func:`validate`."""
-    answers, skipped = answered(cases, progress)
+    with nullcontext() if calibrated else without_own():
+        answers, skipped = answered(cases, progress)
     figures = [one for found in answers for one in found.predictions]
     if predictions is not None:
         lines = (json.dumps(as_row(one), allow_nan=False) + "\n" for one in figures)
@@ -90,4 +98,5 @@ def answered(
 def predicted(files: Sequence[Path | str], widest: float = WIDEST_RATIO) -> list[Prediction]:
     """Every prediction of the files, unscored: what calibration scripts start from."""
     cases, _ = read_cases(files)
-    return [one for found in answered(cases, widest=widest)[0] for one in found.predictions]
+    with without_own():
+        return [one for found in answered(cases, widest=widest)[0] for one in found.predictions]

@@ -91,6 +91,9 @@ def template() -> dict[str, Any]:
             "expert_copies_count": prior(10.0, "copies of an expert's activations moved in each pass", 0.7),
             "half_expert_tokens": prior(500.0, "rows of an expert at which its products run at half speed", 0.7),
             "routed_launch_ratio": prior(2.0, "kernels of a layer with experts beyond those of a dense one", 0.7),
+            "adapted_copies_count": prior(
+                20.0, "copies of a token's vector that adapters read and add, seven matrices a layer", 0.5
+            ),
             "adapted_launch_ratio": prior(0.5, "kernels that adapters add to a layer", 0.5),
             "half_tokens": prior(300.0, "micro-batch tokens at which products run at half speed", 0.7),
             "half_width_count": prior(200.0, "slice width at which products run at half speed", 0.7),

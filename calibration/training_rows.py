@@ -9,7 +9,7 @@ from pathlib import Path
 from cabida.errors import CabidaError
 from cabida.plan import TrainingRun
 from cabida.truth.names import Unanswerable, known_model
-from cabida.truth.training_case import training_run, unphysical
+from cabida.truth.training_case import as_timed, printed_steps, training_run, unphysical
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,12 +34,13 @@ def rows() -> list[Row]:
         if case["quality"] == "C" or whole_project or "not stated" in case["precision"]:
             continue
         try:
-            run = training_run(case)
+            run = as_timed(training_run(case), case)
         except (Unanswerable, CabidaError):
             continue
         rate = measured.get("tokens_s_per_gpu")
         if rate is None and "step_time_s" in measured and case.get("global_batch"):
-            rate = run.global_batch_count * run.seq_tokens / run.accelerators_count / measured["step_time_s"]
+            step_tokens = run.global_batch_count * run.seq_tokens / printed_steps(run, case)
+            rate = step_tokens / run.accelerators_count / measured["step_time_s"]
         if rate is None or not case.get("gpus") or (run.accelerators_count > 8 and not case.get("tp")):
             continue
         if unphysical(run, rate) or not (known_model(case["model"]) or case.get("hidden")):

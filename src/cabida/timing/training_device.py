@@ -269,6 +269,17 @@ def _special_parts(
             lens.setting("element_bytes", ELEMENT_BYTES),
             wide,
         )
+    if trains_adapters(run):
+        parts["adapters"] = lens.of(step.traffic_s)(
+            tokens,
+            lens.field(run.model, "layers_count"),
+            lens.field(run.model, "hidden_dim_count"),
+            lens.constant(constant(fitted, "adapted_copies_count", "copies_count")),
+            passes,
+            split,
+            lens.setting("element_bytes", ELEMENT_BYTES),
+            wide,
+        )
     if run.method == "qlora":
         moved = run.weights.body_bits / 8 + 4.0  # packed in, 16 bit out and in again
         parts["dequantise"] = lens.of(step.dequantise_s)(

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from cabida import facts, memory, timing
@@ -16,6 +17,7 @@ from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
 from cabida.timing.flops import work_per_token
+from cabida.timing.layouts import timed
 from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
@@ -35,11 +37,18 @@ from cabida.units import BYTES_PER_GB, BYTES_PER_GIB
 
 METHODS = {"pretrain": "pretrain", "full_ft": "full", "lora": "lora", "qlora": "qlora", "adapter": "lora"}
 LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no count
-EVALUATION_RATIO = 1.2  # MLPerf minutes count evaluations: logs that print both, 8 to 64 GPUs
+# MLPerf minutes count evaluations: 173 sequences forward only (half a step's work under adapters) after every 384,
+# the first two left out. v4.0 and v4.1 logs that print both rates and minutes: 1.13 to 1.19 on 4 and 8 GPUs.
+EVALUATION_RATIO = 1.15
 FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
 HIDDEN_PER_LAYER = 160  # GPT-3 175B 128, BLOOM 205, Llama 65B 102, OPT-175B 128, GLM-130B 176
 DIFFUSED = ("image", "video")
 ADAPTER_V1_MOST = 2e6  # weights of LitGPT's first adapter on models up to 13B
+FOUR_BIT_SINCE = 5.1  # MLPerf round from which NVIDIA's submissions multiply in 4 bit (their descriptions)
+# Alpaca: 47.8 MB of 52,002 examples hold every field twice, once inside a template of 160 letters: 540 letters a text
+# (its data card), 4.3 letters a token
+ALPACA_TOKENS = 125
+ALPACA_TEMPLATE_TOKENS = 37
 MLPERF_SEQ_TOKENS = {"llama2-70b": 8192, "gpt3-175b": 2048}
 
 
@@ -93,8 +102,8 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         recompute=recompute_of(row.get("activation_checkpointing", "selective" if titan else None)),
         master_weights="bf16-true" not in row["precision"],
         lora_rank=int(row.get("lora_rank") or 8),
-        framework=row.get("framework") or "",
-        framework_version=_version(row.get("framework") or ""),
+        framework=_framework(row),
+        framework_version=_version(row),
         adapter=_adapter(row),
         edges_trained="(emb)" in row.get("note", ""),
         trained_params_count=_trained(row) if method in ("lora", "qlora") else None,
@@ -159,39 +168,45 @@ def _usual_hidden(billions: float) -> int:
 
 
 def likely_split(run: TrainingRun, batch: int | None) -> TrainingRun:
-    """The least split that holds the states and gives every replica a sequence, for a source that prints none."""
+    """The fastest split that holds the states, for a source that prints none: large runs are tuned."""
     if run.sharding in ("fsdp", "zero-3") or run.accelerators_count == 1:
         return run
     inside = max(1, min(8, run.accelerator.link_domain_count, run.accelerators_count))
-    for candidate in _splits(run, inside):
-        if _holds(candidate):
-            return _with_enough_batch(_interleaved(candidate), batch)
-    return run
+    held = [one for one in _splits(run, inside) if _holds(one)]
+    if not held:
+        return run
+    sequences = batch or max(1, run.accelerators_count)
+    ready = [replace(_with_enough_batch(_interleaved(one), batch), global_batch_count=sequences) for one in held]
+    return replace(timed(ready)[0][1], global_batch_count=run.global_batch_count)
 
 
 def _splits(run: TrainingRun, inside: int) -> Iterator[TrainingRun]:
-    """Splits from small to large: tensor inside the machine first, then stages; experts by themselves."""
+    """Splits a tuned run might have: tensor inside the machine, stages, the sequence; experts by themselves."""
     if run.model.is_moe:
         experts = max(group.experts_count for group in run.model.mlp)
-        for pp in (1, 2, 4, 8, 16):
-            for ep in (8, 16, 32, 64):
-                if ep <= experts and ep * pp <= run.accelerators_count:
-                    yield replace(run, ep=ep, pp=pp)
+        for pp, ep in product((1, 2, 4, 8, 16), (8, 16, 32, 64)):
+            if ep <= experts and ep * pp <= run.accelerators_count:
+                yield replace(run, ep=ep, pp=pp)
         return
-    for pp in (1, 2, 4, 8, 16):
-        for tp in (1, 2, 4, 8):
-            if tp <= inside and run.accelerators_count % (tp * pp) == 0 and (pp == 1 or tp == inside):
-                yield replace(run, tp=tp, pp=pp)
+    for pp, tp, cp, recompute in product((1, 2, 4, 8, 16), (1, 2, 4, 8), (1, 2), ("none", "full")):
+        if tp <= inside and run.accelerators_count % (tp * pp * cp) == 0:
+            yield replace(run, tp=tp, pp=pp, cp=cp, recompute=run.recompute if recompute == "none" else "full")
 
 
 def _holds(run: TrainingRun) -> bool:
-    """Whether weights, gradients and this accelerator's share of the optimizer take no more than 60 % of it."""
+    """Whether weights, gradients, this accelerator's share of the optimizer and activations take no more than 80 %.
+
+    Activations of a layer are 34 bytes of each token's width in 16 bit without attention scores, 2 recomputed; a
+    pipeline keeps those of as many micro-batches as it has stages (Korthikanti et al., arXiv 2205.05198).
+    """
     counted = memory.params(run.model)
     adapters = run.method in ("lora", "qlora")
     dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
     experts = counted.experts_count / (max(run.tp, run.ep) * run.pp)
     states = 0.0 if adapters else 12.0 * counted.total_count / run.accelerators_count
-    return (2.0 if adapters else 6.0) * (dense + experts) + states <= 0.6 * run.accelerator.usable_bytes
+    widths = run.seq_tokens / run.cp * run.micro_batch_count * run.model.hidden_dim_count / run.tp
+    kept = (2.0 if run.recompute == "full" else 34.0) * widths * run.model.layers_count
+    return (2.0 if adapters else 6.0) * (dense + experts) + states + kept <= 0.8 * run.accelerator.usable_bytes
 
 
 def _interleaved(run: TrainingRun) -> TrainingRun:
@@ -204,7 +219,7 @@ def _interleaved(run: TrainingRun) -> TrainingRun:
 def _with_enough_batch(run: TrainingRun, batch: int | None) -> TrainingRun:
     """Where replicas outnumber sequences, the sequence itself is split."""
     replicas = run.accelerators_count // (run.tp * run.pp)
-    if not batch or replicas <= batch:
+    if not batch or replicas <= batch * run.cp:
         return run
     return replace(run, cp=min(16, max(1, replicas // batch)))
 
@@ -227,6 +242,15 @@ def _longest(row: dict[str, Any]) -> int | None:
     return int(found.group(1)) if found else None
 
 
+def padded_tokens(micro_batch_count: int) -> int:
+    """Mean length of a micro-batch of Alpaca's examples, each padded to the longest of its micro-batch.
+
+    Lengths are taken as exponential beyond the template, whose longest of n is the harmonic number of n longer.
+    """
+    beyond = ALPACA_TOKENS - ALPACA_TEMPLATE_TOKENS
+    return round(ALPACA_TEMPLATE_TOKENS + beyond * sum(1 / k for k in range(1, micro_batch_count + 1)))
+
+
 def _card_length(row: dict[str, Any]) -> int | None:
     """Model cards print tokens and GPU-hours; their pretraining ran at 4k or 8k."""
     if "tokens_trained_t" not in row["measured"]:
@@ -235,11 +259,31 @@ def _card_length(row: dict[str, Any]) -> int | None:
 
 
 def _precision(row: dict[str, Any], accelerator: Accelerator) -> str:
+    """As printed; benchmark rounds that print none are tuned: 8 bit where the card has it, 4 bit from v5.1 on."""
     said = multiplying_type(row["precision"], row.get("note", ""))
     if said is not None:
         return said
-    tuned = any(word in (row.get("framework") or "").lower() for word in spellings()["tuned_for_fp8"])
-    return "fp8" if tuned and "fp8" in accelerator.flop_per_s and accelerator.vendor == "NVIDIA" else "bf16"
+    if accelerator.vendor not in ("NVIDIA", "AMD") or "fp8" not in accelerator.flop_per_s or not _tuned(row):
+        return "bf16"
+    round_ = re.search(r"training_results_v(\d+\.\d+)", str(row["source"]))
+    four_bit = round_ is not None and float(round_.group(1)) >= FOUR_BIT_SINCE and accelerator.vendor == "NVIDIA"
+    return "nvfp4" if four_bit and "fp4" in accelerator.flop_per_s else "fp8"
+
+
+def _tuned(row: dict[str, Any]) -> bool:
+    """Whether the run is a vendor's tuned code: its name says so, or it is a submission to a benchmark's round."""
+    framework = (row.get("framework") or "").lower()
+    if "deepspeed" in framework:
+        return False
+    return "training_results_v" in str(row["source"]) or any(
+        word in framework for word in spellings()["tuned_for_fp8"]
+    )
+
+
+def _framework(row: dict[str, Any]) -> str:
+    """As printed; closed submissions to a benchmark's rounds run the vendor's reference, Megatron's descendants."""
+    said = row.get("framework") or ""
+    return f"{said}, Megatron" if "training_results_v" in str(row["source"]) and _tuned(row) else said
 
 
 def _frozen_format(precision: str) -> WeightFormat:
@@ -250,9 +294,17 @@ def _frozen_format(precision: str) -> WeightFormat:
     return facts.weight_format("bnb-nf4")
 
 
-def _version(framework: str) -> str:
-    found = re.search(r"(?:Bridge|Release|ngc)\s*(\d\d\.\d\d)|(20\d\d-\d\d)", framework)
-    return (found.group(1) or found.group(2)) if found else ""
+def _version(row: dict[str, Any]) -> str:
+    """Month of the newest release a framework's text names; of a benchmark's round its own."""
+    framework = row.get("framework") or ""
+    dated = re.search(r"20\d\d-\d\d", framework)
+    if dated:
+        return dated.group(0)
+    containers = re.findall(r"(?<![\d.])(2\d\.(?:0[1-9]|1[0-2]))(?![\d])", framework)
+    if containers:
+        return max(containers)
+    round_ = "training_results_v" in str(row["source"]) and re.match(r"20\d\d-\d\d", str(row.get("date")))
+    return round_.group(0) if round_ else ""
 
 
 def _virtual(note: str) -> int:
@@ -282,8 +334,22 @@ def _scripted(run: TrainingRun) -> Callable[[dict[str, Any]], TrainingRun]:
     return reading(lambda row: as_scripted(run, row))
 
 
+def as_timed(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
+    """The run whose time a row prints: examples that aren't packed take the time of their mean length, not the longest."""
+    if row.get("seq_len") or not _longest(row):
+        return run
+    return replace(run, seq_tokens=padded_tokens(run.micro_batch_count))
+
+
+def printed_steps(run: TrainingRun, row: dict[str, Any]) -> int:
+    """How many times what a row calls a step goes into an optimizer step: LitGPT prints the time of each micro-batch."""
+    litgpt = str(row.get("framework", "")).lower().startswith("litgpt")
+    return run.accumulation_count if litgpt else 1
+
+
 def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     """How fast the run is: not of a model whose depth isn't told, which speed depends on and memory hardly."""
+    run = as_timed(run, row)
     speed = timing.training(run)
     measured = row["measured"]
     rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
@@ -291,9 +357,7 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
         rate *= speed.goodput_ratio / speed.wall_ratio
     found: Figures = {"tokens_s_per_gpu": (rate, rate * low, rate * high)}
     if row.get("global_batch"):
-        step_s = speed.step_s
-        if str(row.get("framework", "")).lower().startswith("litgpt"):  # prints the time of each micro-batch
-            step_s /= run.accumulation_count
+        step_s = speed.step_s / printed_steps(run, row)
         found["step_time_s"] = (step_s, step_s / high, step_s / low)
     if isinstance(measured.get("samples_to_target"), (int, float)):
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60

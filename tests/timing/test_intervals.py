@@ -1,0 +1,90 @@
+"""Intervals of speed: what they promise, and that every word of a regime is read."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cabida import facts
+from cabida.plan import Deployment, Load, Parallel
+from cabida.timing.intervals import (
+    CLOSEST_RATIO,
+    LEADERS,
+    SAYING_RATIO,
+    factors,
+    factors_in,
+    interval,
+    residual_facts,
+    shared_ratio,
+)
+from cabida.timing.spread import FIGURES, regime_of, spread_of, version_number, version_word
+
+WORDS = st.dictionaries(st.sampled_from(["", "engine=a", "card=b", "load=c"]), st.floats(-3, 3))
+
+
+def deployment(gpu: str = "h100-sxm-80", engine: str = "vllm", version: str = "0.10.0") -> Deployment:
+    accelerator = facts.accelerator(gpu)
+    return Deployment(
+        facts.model("meta-llama/Llama-3.1-8B"), accelerator, Parallel(), facts.weight_format("fp8"),
+        facts.weight_format("fp8"), engine, version, node=facts.node_for(accelerator),
+    )  # fmt: skip
+
+
+@given(
+    WORDS, WORDS, st.booleans(), st.lists(st.sampled_from(["engine=a", "card=b", "odd=word"]), unique=True)
+)
+def test_the_prediction_is_inside_and_no_interval_is_closer_than_repeated_runs(low, high, told, regime):
+    ends = factors_in({"low": low, "high": high, "told": told}, tuple(regime))
+    if not told:
+        assert ends[0] <= 1 / (1 + CLOSEST_RATIO) + 1e-12
+        assert ends[1] >= 1 + CLOSEST_RATIO - 1e-12
+    else:
+        assert ends[1] <= ends[0] * max(SAYING_RATIO, (1 + CLOSEST_RATIO) ** 2) * (1 + 1e-9)
+    assert ends[0] < 1 < ends[1]
+
+
+def test_words_add_up_in_logarithms():
+    table = {"low": {"": -0.1, "load=c": -0.2}, "high": {"": 0.3, "load=c": 0.1}}
+    assert factors_in(table, ("load=c", "engine=z")) == pytest.approx((math.exp(-0.3), math.exp(0.4)))
+
+
+def test_a_card_or_an_engine_nobody_measured_is_less_sure_and_says_physics():
+    load = Load(1024, 256, concurrency=8)
+    known, foreign = spread_of(deployment(), load), spread_of(deployment("arc-pro-b60-24", "tgi"), load)
+    wide = [ends["tpot_s"][1] / ends["tpot_s"][0] for ends in (known, foreign)]
+    assert wide[0] < wide[1]
+    assert (known.basis, foreign.basis) == ("calibrated", "physics")
+
+
+def test_what_is_left_unsaid_is_assumed():
+    said = spread_of(deployment(), Load(512, 128, concurrency=4), missing=("lengths",))
+    assert said.basis == "assumed"
+    assert "missing=lengths" in regime_of(deployment(), None, ("lengths",))
+
+
+def test_every_figure_has_an_interval_and_tails_are_not_their_means():
+    found = spread_of(deployment(), Load(1024, 256, concurrency=8))
+    assert set(found) == set(FIGURES)
+    assert factors(found, "ttft_s", "p99") == found["ttft_s_tail"]
+    assert factors(found, "ttft_s", "mean") == found["ttft_s"]
+    assert factors({}, "ttft_s", "p99") == (1.0, 1.0)
+    assert all(leader in {*LEADERS.values(), *FIGURES} for leader in LEADERS.values())
+
+
+def test_versions_are_known_newer_or_unknown():
+    latest = ".".join(map(str, residual_facts()["kinds"]["serving"]["engines"]["vllm"]))
+    assert version_word("vllm", latest) == "known"
+    assert version_word("vllm", "999.0") == "newer"
+    assert version_word("vllm", "nightly") == "unknown"
+    assert version_number("v0.11.2rc1") == (0, 11, 2)
+
+
+def test_coverage_is_that_of_the_residuals_it_was_fitted_to():
+    """The data file says how many rows and sources speak; a figure nobody measured knows nothing."""
+    metrics = residual_facts()["kinds"]["serving"]["metrics"]
+    assert metrics["tpot_s"]["rows"] > 3000
+    assert metrics["tpot_s"]["sources"] >= 5
+    assert 0 < shared_ratio("serving", "tpot_s") < 1
+    low, high = interval("serving", "no such figure", ())
+    assert high / low > 100

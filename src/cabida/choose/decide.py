@@ -18,6 +18,7 @@ from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
 from cabida.choose.paying import paying_flip
+from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of
@@ -28,6 +29,7 @@ from cabida.plan import Decision, Option, Progress, Rejection
 from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
 from cabida.text import language, tr
 from cabida.text import money as money_text
+from cabida.timing.own import own_source
 
 TREES_SHOWN = 3  # options whose figures can be explained
 TIE_RATIO = 0.8  # an option this near to the first one's chance of being best is as good
@@ -64,6 +66,8 @@ def decide(
     means = means_of(brief, as_of)
     if brief.is_training:
         found = search_training(brief, means, progress, exhaustive=exhaustive)
+    elif brief.workload == "retrieval":
+        found = search_retrieval(brief, means, seed, progress, exhaustive=exhaustive)
     else:
         found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
     worked, tally, ask = found.worked, found.tally, found.ask
@@ -102,7 +106,7 @@ def decide(
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
         measurements=measurements(brief, kept, options, turned, stakes),
-        sources=_sources(trees, kept),
+        sources=(*_sources(trees, kept), *own_source()),
         trees=tuple(trees),
     )
     return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))

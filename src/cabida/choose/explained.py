@@ -36,6 +36,8 @@ def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[st
             roots |= timing.step_tree(deployment, one.room, one.load)
         if isinstance(one.speed, timing.ServingSpeed):
             roots |= _latencies(one.speed, seed)
+    if one.beside is not None:
+        roots |= one.beside.trees()
     if run is not None:
         roots |= memory.training_tree(run) | timing.training_tree(run)
     return roots
@@ -43,6 +45,12 @@ def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[st
 
 def cost_tree_of(one: Worked, means: Means) -> dict[str, Quantity]:
     """The bill of an option with its ancestry."""
+    tree = _plain_cost_tree(one, means)
+    return one.beside.grown(tree, means) if one.beside is not None else tree
+
+
+def _plain_cost_tree(one: Worked, means: Means) -> dict[str, Quantity]:
+    """The bill of what is deployed, by itself."""
     usage = one.usage
     if one.candidate.api is not None and isinstance(usage, money.Usage):
         return money.api_tree(one.candidate.api, usage, means.terms)

@@ -80,6 +80,11 @@ def several_models(worked: Sequence[Worked]) -> bool:
 
 def title_of(one: Worked, *, named: bool = False) -> str:
     """One line for people: what, how many, how split, held how, from whom; ``named`` = with its model."""
+    title = _own_title(one, named=named)
+    return f"{title} + {one.beside.title}" if one.beside is not None and one.beside.title else title
+
+
+def _own_title(one: Worked, *, named: bool) -> str:
     if one.candidate.api:
         return tr("choose.title.api", provider=one.candidate.api.provider, model=one.candidate.api.model_name)
     tenure = one.tenure
@@ -161,6 +166,10 @@ def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: 
 
 def metrics_of(one: Worked) -> dict[str, Estimate]:
     """Predicted figures under the names of the measured cases, each with its 90 % interval."""
+    return _own_metrics(one) | (dict(one.beside.metrics()) if one.beside is not None else {})
+
+
+def _own_metrics(one: Worked) -> dict[str, Estimate]:
     if isinstance(one.speed, ServingSpeed):
         return _serving_metrics(one, one.speed)
     if isinstance(one.speed, TrainingSpeed):

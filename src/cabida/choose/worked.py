@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from cabida.brief import Acceptance
 from cabida.memory import ServingMemory, TrainingMemory
 from cabida.money.tenure import Tenure
 from cabida.money.terms import Cost, TrainingUse, Usage
-from cabida.plan import Candidate, Load
+from cabida.plan import Candidate, Estimate, Load
+from cabida.quantity import Quantity
 from cabida.timing import ServingSpeed, TrainingSpeed
 
+if TYPE_CHECKING:
+    from cabida.choose.means import Means
+
 STATUS_ORDER = ("satisfies", "misses", "ruled_out")
+
+
+class Companion(Protocol):
+    """What works beside a deployment, with a bill, figures and trees of its own: stages before it, a judge after it."""
+
+    @property
+    def title(self) -> str:
+        """In words, for the option's title."""
+
+    @property
+    def command(self) -> str:
+        """What starts it; "" where nothing has to be."""
+
+    def metrics(self) -> Mapping[str, Estimate]:
+        """Its figures, under metric names."""
+
+    def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
+        """The cost tree with its bill."""
+
+    def trees(self) -> dict[str, Quantity]:
+        """Where its other figures come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +60,7 @@ class Worked:
     reasons: tuple[str, ...] = ()
     miss_ratio: float = 1.0  # what it would need over what the brief allows, at the limit it misses by most
     replicas_most_count: float = float("inf")  # of what is held there is no more
+    beside: Companion | None = None
     wall_s: float = 0.0  # of a run as it is held: on spot, interruptions included
 
     @property

@@ -237,6 +237,11 @@ def _needed(run: EncoderRun) -> float:
     return float(driver_bytes.raw(parts, slack, context, _room(run)))
 
 
+def needed_bytes(run: EncoderRun) -> tuple[float, float]:
+    """What a run needs as the driver shows it, and what its card has, without the largest batches of a whole answer."""
+    return _needed(run), _room(run)
+
+
 def _sized(run: EncoderRun, name: str, value: int) -> EncoderRun:
     return replace(run, batch_count=value) if name == "batch" else replace(run, input_tokens=value)
 

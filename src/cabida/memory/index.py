@@ -229,6 +229,11 @@ def index(one: VectorIndex) -> IndexMemory:
     )  # fmt: skip
 
 
+def searched_bytes(one: VectorIndex) -> float:
+    """What an index takes where it is searched, texts beside it left out, without the rest of a whole answer."""
+    return sum(float(part) for part in _figures(one, PLAIN).values())
+
+
 def _room(one: VectorIndex) -> float:
     return float(budgets.visible(one.accelerator, PLAIN)) if one.accelerator is not None else 0.0
 

@@ -12,6 +12,8 @@ PER_MILLION_BELOW = 1e-5
 DENOMINATORS = {
     "realtime-inference": "accepted_answer",
     "batch-inference": "accepted_record",
+    "retrieval": "accepted_answer",
+    "evaluation": "accepted_verdict",
     "adapter-finetune": "accepted_model",
     "full-finetune": "accepted_model",
     "pretraining": "completed_run",

@@ -345,9 +345,9 @@ def spread_of_encoder(run: EncoderRun) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def encoder_speed_tree(run: EncoderRun, texts: Texts) -> dict[str, Quantity]:
-    """Seconds of a batch and its parts with their provenance."""
-    count = batch_texts(run, texts)
+def encoder_speed_tree(run: EncoderRun, texts: Texts, *, batch_limit: bool = True) -> dict[str, Quantity]:
+    """Seconds of a batch and its parts with their provenance; without ``batch_limit`` of the run's own batch."""
+    count = batch_texts(run, texts) if batch_limit else float(run.batch_count)
     made = _batch(
         run.model, run.weights.id, _compute(run), run.engine, run.accelerator, texts, count, Explaining()
     )

@@ -1,0 +1,380 @@
+"""What stands before a generator: where embedder, index and reranker live, how long they take, what they cost.
+
+A front is one placement: cards of their own or a host's cores for the encoders, host memory or the cards for the index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from cabida import facts
+from cabida.brief import Brief
+from cabida.brief.corpus import Retrieval
+from cabida.choose.ask import Ask
+from cabida.choose.enumerate_serving import accelerators_in_reach
+from cabida.choose.means import Means
+from cabida.facts.model import Accelerator
+from cabida.memory.encoders import needed_bytes
+from cabida.memory.index import payloads_bytes, searched_bytes, stored_vectors_bytes
+from cabida.money import Tenure
+from cabida.money.retrieval import RetrievalUse, stages_money
+from cabida.plan.encoding import EncoderRun
+from cabida.plan.index import STORED_BITS, VectorIndex
+from cabida.text import tr
+from cabida.timing.encoders import Host, Texts, encode_s, encoder_speed, engine_rules, host_encode_s, host_of
+from cabida.timing.pipeline import Stage, joined
+from cabida.timing.pipeline import spare_availability_ratio as with_spares
+from cabida.timing.speed import Distribution
+from cabida.timing.vector_constants import DATABASE
+from cabida.timing.vector_search import SearchSpeed, search_speed
+from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
+
+HOST = "cloud-8-core-128"
+ENGINES = ("tei", "infinity")  # best first
+BUSY_RATIO = 0.6  # of cards and cores before a generator at the peak: queues stay short
+MEMORY_RATIO = 0.8  # of a host's memory that an index may take
+CALL_S = 1.5e-3  # one call between services in one data centre, serialising included: assumed
+PAYLOAD_BYTES_PER_TOKEN = 5.0  # text and metadata of a passage: four bytes a token and an envelope, assumed
+BATCH_COUNT = 64
+INGEST_BATCH_COUNT = 256
+PROMPT_MARK_TOKENS = 12.0  # around each passage: a number, a title
+AVAILABLE_RATIO = 0.995  # of one rented machine: the service level most providers promise, assumed
+FRONTS_KEPT = 10
+FLAT_MOST_S = 0.25  # a scan longer than this is no search
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """One placement of the stages before a generator, worked out at the peak."""
+
+    id: str
+    title: str
+    accelerator: Accelerator | None
+    embed: EncoderRun | None  # None = on the host
+    rerank: EncoderRun | None
+    index: VectorIndex
+    host: Host
+    search: SearchSpeed
+    services_s: dict[str, float]  # seconds of each stage by itself, nobody waiting
+    stages: tuple[Stage, ...]
+    latency: Distribution
+    use: RetrievalUse
+    cards_count: int  # that the peak takes, spares left out
+    hosts_count: int
+    month_money: float
+    ingest_hours_per_month: float
+    reembedding_cards_count: int
+    build_s: float
+    availability_ratio: float
+    spread: tuple[float, float]  # factors of the 90 % interval of its time
+
+    @property
+    def stage(self) -> Stage:
+        """All of it as one stage."""
+        from cabida.timing.pipeline import measured_stage
+
+        return measured_stage("front", self.latency)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """How the corpus becomes vectors: the cheapest cards a token, and how many at once after a change of embedder."""
+
+    tenure: Tenure
+    accelerator: Accelerator
+    tokens_per_s: float
+    tokens_per_month: float
+    hours_per_month: float
+    cards_count: int  # side by side, so that everything is embedded again within the window
+
+
+def texts_of(retrieval: Retrieval) -> dict[str, Texts]:
+    """What each encoder works on."""
+    return {
+        "query": Texts(retrieval.query_tokens),
+        "pair": Texts(retrieval.query_tokens + retrieval.chunk_tokens, 0.15, pairs=True),
+        "chunk": Texts(retrieval.chunk_tokens),
+    }
+
+
+def passages_tokens(retrieval: Retrieval) -> float:
+    """What retrieval adds to a prompt."""
+    return retrieval.passages_count * (retrieval.chunk_tokens + PROMPT_MARK_TOKENS)
+
+
+def fronts_of(brief: Brief, ask: Ask, means: Means, acceptance_ratio: float) -> list[Front]:
+    """Placements worth pairing with generators: none slower and dearer than another; the cheapest first."""
+    retrieval = brief.retrieval
+    if retrieval is None:
+        message = "a completed retrieval brief says what is searched"
+        raise ValueError(message)
+    ingestion = ingestion_of(brief, retrieval, means)
+    rough = sorted(
+        _rough(brief, retrieval, ask, means, acceptance_ratio, ingestion), key=lambda one: one.month_money
+    )
+    kept: list[Front] = []
+    for one in rough:
+        if not kept or one.latency.mean < 0.97 * min(other.latency.mean for other in kept):
+            kept.append(one)
+        if len(kept) == FRONTS_KEPT:
+            break
+    return [_with_stages(one, ask, acceptance_ratio) for one in kept]
+
+
+def _rough(
+    brief: Brief,
+    retrieval: Retrieval,
+    ask: Ask,
+    means: Means,
+    acceptance_ratio: float,
+    ingestion: Ingestion | None,
+) -> Iterator[Front]:
+    """Every placement with its cost and the time of a lone request; queues are left for those kept."""
+    host, wanted = host_of(HOST), ask.wanted_requests_per_s(acceptance_ratio)
+    indexes = list(_host_indexes(retrieval))
+    for one in indexes:
+        if (front := _front(brief, retrieval, ask, means, None, one, host, wanted, ingestion)) is not None:
+            yield front
+    for card in _cards(brief, retrieval, means):
+        for one in [*indexes, *_card_indexes(retrieval, card)]:
+            if (
+                front := _front(brief, retrieval, ask, means, card, one, host, wanted, ingestion)
+            ) is not None:
+                yield front
+
+
+def _cards(brief: Brief, retrieval: Retrieval, means: Means) -> list[Accelerator]:
+    """Cards in reach that an encoder engine runs on and that hold the encoders."""
+    reach = accelerators_in_reach(brief, set(means.held_counts), means.priced)
+    return [card for card in reach if engine_on(card) and _fits(retrieval, card, 0.0)]
+
+
+def _index(retrieval: Retrieval, kind: str, card: Accelerator | None) -> VectorIndex:
+    model = facts.model(retrieval.embedder)
+    return VectorIndex(
+        vectors_count=max(1.0, retrieval.chunks_count),
+        dims_count=retrieval.dims_count or model.hidden_dim_count,
+        kind=kind,
+        stored=retrieval.stored,
+        accelerator=card,
+        keep_vectors=kind == "ivf-pq",
+        payload_bytes=retrieval.chunk_tokens * PAYLOAD_BYTES_PER_TOKEN,
+    )
+
+
+def _asked(retrieval: Retrieval, kind: str) -> bool:
+    return retrieval.index in ("any", kind)
+
+
+def _host_indexes(retrieval: Retrieval) -> Iterator[VectorIndex]:
+    kinds = ("hnsw", "flat", "ivf-flat", "ivf-pq") if retrieval.index != "any" else ("hnsw", "flat")
+    yield from (_index(retrieval, kind, None) for kind in kinds if _asked(retrieval, kind))
+
+
+def _card_indexes(retrieval: Retrieval, card: Accelerator) -> Iterator[VectorIndex]:
+    if card.vendor.lower() != "nvidia":  # FAISS and cuVS search on CUDA cards
+        return
+    for kind in ("flat", "ivf-pq", "cagra"):
+        if _asked(retrieval, kind) and retrieval.stored != "binary":
+            yield _index(retrieval, kind, card)
+
+
+def encoder_runs(retrieval: Retrieval, card: Accelerator) -> tuple[EncoderRun, EncoderRun | None]:
+    """Embedder and reranker on a card, in 16 bit."""
+    half, engine = facts.weight_format("fp16"), engine_on(card)
+
+    def run(name: str, tokens: float, count: int) -> EncoderRun:
+        return EncoderRun(facts.model(name), card, half, engine, count, max(1, round(tokens)))
+
+    texts = texts_of(retrieval)
+    embed = run(retrieval.embedder, texts["chunk"].mean_tokens, BATCH_COUNT)
+    if not retrieval.reranker:
+        return embed, None
+    return embed, run(retrieval.reranker, texts["pair"].mean_tokens, retrieval.candidates_count)
+
+
+def engine_on(card: Accelerator) -> str:
+    """The encoder engine that runs on a card: the first of the facts whose vendor and capability allow it."""
+    for name in ENGINES:
+        rules = engine_rules(name)
+        least = rules.get("capability_min", "")
+        newer = not least or (
+            card.capability.replace(".", "").isdigit() and float(card.capability) >= float(least)
+        )
+        if card.vendor.lower() in rules.get("vendors", ()) and newer:
+            return name
+    return ""
+
+
+def services_on(retrieval: Retrieval, card: Accelerator | None, host: Host) -> dict[str, float]:
+    """Seconds of embedding one question and of scoring its candidates, on a card or a host."""
+    texts = texts_of(retrieval)
+    if card is None:
+        found = {"embedding": host_encode_s(facts.model(retrieval.embedder), host, texts["query"], 1)}
+        if retrieval.reranker:
+            reranker = facts.model(retrieval.reranker)
+            found["reranking"] = host_encode_s(reranker, host, texts["pair"], retrieval.candidates_count)
+        return found
+    embed, rerank = encoder_runs(retrieval, card)
+    found = {"embedding": encode_s(embed, texts["query"], 1)}
+    if rerank is not None:
+        found["reranking"] = encode_s(rerank, texts["pair"], retrieval.candidates_count)
+    return found
+
+
+def _front(
+    brief: Brief,
+    retrieval: Retrieval,
+    ask: Ask,
+    means: Means,
+    card: Accelerator | None,
+    one: VectorIndex,
+    host: Host,
+    wanted: float,
+    ingestion: Ingestion | None,
+) -> Front | None:
+    """One placement, or ``None`` when it doesn't fit, can't be had, or would scan too long."""
+    search = search_speed(one, host, retrieval.recall_ratio, retrieval.candidates_count)
+    if search.search_s > FLAT_MOST_S:
+        return None
+    services = services_on(retrieval, card, host)
+    spare = 1 if brief.limits.availability == "n+1" else 0
+    on_card = one.accelerator is not None
+    searched, beside = searched_bytes(one), _beside_bytes(one)
+    busy = dict(services) if card is not None else {}
+    if on_card:
+        busy["searching"] = search.search_s
+    cards = max(1, math.ceil(wanted * sum(busy.values()) / BUSY_RATIO)) if card is not None else 0
+    if card is not None and not _fits(retrieval, card, searched if on_card else 0.0):
+        return None
+    cores_s = 0.0 if on_card else search.search_s / search.servers_count
+    cores_s += sum(services.values()) if card is None else 0.0
+    hosts = max(
+        math.ceil((beside + (0.0 if on_card else searched)) / (MEMORY_RATIO * host.memory_bytes)),
+        math.ceil(wanted * cores_s / BUSY_RATIO),
+        1,
+    )
+    tenure = _held(means, card, cards + spare) if card is not None else None
+    if card is not None and tenure is None:
+        return None
+    whole = sum(busy.values()) or 1.0
+    use = RetrievalUse(
+        tenure=tenure,
+        cards_count=cards + spare if card is not None else 0,
+        shares={name: seconds / whole for name, seconds in busy.items()},
+        hosts_count=hosts + spare,
+        host_money_per_hour=host.money_per_hour,
+        host_currency=host.currency,
+        host_source=host.source.what,
+        stored_gb=(beside + searched) / float(BYTES_PER_GB),
+        ingestion=ingestion.tenure if ingestion else None,
+        ingested_tokens_per_month=ingestion.tokens_per_month if ingestion else 0.0,
+        ingested_tokens_per_s=ingestion.tokens_per_s if ingestion else 1.0,
+        attempted_requests_per_month=ask.requests_per_month * ask.attempts_ratio(1.0),
+        moderation_money_per_request=retrieval.moderation_money_per_request,
+    )
+    services["searching"] = search.search_s
+    embed, rerank = encoder_runs(retrieval, card) if card is not None else (None, None)
+    alone = sum(services.values()) + DATABASE.value + CALL_S * (len(services) - 1)
+    kind = one.kind if not on_card else f"{one.kind}-gpu"
+    at = f"{tenure.id}" if tenure else "host"
+    return Front(
+        id=f"{at} {kind} {cards}+{hosts}",
+        title=_title(card, cards + spare, one, hosts + spare),
+        accelerator=card,
+        embed=embed,
+        rerank=rerank,
+        index=one,
+        host=host,
+        search=search,
+        services_s=services,
+        stages=(),
+        latency=Distribution(alone, alone, alone, alone, (alone,) * 9),
+        use=use,
+        cards_count=cards,
+        hosts_count=hosts,
+        month_money=sum(stages_money(use, means.terms).values()),
+        ingest_hours_per_month=ingestion.hours_per_month if ingestion else 0.0,
+        reembedding_cards_count=ingestion.cards_count if ingestion else 0,
+        build_s=search.build_s,
+        availability_ratio=_availability(cards, spare) * _availability(hosts, spare),
+        spread=_spread(services, embed, search),
+    )
+
+
+def _beside_bytes(one: VectorIndex) -> float:
+    """Texts, and the raw vectors that product codes are ranked again with, in host memory."""
+    beside = float(payloads_bytes.raw(one.vectors_count, one.payload_bytes))
+    raw = stored_vectors_bytes.raw(one.vectors_count, one.dims_count, STORED_BITS[one.stored])
+    return beside + (float(raw) if one.keep_vectors else 0.0)
+
+
+def _availability(needed: int, spare: int) -> float:
+    return with_spares(AVAILABLE_RATIO, needed + spare, needed) if needed else 1.0
+
+
+def _spread(services: dict[str, float], embed: EncoderRun | None, search: SearchSpeed) -> tuple[float, float]:
+    """The encoders' and the search's intervals, weighed by their time."""
+    from cabida.timing.encoders import encoder_facts, spread_of_encoder
+
+    slow = spread_of_encoder(embed) if embed else tuple(encoder_facts()["spread"]["unseen"])
+    encoding_ = (1 / slow[1], 1 / slow[0])  # factors of rates become factors of times
+    whole = sum(services.values()) or 1.0
+    share = services.get("searching", 0.0) / whole
+    low, high = (encoding_[i] * (1 - share) + search.spread[i] * share for i in (0, 1))
+    return min(low, 1.0), max(high, 1.0)
+
+
+def _title(card: Accelerator | None, cards: int, one: VectorIndex, hosts: int) -> str:
+    where = f"{cards}×{card.name}" if card else tr("choose.front.host", count=hosts)
+    index = tr("choose.front.on_card" if one.accelerator else "choose.front.in_memory", kind=one.kind.upper())
+    return tr("choose.front.title", where=where, index=index)
+
+
+def _held(means: Means, card: Accelerator, count: int) -> Tenure | None:
+    """The cheapest lawful way to hold so many; what is held already only when it is enough for all."""
+    ways = [one for one in means.tenures(card, count) if one.capacity != "spot"]
+    return min(ways, key=lambda one: one.hourly_money, default=None)
+
+
+def _fits(retrieval: Retrieval, card: Accelerator, index_bytes: float) -> bool:
+    """Whether both encoders and an index on the card fit it together."""
+    embed, rerank = encoder_runs(retrieval, card)
+    needed, room = needed_bytes(embed)
+    needed += index_bytes
+    if rerank is not None:
+        needed += needed_bytes(replace(rerank, batch_count=min(BATCH_COUNT, rerank.batch_count)))[0]
+    return needed <= 0.97 * room
+
+
+def ingestion_of(brief: Brief, retrieval: Retrieval, means: Means) -> Ingestion | None:
+    """Batch work: the card that embeds a token cheapest, and how many of it the window takes. ``None`` without work."""
+    per_document = retrieval.chunks_per_document * retrieval.chunk_tokens
+    daily = retrieval.updated_per_day * per_document * float(HOURS_PER_MONTH) / 24
+    corpus = retrieval.chunks_count * retrieval.chunk_tokens
+    tokens = daily + corpus * retrieval.reembeddings_per_year / 12
+    best: Ingestion | None = None
+    for card in _cards(brief, replace(retrieval, reranker=""), means):
+        tenure = min(means.tenures(card, 1), key=lambda one: one.money_per_hour, default=None)
+        if tenure is None:
+            continue
+        embed, _ = encoder_runs(retrieval, card)
+        run = replace(embed, batch_count=INGEST_BATCH_COUNT)
+        rate = encoder_speed(run, texts_of(retrieval)["chunk"]).tokens_per_s
+        hours = tokens / rate / float(S_PER_HOUR)
+        cards = max(1, math.ceil(corpus / rate / retrieval.reembedding_s))
+        if best is None or tenure.money_per_hour / rate < best.tenure.money_per_hour / best.tokens_per_s:
+            best = Ingestion(tenure, card, rate, tokens, hours, cards)
+    return best
+
+
+def _with_stages(front: Front, ask: Ask, acceptance_ratio: float) -> Front:
+    """The same with everybody's waiting at the peak."""
+    rate = ask.wanted_requests_per_s(acceptance_ratio) / ask.margin_ratio
+    from cabida.choose.front_stages import stages_at
+
+    stages = tuple(stages_at(front, rate))
+    found = joined(stages)
+    return replace(front, stages=stages, latency=found or front.latency)

@@ -1,4 +1,4 @@
-"""The highest rate one replica sustains while it meets its objectives, by search over simulations."""
+"""The highest rate that replicas sustain while they meet their objectives, by search over simulations."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from cabida.plan import Load
+from cabida.timing.fleet import Pool
 from cabida.timing.fluid import bounds_of, flow_of, fluid_of, opened
-from cabida.timing.simulate import simulate_model
+from cabida.timing.simulate import simulate_pools
+from cabida.timing.step_time import STAGES
 from cabida.timing.steps import StepModel
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ FEWEST_REQUESTS, MOST_REQUESTS, IN_FLIGHT_TIMES = 400, 10_000, 8
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What one replica carries, and how it fares there."""
+    """What replicas carry, and how they fare there."""
 
     requests_per_s: float  # 0 when even a lone request misses an objective
     speed: ServingSpeed | None
@@ -39,29 +41,65 @@ def capacity_of(
     spread: dict[str, tuple[float, float]],
     seed: int = 0,
 ) -> Capacity:
-    """Highest open request rate of one replica that meets every objective, and its latencies there.
+    """:func:`capacity_of_pools` of one replica."""
+    return capacity_of_pools((Pool(model),), shape, objectives, spread, seed=seed)
+
+
+def capacity_of_pools(
+    pools: tuple[Pool, ...],
+    shape: Load,
+    objectives: Mapping[str, float],
+    spread: dict[str, tuple[float, float]],
+    *,
+    routing: str = "",
+    seed: int = 0,
+) -> Capacity:
+    """Highest open request rate that meets every objective, all replicas together, and the latencies there.
 
     Bracketed from the steady state's answer, then bisected. Every trial draws the same requests, only closer
     together or further apart (common random numbers; Law, Simulation Modeling and Analysis, section 11.2), so that two
     rates differ by the rate and not by chance.
 
     Args:
-        model: one replica.
+        pools: replicas that share the load, or prompts read by some for others.
         shape: lengths, burstiness and shared prefix; its own rate is ignored.
         objectives: seconds at most, by ``ttft_s_p95``, ``tpot_s_p99``, ``e2e_s_mean`` ...
         spread: interval factors the speed is to carry.
+        routing: how requests are dealt out; "" = the engine's own way.
         seed: of the simulations.
     """
-    most = bounds_of(model, shape).requests_per_s_max
-    guess = _fluid_capacity(model, shape, objectives, most)
-    count = _requests_count(model, shape, objectives, max(guess, 0.1 * most))
+    most = rate_at_most(pools, shape)
+    guess = min(_fluid_capacity(pools[-1].model, shape, objectives), 1.0) * most
+    count = _requests_count(pools[-1], shape, objectives, max(guess, 0.1 * most))
+    limits = limits_of(objectives)
 
     def tried(rate: float) -> tuple[str, ServingSpeed]:
         load = replace(shape, requests_per_s=rate, concurrency=None, prompts_count=None)
-        speed = simulate_model(model, load, spread, seed, count)
+        speed = simulate_pools(
+            pools, load, spread, routing=routing, seed=seed, requests_count=count, limits=limits
+        )
         return first_missed(speed, objectives), speed
 
     return _searched(tried, guess, most)
+
+
+def rate_at_most(pools: tuple[Pool, ...], shape: Load) -> float:
+    """A request rate that no simulation of these replicas exceeds: full batches, every drafted token accepted."""
+    return max(
+        pool.replicas_count
+        * bounds_of(pool.model, shape).requests_per_s_max
+        * (1 + pool.drafting.tokens_count)
+        for pool in pools
+    )
+
+
+def limits_of(objectives: Mapping[str, float]) -> dict[str, float]:
+    """What a request must keep to count as good: the least that any statistic of each latency may come to."""
+    found: dict[str, float] = {}
+    for name, limit_s in objectives.items():
+        metric = f"{name.partition('_')[0]}_s"
+        found[metric] = min(limit_s, found.get(metric, limit_s))
+    return found
 
 
 def _searched(tried: Callable[[float], tuple[str, ServingSpeed]], guess: float, most: float) -> Capacity:
@@ -88,32 +126,20 @@ def _searched(tried: Callable[[float], tuple[str, ServingSpeed]], guess: float, 
     return Capacity(low, best, limit)
 
 
-def capacity_between(
-    model: StepModel,
-    shape: Load,
-    objectives: Mapping[str, float],
-    spread: dict[str, tuple[float, float]],
-    seed: int = 0,
-) -> tuple[float, float, float]:
-    """The capacity, and what it would be were every step slower or faster by the ends of the interval of TPOT."""
-    quick, slow = spread.get("tpot_s", (1.0, 1.0))
-    middle, low, high = (
-        capacity_of(slowed(model, ratio), shape, objectives, spread, seed).requests_per_s
-        for ratio in (1.0, slow, quick)
-    )
-    return middle, min(low, middle), max(high, middle)
-
-
-def slowed(model: StepModel, ratio: float) -> StepModel:
-    """The same replica with everything in a step taking ``ratio`` times as long."""
+def slowed(pool: Pool, ratio: float) -> Pool:
+    """The same replicas with everything in a step, and in drafting, taking ``ratio`` times as long."""
     if ratio == 1.0:
-        return model
+        return pool
+    model, drafting = pool.model, pool.drafting
     times = {
         field.name: getattr(model, field.name) * ratio
         for field in fields(model)
         if field.name.endswith(("_s", "_s_per_token", "_s_per_sequence")) and field.type in ("float", float)
     }
-    return replace(model, **times, table=tuple(one * ratio for one in model.table))
+    slow = replace(model, **times, table=tuple(one * ratio for one in model.table))
+    constants = tuple(one if place == STAGES else one * ratio for place, one in enumerate(drafting.constants))
+    table = tuple(one * ratio for one in drafting.table)
+    return replace(pool, model=slow, drafting=replace(drafting, constants=constants, table=table))
 
 
 def first_missed(speed: ServingSpeed, objectives: Mapping[str, float]) -> str:
@@ -132,22 +158,25 @@ def metric_s(speed: ServingSpeed, name: str) -> float:
     return float(getattr(getattr(speed, f"{metric}_s"), statistic))
 
 
-def _requests_count(model: StepModel, shape: Load, objectives: Mapping[str, float], rate: float) -> int:
+def _requests_count(pool: Pool, shape: Load, objectives: Mapping[str, float], rate: float) -> int:
     """Requests of each trial, the same at every rate: enough for the rarest percentile and for what is in flight."""
     wanted = max(
         (many for name in objectives for tail, many in TAILS.items() if name.endswith(tail)), default=0
     )
-    state, _ = opened(model.costs, flow_of(model, shape), rate / model.ranks_count)
-    return int(min(max(wanted, FEWEST_REQUESTS, IN_FLIGHT_TIMES * float(state.batch)), MOST_REQUESTS))
+    state, _ = opened(pool.model.costs, flow_of(pool.model, shape), rate / pool.rows_count)
+    flying = IN_FLIGHT_TIMES * float(state.batch) * pool.rows_count
+    return int(min(max(wanted, FEWEST_REQUESTS, flying), MOST_REQUESTS))
 
 
-def _fluid_capacity(model: StepModel, shape: Load, objectives: Mapping[str, float], most: float) -> float:
-    low, high = 0.0, most
+def _fluid_capacity(model: StepModel, shape: Load, objectives: Mapping[str, float]) -> float:
+    """Share of its highest rate at which one replica would miss an objective, by the steady state."""
+    most = bounds_of(model, shape).requests_per_s_max
+    low, high = 0.0, 1.0
     for _ in range(6):
-        rate = 0.5 * (low + high)
-        speed = fluid_of(model, replace(shape, requests_per_s=rate, concurrency=None), {})
+        share = 0.5 * (low + high)
+        speed = fluid_of(model, replace(shape, requests_per_s=share * most, concurrency=None), {})
         if first_missed(speed, objectives):
-            high = rate
+            high = share
         else:
-            low = rate
+            low = share
     return low

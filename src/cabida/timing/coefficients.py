@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cabida.facts.model import Accelerator, WeightFormat
+from cabida.facts.model import Accelerator
+from cabida.plan import Deployment
 from cabida.quantity import Source
 
 ENGINE_NAMES = {
@@ -36,6 +37,7 @@ class Coefficients:
     routed_compute_ratio: float  # products of routed experts
     attended_compute_ratio: float  # attention over the prompt
     link_ratio: float  # link rate inside a step, over the rate of large collectives
+    elements_ratio: float  # memory rate of norms, rotations, activations, over the data sheet
     step_s: float  # every step
     layer_s: float  # every layer of a step
     prompt_layer_s: float  # every layer of a step with a prompt, launched outside recorded graphs
@@ -72,17 +74,24 @@ def memory_family(accelerator: Accelerator) -> str:
     return "gddr" if "gddr" in kind else "unified"
 
 
-def groups_of(engine: str, accelerator: Accelerator, weights: WeightFormat) -> tuple[tuple[str, str], ...]:
+def groups_of(d: Deployment) -> tuple[tuple[str, str], ...]:
     """What besides the engine changes its coefficients: (group, key) pairs of ``factors`` in the data file."""
-    memory = memory_family(accelerator)
-    native = "native" if "fp4" in accelerator.flop_per_s else "by 16 bit"
+    card, weights, engine = d.accelerator, d.weights, engine_key(d.engine)
+    memory = memory_family(card)
+    native = "native" if "fp4" in card.flop_per_s else "by 16 bit"
+    kinds = sorted({group.kind for group in d.model.attention})
     return (
         ("memory", memory),
-        ("vendor", accelerator.vendor.lower()),
-        ("segment", accelerator.segment),
+        ("vendor", card.vendor.lower()),
+        ("segment", card.segment),
         ("format", f"{weights.family} {memory}"),
         ("kernel", f"{weights.id} {native}"),
-        ("engine", f"{engine_key(engine)} {memory}"),
+        ("engine", f"{engine} {memory}"),
+        ("architecture", card.architecture.lower()),
+        ("engine's architecture", f"{engine} {card.architecture.lower()}"),
+        ("attention", " ".join(kinds)),
+        ("engine's attention", f"{engine} {' '.join(kinds)}"),
+        ("engine's kernel", f"{engine} {weights.family} {native}"),
     )
 
 
@@ -96,9 +105,9 @@ def _of(engine: str, groups: tuple[tuple[str, str], ...]) -> Coefficients:
     return found
 
 
-def coefficients(engine: str, accelerator: Accelerator, weights: WeightFormat) -> Coefficients:
-    """The coefficients for one engine, kind of memory, vendor, segment and weight format."""
-    return _of(engine_key(engine), groups_of(engine, accelerator, weights))
+def coefficients(d: Deployment) -> Coefficients:
+    """The coefficients for a deployment: its engine, kind of memory, vendor, architecture and weight format."""
+    return _of(engine_key(d.engine), groups_of(d))
 
 
 def calibration_source(engine: str) -> Source:

@@ -102,6 +102,11 @@ def trains_adapters(run: TrainingRun) -> bool:
     return run.method in ("lora", "qlora")
 
 
+def adds_products(run: TrainingRun) -> bool:
+    """Whether adapters add matrix products to each layer: LoRA and its kin do, prompts and scales don't."""
+    return trains_adapters(run) and not run.adapter.startswith(("llama-adapter", "ia3", "prefix", "prompt"))
+
+
 def recomputed_passes(run: TrainingRun) -> float:
     """Forward passes done again in the backward pass: of all layers, or of every n-th."""
     return 1.0 / max(1, run.recompute_every_count) if run.recompute == "full" else 0.0

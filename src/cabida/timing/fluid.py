@@ -39,6 +39,7 @@ class Flow:
     mixed_ratio: Any  # 1 = prompts and decoding share a step, 0 = prompts go alone
     alike_ratio: Any = 0.0  # 1 = all requests have the same lengths
     rounds_count: Any = float("inf")  # requests of each client of a closed loop; the first come all at once
+    reserve_ratio: Any = 0.0  # share of an answer's cache set aside on admission
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def at_batch(c: Costs, flow: Flow, batch: Any, *, merged: bool = False) -> Stead
     """The steady state with ``batch`` sequences decoding on average.
 
     Prompts arrive at random, so some share a step: with n of them per step on average, a step carries at
-    least one with chance 1 - exp(-n). ``merged`` packs them as tightly as the budget allows: no engine
+    least one with chance 1 - exp(-n). ``merged`` packs prompts as tightly as the budget allows: no engine
     gives out more than that.
     """
     context = flow.prefix_tokens + flow.input_tokens + 0.5 * flow.output_tokens
@@ -80,7 +81,7 @@ def at_batch(c: Costs, flow: Flow, batch: Any, *, merged: bool = False) -> Stead
 
 def most_batch(flow: Flow) -> Any:
     """Sequences that decode at once when requests queue: as many as the scheduler or the cache allows."""
-    one = flow.input_tokens + 0.5 * flow.output_tokens
+    one = flow.input_tokens + 0.5 * (1.0 + flow.reserve_ratio) * flow.output_tokens
     fitting = most((flow.kv_tokens - flow.prefix_tokens) / one, 1.0)
     return least(flow.sequences_most_count, fitting, most(flow.budget_tokens - 1.0, 1.0))
 
@@ -134,6 +135,20 @@ def _full_prompt_s(c: Costs, flow: Flow) -> Any:
     return engine_steps_s(c, chunk, chunk * depth, nothing, nothing, nothing)
 
 
+def waves_ratio(c: Costs, flow: Flow, prompts: Any) -> Any:
+    """Share of the full rate that ``prompts`` queued at once reach: the last, partly filled batch takes a whole answer.
+
+    Requests of alike lengths that begin together end together, so they are served in waves.
+    """
+    limit = most_batch(flow)
+    full = least(limit, prompts)
+    rest = prompts % full
+    full_s = full / at_batch(c, flow, full).requests_per_s
+    rest_s = where(rest > 0.5, rest / at_batch(c, flow, most(rest, 0.5)).requests_per_s, 0.0)
+    served_s = (prompts - rest) / full * full_s + rest_s
+    return prompts / served_s / at_batch(c, flow, limit).requests_per_s
+
+
 def opened(c: Costs, flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
     """The steady state under arrivals at a given rate, and whether they outrun the replica."""
     limit = most_batch(flow)
@@ -166,6 +181,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         1.0 if model.mixed else 0.0,
         1.0 if load.input_spread_ratio == 0 and load.output_spread_ratio == 0 else 0.0,
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
+        model.reserve_ratio,
     )
 
 
@@ -190,7 +206,7 @@ def fluid(d: Deployment, m: Any, load: Load) -> ServingSpeed:
         m: its memory.
         load: lengths and either a concurrency or a request rate for the whole replica.
     """
-    return fluid_of(step_model(d, m), load, spread_of(d))
+    return fluid_of(step_model(d, m), load, spread_of(d, load))
 
 
 def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]]) -> ServingSpeed:
@@ -204,11 +220,16 @@ def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]
             clients = max(2.0 * most_batch(flow), 1.0) * ranks
         state, saturated = closed(model.costs, flow, clients / ranks), False
     rate = float(state.requests_per_s) * ranks
+    if load.concurrency == float("inf") and load.prompts_count:
+        rate *= float(waves_ratio(model.costs, flow, max(load.prompts_count / ranks, 1.0)))
     gaps = max(load.output_tokens - 1.0, 0.0)
-    ttft = _waiting(float(state.ttft_s), float(state.ttft_s - flow.request_s - state.prompt_step_s))
+    first, later = model.first_token_ratio, (model.first_token_ratio - 1.0) * float(state.ttft_s)
+    ttft = _waiting(
+        first * float(state.ttft_s), first * float(state.ttft_s - flow.request_s - state.prompt_step_s)
+    )
     tpot = _waiting(float(state.tpot_s), 0.0)
     itl = _two_valued(float(state.tpot_s), float(state.prompt_step_s), float(state.prompt_ratio))
-    e2e = _waiting(float(state.ttft_s + gaps * state.tpot_s), 0.0)
+    e2e = _waiting(float(state.ttft_s + gaps * state.tpot_s) + later, 0.0)
     used = float(state.batch) * (flow.input_tokens + 0.5 * flow.output_tokens) + flow.prefix_tokens
     return ServingSpeed(
         bool(saturated), rate, rate * load.output_tokens, rate * (load.input_tokens + load.output_tokens),

@@ -85,6 +85,15 @@ def timed(candidates: Iterable[TrainingRun]) -> list[tuple[float, TrainingRun]]:
     return sorted(found, key=lambda pair: (pair[0], pair[1].pp, pair[1].tp, pair[1].cp))
 
 
+def fastest(candidates: Iterable[TrainingRun]) -> TrainingRun:
+    """The candidate with the least time per token; of equals the plainest. There must be one."""
+    found = []
+    for one in candidates:
+        worked = worked_out(one, PLAIN)
+        found.append((float(worked.step_s) / float(worked.step_tokens), one))
+    return min(found, key=lambda pair: (pair[0], pair[1].pp, pair[1].tp, pair[1].cp))[1]
+
+
 def best_layouts(run: TrainingRun, count: int = 1, asked: int = ASKED) -> list[Layout]:
     """The fastest layouts that fit in memory, best first; empty when none of the ``asked`` fastest does.
 

@@ -127,7 +127,8 @@ def _step(run: MediaRun, vae: Component, lens: Lens) -> Number:
         more, launched = _device(run, one, vae, lens), _host(run, one, lens)
         device = more if device is None else lens.of(work.after_s)(device, more)
         host = launched if host is None else lens.of(work.after_s)(host, launched)
-    return lens.of(work.denoise_step_s)(device, host, _streamed(run, lens))
+    passes = lens.setting("passes_count", float(max(1, run.pipeline.passes_count // _split_passes(run))))
+    return lens.of(work.denoise_step_s)(device, host, _streamed(run, lens), passes)
 
 
 def _tokens(run: MediaRun, one: Component, vae: Component, lens: Lens) -> Number:
@@ -137,6 +138,11 @@ def _tokens(run: MediaRun, one: Component, vae: Component, lens: Lens) -> Number
         lens.field(vae, "spatial_factor_count"), lens.field(one, "patch_count", max(1, one.patch_count)),
         lens.setting("latent_frames_count", frames),
     )  # fmt: skip
+
+
+def _split_passes(run: MediaRun) -> int:
+    """Accelerators' groups that take one pass of a guided step each."""
+    return min(run.guidance_ranks_count, run.pipeline.passes_count)
 
 
 def _samples(run: MediaRun, lens: Lens) -> Number:
@@ -155,30 +161,61 @@ def shares_count(run: MediaRun) -> int:
 def _device(run: MediaRun, one: Component, vae: Component, lens: Lens) -> Number:
     tokens, samples = _tokens(run, one, vae, lens), _samples(run, lens)
     done = lens.setting("computed_ratio", run.computed_ratio)
-    card = lens.constant(best_matmul(run.accelerator))
-    rate = lens.setting("memory_bytes_per_s", memory_rate(run.accelerator))
-    bandwidth = lens.constant(coefficient("bandwidth_ratio"))
-    fused = lens.constant(coefficient("fused_ratio", "compilers", run.compiler, "fused_ratio"))
     kind = rates.multiplying_kind(run)
+    peak, reached = lens.setting("peak_flop_per_s", rates.multiplied_rate(run)), _reached(run, lens)
+    convolved = lens.field(one, "convolved_ratio")
+    flop = lens.of(work.denoised_flop)(
+        tokens, lens.field(one, "flop_per_token"), lens.field(one, "fixed_flop"), samples, done
+    )
     product = lens.of(work.product_s)(
-        lens.of(work.denoised_flop)(
-            tokens, lens.field(one, "flop_per_token"), lens.field(one, "fixed_flop"), samples, done
-        ),
-        lens.setting("peak_flop_per_s", rates.multiplied_rate(run)), card,
-        lens.constant(coefficient("product_ratio", "product_ratio", _kind(one))),
+        flop, convolved, peak, reached, lens.constant(coefficient("product_ratio")),
         lens.constant(coefficient("format_ratio", "formats", kind, run.compiler)),
     )  # fmt: skip
     moved = lens.of(work.moved_bytes)(
-        tokens, lens.field(one, "moved_bytes_per_token"), samples,
-        lens.setting("widening_ratio", PRECISION_BITS[run.precision] / 16), fused, done,
+        tokens, lens.field(one, "moved_bytes_per_token"), _of_compiler(run, "fused_ratio", lens),
+        lens.field(one, "copied_bytes_per_token"), _of_compiler(run, "copied_ratio", lens), samples,
+        lens.setting("widening_ratio", PRECISION_BITS[run.precision] / 16), done,
     )  # fmt: skip
     moved = lens.of(work.added_bytes)(moved, _beside_products(run, one, tokens, samples, lens))
-    kernels = lens.field(one, "kernels_count")
-    gap = lens.constant(coefficient("gap_s", "compilers", run.compiler, "gap_s"))
     return lens.of(work.device_step_s)(
-        product, _attention(run, one, tokens, samples, done, lens),
-        lens.of(work.moved_s)(moved, rate, bandwidth), lens.of(work.gaps_s)(kernels, gap),
+        product, _convolved(run, lens.of(work.convolved_flop)(flop, convolved), peak, lens),
+        _attention(run, one, tokens, samples, done, lens), _moved_s(run, moved, lens),
+        lens.of(work.gaps_s)(lens.field(one, "kernels_count"), _of_compiler(run, "gap_s", lens)),
         lens.setting("shares_count", float(shares_count(run))), _exchange(run, one, tokens, samples, lens),
+    )  # fmt: skip
+
+
+def _of_compiler(run: MediaRun, name: str, lens: Lens) -> Number:
+    return lens.constant(coefficient(name, "compilers", run.compiler, name))
+
+
+def _reached(run: MediaRun, lens: Lens) -> Number:
+    architecture = run.accelerator.architecture.lower()
+    known = architecture if architecture in rates.shipped()["architectures"] else "other"
+    return lens.of(work.reached_ratio)(
+        lens.constant(best_matmul(run.accelerator)),
+        lens.constant(coefficient("architecture_ratio", "architectures", known)),
+    )
+
+
+def _cycles(run: MediaRun, lens: Lens) -> Number:
+    return lens.of(work.cycles_per_s)(
+        lens.setting("vector_flop_per_s", rates.vector_rate(run.accelerator)),
+        lens.setting("lanes_count", rates.lanes_count(run.accelerator)),
+    )
+
+
+def _moved_s(run: MediaRun, moved: Number, lens: Lens) -> Number:
+    return lens.of(work.moved_s)(
+        moved, lens.setting("memory_bytes_per_s", memory_rate(run.accelerator)),
+        lens.constant(coefficient("bandwidth_ratio")),
+    )  # fmt: skip
+
+
+def _convolved(run: MediaRun, flop: Number, peak: Number, lens: Lens) -> Number:
+    return lens.of(work.convolved_s)(
+        flop, peak, _reached(run, lens), lens.constant(coefficient("convolution_ratio")), _cycles(run, lens),
+        _of_compiler(run, "fed_flop_count", lens),
     )  # fmt: skip
 
 
@@ -194,15 +231,10 @@ def _attention(
         tokens, lens.field(one, "pair_flop"), lens.field(one, "attended_flop_per_token"),
         lens.setting("kept_ratio", 1 - run.merged_ratio), samples, done,
     )  # fmt: skip
-    exponentials = lens.of(work.exponentials_per_s)(
-        lens.setting("vector_flop_per_s", rates.vector_rate(run.accelerator)),
-        lens.setting("lanes_count", rates.lanes_count(run.accelerator)),
-        lens.setting("special_lanes_count", rates.SPECIAL_LANES_COUNT),
-    )  # fmt: skip
     return lens.of(work.attended_s)(
-        flop, lens.setting("peak_flop_per_s", rates.plain_rate(run)),
+        flop, lens.setting("peak_flop_per_s", rates.plain_rate(run)), _reached(run, lens),
         lens.constant(coefficient("attention_ratio")), lens.setting("head_dim_count", head_dim(one)),
-        lens.constant(coefficient("softmax_ratio")), exponentials,
+        _cycles(run, lens), lens.constant(coefficient("softmax_count")),
         lens.constant(coefficient("kernel_ratio", "attention_kernels", run.attention)),
     )  # fmt: skip
 
@@ -214,7 +246,7 @@ def _beside_products(run: MediaRun, one: Component, tokens: Number, samples: Num
     if only_weights:
         weights = lens.of(work.unpacked_bytes)(
             lens.field(one, "params_count"), lens.setting("body_bits", run.weights.body_bits),
-            lens.constant(coefficient("wide_bits", "compilers", run.compiler, "wide_bits")),
+            _of_compiler(run, "wide_bits", lens),
         )  # fmt: skip
     if run.attention != "eager":
         return weights
@@ -228,10 +260,12 @@ def _beside_products(run: MediaRun, one: Component, tokens: Number, samples: Num
 
 def _host(run: MediaRun, one: Component, lens: Lens) -> Number:
     """Seconds the host needs to launch a step's kernels; steps that keep features launch fewer."""
-    each = coefficient("host_s", "compilers", run.compiler, "host_s")
+    segment = run.accelerator.segment
+    machine = segment if segment in rates.shipped()["hosts"] else "datacenter"
     return lens.of(work.host_s)(
-        lens.field(one, "kernels_count"), lens.constant(each),
-        lens.constant(coefficient("launches_ratio", "launches", rates.multiplying_kind(run))),
+        lens.field(one, "kernels_count"), _of_compiler(run, "launch_s", lens),
+        lens.constant(coefficient("machine_ratio", "hosts", machine)),
+        lens.constant(coefficient("launches_ratio", "launches", rates.multiplying_kind(run), run.compiler)),
         lens.setting("computed_ratio", run.computed_ratio),
     )  # fmt: skip
 
@@ -273,7 +307,7 @@ def _exchange(run: MediaRun, one: Component, tokens: Number, samples: Number, le
 def _text(run: MediaRun, encoders: list[Component], lens: Lens) -> Number:
     """All text encoders, one after the other."""
     samples = lens.setting("samples_count", run.batch_count * run.pipeline.guidance_count)
-    ratio = best_matmul(run.accelerator).value * coefficient("product_ratio", "product_ratio", "dit").value
+    ratio = best_matmul(run.accelerator).value * coefficient("product_ratio").value
     here = rates.plain_rate(run) * ratio
     slow = coefficient("cpu_flop_per_s")
     rate = lens.constant(slow) if run.text_on_cpu else lens.setting("flop_per_s", here)
@@ -303,14 +337,11 @@ def _decode(run: MediaRun, vae: Component, lens: Lens) -> Number:
         lens.field(vae, "pair_flop"), images,
     )  # fmt: skip
     moved = lens.of(work.decode_bytes)(
-        pixels, frames, lens.field(vae, "moved_pixel_bytes"), images,
-        lens.constant(coefficient("fused_ratio", "compilers", "eager", "fused_ratio")),
-    )  # fmt: skip
+        pixels, frames, lens.field(vae, "moved_pixel_bytes"), lens.field(vae, "copied_pixel_bytes"), images
+    )
     return lens.of(work.decode_s)(
-        flop, lens.setting("peak_flop_per_s", peak), lens.constant(coefficient("decoder_ratio")), moved,
-        lens.setting("memory_bytes_per_s", memory_rate(run.accelerator)),
-        lens.constant(coefficient("bandwidth_ratio")),
-    )  # fmt: skip
+        _convolved(run, flop, lens.setting("peak_flop_per_s", peak), lens), _moved_s(run, moved, lens)
+    )
 
 
 def _brought(run: MediaRun, every: tuple[Component, ...], lens: Lens) -> Number:

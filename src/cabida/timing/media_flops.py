@@ -38,13 +38,16 @@ def attended_flop(
 def moved_bytes(
     tokens: float,
     moved_bytes_per_token: float,
+    fused_ratio: float,
+    copied_bytes_per_token: float,
+    copied_ratio: float,
     samples_count: float,
     widening_ratio: float,
-    fused_ratio: float,
     computed_ratio: float,
 ) -> float:
     """Bytes that norms, activations and residuals read and write; a compiler fuses most of them away."""
-    return tokens * moved_bytes_per_token * samples_count * widening_ratio * fused_ratio * computed_ratio
+    one_bytes = moved_bytes_per_token * fused_ratio + copied_bytes_per_token * copied_ratio
+    return tokens * one_bytes * samples_count * widening_ratio * computed_ratio
 
 
 @formula
@@ -57,35 +60,68 @@ def moved_scores_bytes(
 
 
 @formula
-def product_s(
-    denoised_flop: float, peak_flop_per_s: float, card_matmul_ratio: float, product_ratio: float, format_ratio: float
-) -> Any:
-    """Products at the share of the card's best that this kind of network reaches."""
-    return denoised_flop / (peak_flop_per_s * least(card_matmul_ratio * product_ratio * format_ratio, 1))
+def reached_ratio(card_matmul_ratio: float, architecture_ratio: float) -> Any:
+    """Share of the data-sheet rate that large products keep up: best measured one, less where clocks fall under it."""
+    return least(card_matmul_ratio * architecture_ratio, 1)
 
 
 @formula
-def exponentials_per_s(vector_flop_per_s: float, lanes_count: float, special_lanes_count: float) -> float:
-    """Exponentials a card works out: its multiprocessors have few special units beside their lanes of two FLOP."""
-    return vector_flop_per_s / (2 * lanes_count) * special_lanes_count
+def product_s(
+    denoised_flop: float,
+    convolved_ratio: float,
+    peak_flop_per_s: float,
+    reached_ratio: float,
+    product_ratio: float,
+    format_ratio: float,
+) -> float:
+    """Products of matrices (attention's projections, feed-forward) at the share of the card's best they reach."""
+    return denoised_flop * (1 - convolved_ratio) / (peak_flop_per_s * reached_ratio * product_ratio * format_ratio)
+
+
+@formula
+def convolved_s(
+    convolved_flop: float,
+    peak_flop_per_s: float,
+    reached_ratio: float,
+    convolution_ratio: float,
+    cycles_per_s: float,
+    fed_flop_count: float,
+) -> float:
+    """Convolutions: matrix units, and the operands each multiprocessor can be fed with in a cycle; they overlap."""
+    tensor_s = convolved_flop / (peak_flop_per_s * reached_ratio * convolution_ratio)
+    feeding_s = convolved_flop / (cycles_per_s * fed_flop_count)
+    return (tensor_s**2 + feeding_s**2) ** 0.5
+
+
+@formula
+def convolved_flop(denoised_flop: float, convolved_ratio: float) -> float:
+    """Of a step's products, those that are convolutions."""
+    return denoised_flop * convolved_ratio
+
+
+@formula
+def cycles_per_s(vector_flop_per_s: float, lanes_count: float) -> float:
+    """Cycles of all multiprocessors together: each of their lanes does two FLOP in one."""
+    return vector_flop_per_s / (2 * lanes_count)
 
 
 @formula
 def attended_s(
     attended_flop: float,
     peak_flop_per_s: float,
+    reached_ratio: float,
     attention_ratio: float,
     head_dim_count: float,
-    softmax_ratio: float,
-    exponentials_per_s: float,
+    cycles_per_s: float,
+    softmax_count: float,
     kernel_ratio: float,
 ) -> float:
-    """Attention: its products, and a softmax of one exponential a pair and head, which overlap in part.
+    """Attention: its products, and a softmax of so many pairs a cycle of a multiprocessor, which overlap in part.
 
     Shah et al. 2024 (FlashAttention-3), section 2: exponentials are what holds a card with fast matrix units back.
     """
-    tensor_s = attended_flop / (peak_flop_per_s * attention_ratio)
-    softmax_s = attended_flop / (4 * head_dim_count) * softmax_ratio / exponentials_per_s
+    tensor_s = attended_flop / (peak_flop_per_s * reached_ratio * attention_ratio)
+    softmax_s = attended_flop / (4 * head_dim_count) / (cycles_per_s * softmax_count)
     return (tensor_s**2 + softmax_s**2) ** 0.5 / kernel_ratio
 
 
@@ -103,19 +139,25 @@ def gaps_s(kernels_count: float, gap_s: float) -> float:
 
 @formula
 def device_step_s(
-    product_s: float, attended_s: float, moved_s: float, gaps_s: float, shares_count: float, exchange_s: float
+    product_s: float,
+    convolved_s: float,
+    attended_s: float,
+    moved_s: float,
+    gaps_s: float,
+    shares_count: float,
+    exchange_s: float,
 ) -> float:
     """One step on the accelerators: work shared out, kernels launched on each, what ranks send each other."""
-    return (product_s + attended_s + moved_s) / shares_count + gaps_s + exchange_s
+    return (product_s + convolved_s + attended_s + moved_s) / shares_count + gaps_s + exchange_s
 
 
 @formula
-def denoise_step_s(device_step_s: float, host_s: float, streamed_s: float) -> float:
+def denoise_step_s(device_step_s: float, host_s: float, streamed_s: float, passes_count: float) -> float:
     """A step as it is seen: accelerator, host that launches its kernels, weights that stream in; they overlap.
 
     The longest of the three decides, and where two are alike they hinder each other (fourth powers).
     """
-    return (device_step_s**4 + host_s**4 + streamed_s**4) ** 0.25
+    return passes_count * (device_step_s**4 + host_s**4 + streamed_s**4) ** 0.25
 
 
 @formula
@@ -145,23 +187,20 @@ def decode_flop(
 
 @formula
 def decode_bytes(
-    pixels_count: float, latent_frames_count: float, moved_pixel_bytes: float, images_count: float, fused_ratio: float
+    pixels_count: float,
+    latent_frames_count: float,
+    moved_pixel_bytes: float,
+    copied_pixel_bytes: float,
+    images_count: float,
 ) -> float:
-    """Bytes that a decoder's norms and activations move."""
-    return pixels_count * latent_frames_count * moved_pixel_bytes * images_count * fused_ratio
+    """Bytes that a decoder's norms and activations move, and what convolutions copy."""
+    return pixels_count * latent_frames_count * (moved_pixel_bytes + copied_pixel_bytes) * images_count
 
 
 @formula
-def decode_s(
-    decode_flop: float,
-    peak_flop_per_s: float,
-    decoder_ratio: float,
-    decode_bytes: float,
-    memory_bytes_per_s: float,
-    bandwidth_ratio: float,
-) -> float:
+def decode_s(convolved_s: float, moved_s: float) -> float:
     """A decoder's convolutions and what it moves, one after the other."""
-    return decode_flop / (peak_flop_per_s * decoder_ratio) + decode_bytes / (memory_bytes_per_s * bandwidth_ratio)
+    return convolved_s + moved_s
 
 
 @formula
@@ -183,9 +222,11 @@ def unpacked_bytes(params_count: float, body_bits: float, wide_bits: float) -> f
 
 
 @formula
-def host_s(kernels_count: float, host_s_per_kernel: float, launches_ratio: float, computed_ratio: float) -> float:
+def host_s(
+    kernels_count: float, launch_s: float, machine_ratio: float, launches_ratio: float, computed_ratio: float
+) -> float:
     """Time the host needs to issue a step's kernels; quantising activations launches some more."""
-    return kernels_count * host_s_per_kernel * launches_ratio * computed_ratio
+    return kernels_count * launch_s * machine_ratio * launches_ratio * computed_ratio
 
 
 @formula

@@ -18,7 +18,6 @@ from cabida.timing.rates import FLOP_PER_S_WHERE_UNSEEN, tensor_rate
 
 FILE = Path(__file__).parent / "data" / "media.json"
 FEW_LANES = ("6.0", "7.0", "7.5", "8.0")  # compute capabilities with 64 fp32 lanes a multiprocessor (CUDA guide)
-SPECIAL_LANES_COUNT = 16.0  # special function units a multiprocessor, all capabilities since 7.0 (CUDA guide)
 
 
 @cache

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.plan import Load
 from cabida.quantity import ceil_to, formula, most
-from cabida.timing.simulate import simulate_model
-from cabida.timing.steps import StepModel
+from cabida.timing.fleet import Pool
+from cabida.timing.simulate import simulate_pools
 
 if TYPE_CHECKING:
     from cabida.timing.speed import ServingSpeed
@@ -32,7 +32,7 @@ def held_requests_per_s(demand_requests_per_s: float, headroom_ratio: float) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class Staffing:
     """Replicas for a demand that moves over a day or a week."""
 
     replicas_count: int  # at the busiest hour, spares left out
@@ -45,13 +45,13 @@ class Fleet:
     one_lost_use_ratio: float  # at the peak after the loss of one replica: above 1 the objectives break
 
 
-def fleet(
+def staffed(
     capacity_requests_per_s: float,
     peak_requests_per_s: float,
     weights: Sequence[float] = (1.0,),
     headroom_ratio: float = 0.0,
     spares_count: int = 0,
-) -> Fleet:
+) -> Staffing:
     """Replicas that hold a demand hour by hour.
 
     Args:
@@ -70,7 +70,7 @@ def fleet(
     replicas = max(by_hour)
     hours = float(sum(by_hour) + spares_count * len(by_hour))
     everyone = replicas + spares_count
-    return Fleet(
+    return Staffing(
         replicas_count=replicas,
         spares_count=spares_count,
         replicas_by_hour=by_hour,
@@ -95,7 +95,7 @@ class Batch:
 
 
 def batch_in_time(
-    model: StepModel,
+    pools: tuple[Pool, ...],
     shape: Load,
     items_count: int,
     window_s: float,
@@ -106,7 +106,7 @@ def batch_in_time(
     """The fewest replicas that answer ``items_count`` queued requests within ``window_s``.
 
     Args:
-        model: one replica.
+        pools: one replica, or prompts read by one for another (see :class:`cabida.timing.fleet.Pool`).
         shape: lengths and shared prefix; its own rate or concurrency is ignored.
         items_count: requests, all there at the start.
         window_s: from the start of the replicas to the last answer.
@@ -114,7 +114,7 @@ def batch_in_time(
         start_s: until a replica answers: image, weights, warm-up.
         seed: of the simulations.
     """
-    run = _runs(model, shape, spread, seed)
+    run = _runs(pools, shape, spread, seed)
     one_s = start_s + run(items_count)[0]
 
     def in_time(replicas: int) -> bool:
@@ -134,7 +134,7 @@ def batch_in_time(
 
 
 def _runs(
-    model: StepModel, shape: Load, spread: dict[str, tuple[float, float]], seed: int
+    pools: tuple[Pool, ...], shape: Load, spread: dict[str, tuple[float, float]], seed: int
 ) -> Callable[[int], tuple[float, ServingSpeed]]:
     """Seconds that one replica takes for a number of queued requests, and its speed; each number worked out once."""
     known: dict[int, tuple[float, ServingSpeed]] = {}
@@ -142,12 +142,12 @@ def _runs(
     def simulated(count: int) -> tuple[float, ServingSpeed]:
         if count not in known:
             load = replace(shape, requests_per_s=None, concurrency=math.inf, prompts_count=count)
-            speed = simulate_model(model, load, spread, seed)
+            speed = simulate_pools(pools, load, spread, seed=seed)
             known[count] = (count / speed.requests_per_s if speed.requests_per_s > 0 else math.inf, speed)
         return known[count]
 
     def run(count: int) -> tuple[float, ServingSpeed]:
-        longest = LONGEST_RUN * model.ranks_count
+        longest = LONGEST_RUN * sum(pool.rows_count for pool in pools)
         if count <= longest:
             return simulated(count)
         whole_s, speed = simulated(longest)

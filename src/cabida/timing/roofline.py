@@ -25,58 +25,22 @@ def dense_weights_bytes(
 
 
 @formula
-def head_weights_bytes(head_params_count: float, head_bits: float, shards_count: float) -> float:
-    """Weights of the output head on one accelerator."""
-    return head_params_count * head_bits / BITS_PER_BYTE / shards_count
-
-
-@formula
-def routed_weights_bytes(experts_params_count: float, body_bits: float, shards_count: float) -> float:
-    """Weights of all routed experts on one accelerator."""
-    return experts_params_count * body_bits / BITS_PER_BYTE / shards_count
-
-
-@formula
-def read_s(read_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float) -> float:
-    """Time to stream bytes from device memory at the share of the data-sheet rate that kernels reach."""
-    return read_bytes / (memory_bytes_per_s * bandwidth_ratio)
-
-
-@formula
-def multiply_s_per_token(
-    flop_per_token: float, flop_per_s: float, card_matmul_ratio: float, compute_ratio: float
+def routed_weights_bytes(
+    experts_params_count: float, touched_ratio: float, body_bits: float, shards_count: float
 ) -> float:
-    """Time to multiply one token through weights at the engine's share of the best matrix product on the card."""
-    return flop_per_token / (flop_per_s * card_matmul_ratio * compute_ratio)
+    """Weights of the routed experts that a step touches on one accelerator."""
+    return experts_params_count * touched_ratio * body_bits / BITS_PER_BYTE / shards_count
 
 
 @formula
-def weight_flop_per_token(params_count: float, shards_count: float) -> float:
-    """Two operations per weight and token. Kaplan et al. 2020."""
-    return 2 * params_count / shards_count
-
-
-@formula
-def experts_missed_ratio(experts_per_token_count: float, experts_count: float) -> float:
-    """Chance that one token leaves a given expert alone, routing taken as even."""
-    return 1 - experts_per_token_count / experts_count
-
-
-@formula
-def wire_s_per_token(
-    exchanges_count: float,
-    hidden_count: float,
-    value_bytes: float,
-    wire_ratio: float,
-    link_bytes_per_s: float,
-) -> float:
-    """Time one token's activations spend on the wire: a ring all-reduce carries 2 (n-1)/n of the payload."""
-    return exchanges_count * hidden_count * value_bytes * wire_ratio / link_bytes_per_s
+def weights_read_s(dense_read_bytes: float, routed_read_bytes: float, memory_bytes_per_s: float) -> float:
+    """The least a step can take: its weights once through the memory, at the rate the data sheet promises."""
+    return (dense_read_bytes + routed_read_bytes) / memory_bytes_per_s
 
 
 @formula
 def launch_s(
-    step_s: float,
+    attention_start_s: float,
     layers_count: float,
     layer_s: float,
     moe_layers_count: float,
@@ -84,26 +48,30 @@ def launch_s(
     exchanges_count: float,
     exchange_s: float,
 ) -> float:
-    """What a step costs before any data moves: scheduling, kernel launches, routing, collective latency."""
-    return step_s + layers_count * layer_s + moe_layers_count * moe_layer_s + exchanges_count * exchange_s
+    """What a step costs before any data moves: kernel launches, routing, collective latency."""
+    layers_s = layers_count * layer_s + moe_layers_count * moe_layer_s
+    return attention_start_s + layers_s + exchanges_count * exchange_s
 
 
 @formula
 def token_work_s(
-    tokens_count: float,
-    dense_read_s: float,
-    dense_s_per_token: float,
-    routed_read_s: float,
-    routed_s_per_token: float,
-    missed_ratio: float,
-    expert_ranks_count: float,
-    wire_s_per_token: float,
+    small_products_s: float,
+    large_products_s: float,
+    small_experts_s: float,
+    large_experts_s: float,
+    wire_s: float,
+    elements_s: float,
+    bandwidth_ratio: float,
+    compute_ratio: float,
+    routed_bandwidth_ratio: float,
+    routed_compute_ratio: float,
+    link_ratio: float,
+    elements_ratio: float,
 ) -> float:
-    """What depends on the number of tokens in a step alone: matrix products, routed experts, collectives."""
-    dense_s = (dense_read_s**2 + (tokens_count * dense_s_per_token) ** 2) ** 0.5
-    touched_ratio = 1 - missed_ratio ** (tokens_count * expert_ranks_count)
-    routed_s = ((routed_read_s * touched_ratio) ** 2 + (tokens_count * routed_s_per_token) ** 2) ** 0.5
-    return dense_s + routed_s + tokens_count * wire_s_per_token  # type: ignore[no-any-return]
+    """What depends on the number of tokens in a step alone: kernels alone on the card, at an engine's shares."""
+    products_s = small_products_s / bandwidth_ratio + large_products_s / compute_ratio
+    experts_s = small_experts_s / routed_bandwidth_ratio + large_experts_s / routed_compute_ratio
+    return products_s + experts_s + wire_s / link_ratio + elements_s / elements_ratio
 
 
 @formula

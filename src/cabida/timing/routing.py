@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida.timing.columns import (
-    ALIVE,
-    CACHED,
-    GROUP,
-    INPUT,
-    LUCK,
-    PART,
-    PREFIX,
-    RESIDENT,
-    TURN,
-    WAITING,
-    WAITING_WEIGHT,
-)  # fmt: skip
+from cabida.timing import columns as col
 from cabida.timing.compiled import compiled
 
 ROUTES = ("round-robin", "random", "least-loaded", "prefix-aware", "two-choices")
@@ -31,7 +19,7 @@ UNEVEN_RATIO = 1.5
 @compiled
 def load_of(s: Any, waiting_weight: float) -> float:
     """How busy a replica is: those running, and those waiting by their weight."""
-    return s[ALIVE] + (1.0 if s[PART] >= 0 else 0.0) + waiting_weight * s[WAITING]  # type: ignore[no-any-return]
+    return s[col.ALIVE] + (1.0 if s[col.PART] >= 0 else 0.0) + waiting_weight * s[col.WAITING]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -55,18 +43,18 @@ def _familiar(
     """The replica that has most of the prompt cached, unless loads are uneven; else the one with the emptiest cache."""
     least = load_of(state[low], weight)
     most = least
-    group = int(asked[request, GROUP])
+    group = int(asked[request, col.GROUP])
     best, hit, empty = -1, 0.0, low
     for place in range(low, high):
         load = load_of(state[place], weight)
         least, most = min(least, load), max(most, load)
-        if group >= 0 and shelf[place, group, CACHED] > hit:
-            best, hit = place, shelf[place, group, CACHED]
-        if state[place, RESIDENT] < state[empty, RESIDENT]:
+        if group >= 0 and shelf[place, group, col.CACHED] > hit:
+            best, hit = place, shelf[place, group, col.CACHED]
+        if state[place, col.RESIDENT] < state[empty, col.RESIDENT]:
             empty = place
     if most - least > UNEVEN_COUNT and most > UNEVEN_RATIO * least:
         return _least(state, weight, low, high, turn)  # type: ignore[no-any-return]
-    if best >= 0 and min(hit, asked[request, PREFIX]) > MATCHED_RATIO * asked[request, INPUT]:
+    if best >= 0 and min(hit, asked[request, col.PREFIX]) > MATCHED_RATIO * asked[request, col.INPUT]:
         return best
     return empty if group >= 0 else _least(state, weight, low, high, turn)  # type: ignore[no-any-return]
 
@@ -77,22 +65,22 @@ def route(
 ) -> int:
     """The replica from ``low`` to ``high`` (left out) that ``request`` goes to under a policy of ``ROUTES``."""
     count = high - low
-    turn = int(loop[TURN])
-    loop[TURN] += 1
+    turn = int(loop[col.TURN])
+    loop[col.TURN] += 1
     if count == 1:
         return low
-    weight = rule[WAITING_WEIGHT]
+    weight = rule[col.WAITING_WEIGHT]
     if policy == LEAST_LOADED:
         return _least(state, weight, low, high, turn)  # type: ignore[no-any-return]
     if policy == PREFIX_AWARE:
         return _familiar(state, weight, asked, shelf, request, low, high, turn)  # type: ignore[no-any-return]
-    first = low + min(int(asked[request, LUCK] * count), count - 1)
+    first = low + min(int(asked[request, col.LUCK] * count), count - 1)
     if policy == RANDOM:
         return first
     if (
         policy == TWO_CHOICES
     ):  # Mitzenmacher 2001: the less busy of two, the second drawn from the first's remainder
-        rest = asked[request, LUCK] * count - (first - low)
+        rest = asked[request, col.LUCK] * count - (first - low)
         second = low + (first - low + 1 + min(int(rest * (count - 1)), count - 2)) % count
         return second if load_of(state[second], weight) < load_of(state[first], weight) else first
     return low + turn % count

@@ -5,32 +5,26 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from cabida import memory
 from cabida.facts.model import Sourced
 from cabida.plan import Deployment, Load
 from cabida.quantity import Quantity, Source, formula, leaf, simulated
 from cabida.timing.coefficients import Coefficients, calibration_source, coefficients
 from cabida.timing.fluid import fluid
-from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
+from cabida.timing.intervals import factors
+from cabida.timing.kernels import kernels_source
+from cabida.timing.rates import memory_rate
 from cabida.timing.roofline import (
     dense_weights_bytes,
-    experts_missed_ratio,
-    multiply_s_per_token,
-    read_s,
+    launch_s,
     routed_weights_bytes,
     step_s,
     token_work_s,
-    weight_flop_per_token,
+    weights_read_s,
 )
-from cabida.timing.steps import (
-    StepModel,
-    exchange,
-    experts_shards,
-    multiplies_as,
-    shares_experts,
-    step_model,
-    weight_counts,
-)
+from cabida.timing.step_attention import attention_of
+from cabida.timing.step_table import experts_shards, moe_layers, parts_of, touched_ratio, weight_counts
+from cabida.timing.step_time import table_s
+from cabida.timing.steps import StepModel, collectives_count, step_model
 
 if TYPE_CHECKING:
     from cabida.memory import ServingMemory
@@ -56,14 +50,14 @@ def step_tree(d: Deployment, m: ServingMemory, load: Load) -> dict[str, Quantity
     model = step_model(d, m)
     speed = fluid(d, m, load)
     batch = speed.batch_mean / model.ranks_count
-    terms = _terms(d, model)
     context = load.input_tokens + 0.5 * load.output_tokens
     chunk = min(load.input_tokens, max(model.budget_tokens - batch, 1.0))
-    decode = _step(terms, model, 0.0, batch, context)
-    prompt = _step(terms, model, chunk, batch, context)
+    decode = _step(d, model, 0.0, batch, context)
+    prompt = _step(d, model, chunk, batch, context)
     return {
         "decode_step_s": decode,
         "prompt_step_s": prompt,
+        "weights_read_s": _floor(d, batch),
         "decode_tokens_per_s": decode_tokens_per_s(_steady("sequences_count", batch), decode.named("step_s")),
     }
 
@@ -72,81 +66,74 @@ def simulated_leaves(speed: ServingSpeed, seed: int = 0) -> dict[str, Quantity]:
     """Percentiles and rates of a simulation as leaves, each with its 90 % interval: ``ttft_p95_s`` ..."""
     leaves: dict[str, Quantity] = {}
     for metric in ("ttft", "tpot", "itl", "e2e"):
-        low, high = speed.spread.get(f"{metric}_s", (1.0, 1.0))
         for statistic in STATISTICS:
+            low, high = factors(speed.spread, f"{metric}_s", statistic)
             value = getattr(getattr(speed, f"{metric}_s"), statistic)
             name = f"{metric}_{statistic}_s"
             leaves[name] = simulated(name, value, value * low, value * high, seed)
     for name in ("requests_per_s", "output_tokens_per_s", "total_tokens_per_s"):
-        low, high = speed.spread.get(name, (1.0, 1.0))
+        low, high = factors(speed.spread, name)
         value = getattr(speed, name)
         leaves[name] = simulated(name, value, value * low, value * high, seed)
     return leaves
 
 
-def _terms(d: Deployment, model: StepModel) -> dict[str, Quantity]:
-    """The arguments of ``engine_step_s`` that a data sheet and a calibrated share explain, as trees."""
-    c = coefficients(d.engine, d.accelerator, d.weights)
+def _terms(d: Deployment) -> dict[str, Quantity]:
+    """The arguments of ``step_s`` that a calibrated figure explains, as trees."""
+    c = coefficients(d)
     share = {field.name: _share(d, c, field.name) for field in fields(Coefficients)}
-    bandwidth = d.accelerator.quantity("memory_bytes_per_s", memory_rate(d.accelerator))
-    rate = d.accelerator.quantity("flop_per_s", tensor_rate(d.accelerator, multiplies_as(d)))
-    best = best_matmul(d.accelerator).quantity()
-    body, kept, _, experts = weight_counts(d)
-    tp = _setting("shards_count", d.parallel.tp)
+    return {
+        "launch_s": launch_s(
+            leaf("attention_start_s", attention_of(d).start_s, kernels_source()),
+            _counted(d, "layers_count", d.model.layers_count),
+            share["layer_s"],
+            _counted(d, "moe_layers_count", moe_layers(d)),
+            share["moe_layer_s"],
+            _setting("exchanges_count", collectives_count(d)),
+            share["exchange_s"],
+        ),
+        "sequence_s": share["sequence_s"],
+        "host_s": share["step_s"],
+    }
+
+
+def _floor(d: Deployment, batch: float) -> Quantity:
+    """Weights through memory at the data sheet's rate."""
+    body, kept, experts = weight_counts(d)
     fmt = d.weights
     dense = dense_weights_bytes(
         body_params_count=_counted(d, "body_params_count", body),
         kept_params_count=_counted(d, "kept_params_count", kept),
         body_bits=fmt.quantity("body_bits"),
         kept_bits=fmt.quantity("other_bits"),
-        shards_count=tp,
+        shards_count=_setting("shards_count", d.parallel.tp),
     )
-    counts = memory.params(d.model)
-    passed = _counted(d, "params_count", counts.attention_count + counts.mlp_count)
-    flop = weight_flop_per_token(passed, tp)
-    found = {
-        "dense_read_s": read_s(dense.named("read_bytes"), bandwidth, share["bandwidth_ratio"]),
-        "dense_s_per_token": multiply_s_per_token(flop, rate, best, share["compute_ratio"]),
-        "routed_read_s": _figure("routed_read_s", 0.0),
-        "routed_s_per_token": _figure("routed_s_per_token", 0.0),
-        "missed_ratio": _figure("missed_ratio", 1.0),
-        "expert_ranks_count": _setting("expert_ranks_count", d.parallel.dp if shares_experts(d) else 1),
-        "wire_s_per_token": _worked_out(d, "wire_s_per_token", exchange(d, c)[1]),
-        "launch_s": _worked_out(d, "launch_s", model.launch_s),
-        "sequence_s": _worked_out(d, "sequence_s", model.sequence_s),
+    routed = routed_weights_bytes(
+        _counted(d, "experts_params_count", experts),
+        _steady("touched_ratio", touched_ratio(d, batch)),
+        fmt.quantity("body_bits"),
+        _setting("shards_count", experts_shards(d)),
+    )
+    bandwidth = d.accelerator.quantity("memory_bytes_per_s", memory_rate(d.accelerator))
+    tree: Quantity = weights_read_s(dense.named("dense_read_bytes"), routed.named("routed_read_bytes"), bandwidth)
+    return tree
+
+
+def _work(d: Deployment, model: StepModel, tokens: float) -> Quantity:
+    """Kernels that depend on the tokens alone, each kind at this many, over the engine's shares."""
+    c = coefficients(d)
+    kinds = {
+        name: leaf(name, table_s(values, tokens / model.stages_count), kernels_source())
+        for name, values in parts_of(d)._asdict().items()
     }
-    groups = [group for group in d.model.mlp if group.experts_count]
-    if groups:
-        group = max(groups, key=lambda one: one.layers_count)
-        missed = experts_missed_ratio(
-            _counted(d, "experts_per_token_count", group.experts_per_token_count),
-            _counted(d, "experts_count", group.experts_count),
-        )
-        routed = routed_weights_bytes(
-            _counted(d, "experts_params_count", experts),
-            fmt.quantity("body_bits"),
-            _setting("shards_count", experts_shards(d)),
-        )
-        active = _counted(d, "active_experts_params_count", experts * (1 - float(missed)))
-        routed_flop = weight_flop_per_token(active, tp)
-        found |= {
-            "missed_ratio": missed,
-            "routed_read_s": read_s(routed.named("read_bytes"), bandwidth, share["routed_bandwidth_ratio"]),
-            "routed_s_per_token": multiply_s_per_token(
-                routed_flop, rate, best, share["routed_compute_ratio"]
-            ),
-        }
-    return found
+    shares = {name: _share(d, c, name) for name in token_work_s.params if name not in kinds}
+    tree: Quantity = token_work_s(**kinds, **shares)
+    return tree
 
 
-def _step(
-    terms: dict[str, Quantity], model: StepModel, prompt_tokens: float, batch: float, context: float
-) -> Quantity:
+def _step(d: Deployment, model: StepModel, prompt_tokens: float, batch: float, context: float) -> Quantity:
     """``step_s`` as a tree; arguments no tree explains are figures of the step model."""
-    window = min(context, model.window_tokens)
-    tokens = (prompt_tokens + batch) / model.stages_count
-    work = {"tokens_count": _steady("tokens_count", tokens)}
-    work |= {name: terms[name] for name in token_work_s.params[1:]}
+    window, terms = min(context, model.window_tokens), _terms(d)
     loads = {
         "attended_tokens": 0.5 * prompt_tokens**2,
         "prompts_ratio": 1.0 if prompt_tokens > 0 else 0.0,
@@ -156,7 +143,7 @@ def _step(
     }
     names = step_s.params[1 + len(loads) :]
     values = dict(zip(names, model.constants, strict=True))
-    given = {"token_work_s": token_work_s(**work)}
+    given = {"token_work_s": _work(d, model, prompt_tokens + batch)}
     given |= {name: _steady(name, value) for name, value in loads.items()}
     given |= {name: terms.get(name) or _figure(name, value) for name, value in values.items()}
     tree: Quantity = step_s(**given)
@@ -170,10 +157,6 @@ def _share(d: Deployment, c: Coefficients, name: str) -> Quantity:
 def _counted(d: Deployment, name: str, value: float) -> Quantity:
     record: Sourced = d.model
     return leaf(name, value, record.source)
-
-
-def _worked_out(d: Deployment, name: str, value: float) -> Quantity:
-    return leaf(name, value, calibration_source(d.engine))
 
 
 def _setting(name: str, value: float) -> Quantity:

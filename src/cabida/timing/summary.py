@@ -98,6 +98,7 @@ def summary(
     ttft, e2e = first - sent + delay, last - sent + delay
     later = (run.first_token_ratio - 1.0) * ttft
     ttft, e2e = ttft + later, e2e + later
+    gap_s = (tpot * (outputs[long] - 1)).sum() / (outputs[long] - 1).sum() if long.any() else 0.0
     rate = _rate(run, skipped)
     span_s = max(float(run.last_s.max() - run.sent_s.min()), 1e-12)
     busy_s = max(float(run.totals[col.BUSY_S]), 1e-12)
@@ -109,12 +110,12 @@ def summary(
         requests_per_s=rate,
         output_tokens_per_s=rate * float(outputs.mean()),
         total_tokens_per_s=rate * float(outputs.mean() + inputs.mean()),
-        batch_mean=float(run.totals[col.SEQUENCE_S] / busy_s) * run.rows_count,
+        batch_mean=float(run.totals[col.SEQUENCE_S] / span_s),
         kv_use_ratio=min(1.0, float(run.totals[col.KV_TOKEN_S] / busy_s) / max(run.kv_tokens, 1.0)),
         preemptions_count=int(run.totals[col.PREEMPTIONS]),
         ttft_s=alike(math.inf) if endless else distribution(ttft),
         tpot_s=distribution(tpot),
-        itl_s=_gaps(run.gaps, tpot, outputs[long]),
+        itl_s=gaps_of(run.gaps, distribution(tpot), float(gap_s)),
         e2e_s=alike(math.inf) if endless else distribution(e2e),
         spread=spread,
         basis="simulated",
@@ -195,20 +196,23 @@ def distribution(values: Floats) -> Distribution:
     )
 
 
-def _gaps(histogram: Floats, tpot: Floats, outputs: Floats) -> Distribution:
-    """Gaps between tokens from their weighted histogram; the mean from the requests themselves."""
+def gaps_of(histogram: Floats, tpot: Distribution, mean_s: float | None = None) -> Distribution:
+    """Gaps between tokens.
+
+    Args:
+        histogram: counts by logarithmic bin, as the simulation leaves them.
+        tpot: stands in when no gap was counted.
+        mean_s: mean gap; of ``tpot`` when left out.
+    """
     import numpy as np
 
     total = histogram.sum()
     if total <= 0:
-        return distribution(tpot)
+        return tpot
     share = np.cumsum(histogram) / total
     places = np.minimum(np.searchsorted(share, QUANTILES), col.ITL_BINS - 1)
     values = col.ITL_LOW_S * np.exp((places + 0.5) / col.ITL_BINS_PER_E_FOLD)
-    mean = float(tpot.mean())
-    if len(outputs):
-        mean = float((tpot * (outputs - 1)).sum() / max((outputs - 1).sum(), 1.0))
-    return from_sorted_quantiles(mean, tuple(float(v) for v in values))
+    return from_sorted_quantiles(tpot.mean if mean_s is None else mean_s, tuple(float(v) for v in values))
 
 
 def _nothing(spread: dict[str, tuple[float, float]]) -> ServingSpeed:

@@ -16,7 +16,7 @@ from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.plan import TrainingRun
 from cabida.timing import training_step as step
 from cabida.timing.exchange import Exchange, exchanges
-from cabida.timing.flops import Work, trains_adapters, work_per_token
+from cabida.timing.flops import Work, adds_products, trains_adapters, work_per_token
 from cabida.timing.goodput import goodput
 from cabida.timing.training_data import constant, family_of, shipped
 from cabida.timing.training_device import device_parts, family_table, memory_rate, passes_of, peak_of
@@ -79,7 +79,7 @@ def worked_out(run: TrainingRun, lens: Lens, data: dict[str, Any] | None = None)
         layers,
         lens.field(run.model, "routed_layers_count", routed),
         lens.constant(constant(data["coefficients"], "routed_launch_ratio")),
-        lens.setting("adapted_layers_count", run.model.layers_count if trains_adapters(run) else 0),
+        lens.setting("adapted_layers_count", run.model.layers_count if adds_products(run) else 0),
         lens.constant(constant(data["coefficients"], "adapted_launch_ratio")),
         lens.setting("passes_count", passes_of(run) + (0.0 if trains_adapters(run) else 1.0)),
         lens.setting("stages_count", run.pp),

@@ -14,6 +14,7 @@ from cabida.text import problem
 from cabida.timing import training_step as step
 from cabida.timing.flops import (
     Work,
+    adds_products,
     recomputed_passes,
     routed_flop_per_token,
     shared_flop_per_token,
@@ -269,7 +270,7 @@ def _special_parts(
             lens.setting("element_bytes", ELEMENT_BYTES),
             wide,
         )
-    if trains_adapters(run):
+    if adds_products(run):
         parts["adapters"] = lens.of(step.traffic_s)(
             tokens,
             lens.field(run.model, "layers_count"),

@@ -17,7 +17,7 @@ from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
 from cabida.timing.flops import work_per_token
-from cabida.timing.layouts import timed
+from cabida.timing.layouts import fastest
 from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
@@ -91,7 +91,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         precision=_precision(row, accelerator),
         weights=_frozen_format(row["precision"]) if method == "qlora" else facts.weight_format("bf16"),
         optimizer="adamw-8bit" if "8-bit" in str(row.get("sharding")) else "adamw",
-        sharding=sharding_of(str(row.get("sharding") or ""), row.get("gpus")),
+        sharding=sharding_of(_sharding_words(row), row.get("gpus")),
         seq_tokens=int(seq),
         micro_batch_count=1 if titan and (row.get("pp") or 1) > 1 else int(row.get("micro_batch") or 1),
         global_batch_count=1,
@@ -99,7 +99,7 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         pp=row.get("pp") or 1,
         cp=row.get("cp") or 1,
         ep=row.get("ep") or 1,
-        recompute=recompute_of(row.get("activation_checkpointing", "selective" if titan else None)),
+        recompute=recompute_of(row.get("activation_checkpointing", _usual_recompute(row))),
         master_weights="bf16-true" not in row["precision"],
         lora_rank=int(row.get("lora_rank") or 8),
         framework=_framework(row),
@@ -117,8 +117,26 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
         )
     if not row.get("tp") and not row.get("pp"):
         run = likely_split(run, batch)
-    default = run.data_parallel_count * run.micro_batch_count * (8 * run.pp if run.pp > 1 else 1)
-    return replace(run, global_batch_count=batch or default)
+    return replace(run, global_batch_count=batch or usual_batch(run))
+
+
+def usual_batch(run: TrainingRun) -> int:
+    """Sequences of a step nobody printed: one micro-batch on each replica, enough to fill a pipeline."""
+    return run.data_parallel_count * run.micro_batch_count * (8 * run.pp if run.pp > 1 else 1)
+
+
+def _sharding_words(row: dict[str, Any]) -> str:
+    """How the run is sharded, as printed: some sources say it where they say what is recomputed."""
+    again = str(row.get("activation_checkpointing") or "")
+    return str(row.get("sharding") or (again if "fsdp" in again.lower() else ""))
+
+
+def _usual_recompute(row: dict[str, Any]) -> str | None:
+    """What a framework recomputes unasked: TorchTitan some, Megatron everything before 2022 (arXiv 2205.05198)."""
+    framework = (row.get("framework") or "").lower()
+    if "torchtitan" in framework:
+        return "selective"
+    return "full" if "megatron-lm" in framework and re.search(r"\b20(19|20|21)\b", framework) else None
 
 
 def shaped_model(row: dict[str, Any]) -> Model:
@@ -175,18 +193,17 @@ def likely_split(run: TrainingRun, batch: int | None) -> TrainingRun:
     held = [one for one in _splits(run, inside) if _holds(one)]
     if not held:
         return run
-    sequences = batch or max(1, run.accelerators_count)
-    ready = [replace(_with_enough_batch(_interleaved(one), batch), global_batch_count=sequences) for one in held]
-    return replace(timed(ready)[0][1], global_batch_count=run.global_batch_count)
+    ready = [_with_enough_batch(_interleaved(one), batch) for one in held]
+    return fastest([replace(one, global_batch_count=batch or usual_batch(one)) for one in ready])
 
 
 def _splits(run: TrainingRun, inside: int) -> Iterator[TrainingRun]:
     """Splits a tuned run might have: tensor inside the machine, stages, the sequence; experts by themselves."""
     if run.model.is_moe:
         experts = max(group.experts_count for group in run.model.mlp)
-        for pp, ep in product((1, 2, 4, 8, 16), (8, 16, 32, 64)):
+        for pp, ep, recompute in product((1, 2, 4, 8, 16), (8, 16, 32, 64), ("none", "full")):
             if ep <= experts and ep * pp <= run.accelerators_count:
-                yield replace(run, ep=ep, pp=pp)
+                yield replace(run, ep=ep, pp=pp, recompute=run.recompute if recompute == "none" else "full")
         return
     for pp, tp, cp, recompute in product((1, 2, 4, 8, 16), (1, 2, 4, 8), (1, 2), ("none", "full")):
         if tp <= inside and run.accelerators_count % (tp * pp * cp) == 0:

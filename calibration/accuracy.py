@@ -90,6 +90,12 @@ Repeated public measurements of one serving setup differ by 1 % (TPOT) to 4 % (T
 version agree, and by 10 to 17 % when the version isn't known; tuned submissions of one training benchmark on the
 same card by 2 to 18 %. Nothing can be expected to do better than that.
 """
+COVERAGE = """## Do the intervals hold
+
+Every group of a hundred figures and more: the share of what was measured that lies inside its 90 % interval, and how
+many times its lower end the upper end is. 85 to 95 of 100 is what is meant to be inside. The intervals of speed come
+from residuals by regime (`calibration/intervals.py`), those of memory from residuals by kind.
+"""
 INTERVALS_ARE = (
     "Factors of the 90 % interval of memory figures by metric and kind. Written by calibration/accuracy.py."
 )
@@ -149,6 +155,20 @@ def engine_rows(by: dict[str, Any], names: tuple[str, ...]) -> list[list[str]]:
     return found
 
 
+def coverage_rows(by: dict[str, Any]) -> list[list[str]]:
+    """What the intervals of every group of 100 figures and more hold, and how wide they are."""
+    return [
+        [
+            key, group, f"`{metric}`", str(m["n"]), percent(m["within_interval_ratio"]),
+            f"{m['interval_high_over_low']:.2f}",
+        ]
+        for key, groups in by.items()
+        for group, metrics in groups.items()
+        for metric, m in metrics.items()
+        if m["n"] >= MANY
+    ]  # fmt: skip
+
+
 def held_out_rows(name: str, data: dict[str, Any], path: tuple[str, ...] = ()) -> list[list[str]]:
     """Every summary found in a data file's held-out figures."""
     if "median_error_ratio" in data:
@@ -182,6 +202,10 @@ def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
     unanswered = [[why, str(count)] for why, count in reasons(found["skipped"])]
     lines += [VERDICTS.format(**found["fits"]), "## By engine and framework", ""]
     lines += table(("engine", "metric", "n", "median", "bias"), engine_rows(found["by"]["engine"], BY_ENGINE))
+    lines += [
+        COVERAGE,
+        *table(("by", "group", "metric", "n", "inside", "high/low"), coverage_rows(found["by"])),
+    ]
     lines += ["## Left out", "", *table(("what", "left out", "n", "median", "p90"), left_out)]
     lines += [
         "## Others, on the same or like rows",

@@ -34,6 +34,16 @@ def interval_score(one: Prediction) -> float:
     return high - low + 2 / MISS * (max(0.0, low - value) + max(0.0, value - high))
 
 
+def within_ratio(predictions: Sequence[Prediction]) -> float:
+    """Share of what was measured that lies inside its interval."""
+    return sum(one.low <= one.measured <= one.high for one in predictions) / len(predictions)
+
+
+def width_ratio(predictions: Sequence[Prediction]) -> float:
+    """Median of the intervals' upper over lower ends."""
+    return median(one.high / one.low for one in predictions)
+
+
 def quantile(values: Sequence[float], share: float) -> float:
     """Linear interpolation between order statistics."""
     ordered = sorted(values)
@@ -64,9 +74,8 @@ def metric_score(predictions: list[Prediction]) -> dict[str, Any]:
         "p90_error_ratio": quantile(errors, 0.9),
         "source_median_error_ratio": median(median(map(error_ratio, part)) for part in by_source.values()),
         "bias_ratio": math.exp(median(map(log_error, predictions))),
-        "within_interval_ratio": sum(one.low <= one.measured <= one.high for one in predictions)
-        / len(errors),
-        "interval_high_over_low": median(one.high / one.low for one in predictions),
+        "within_interval_ratio": within_ratio(predictions),
+        "interval_high_over_low": width_ratio(predictions),
         "interval_score": sum(map(interval_score, predictions)) / len(errors),
     }
 
@@ -77,12 +86,14 @@ def scores(predictions: list[Prediction]) -> dict[str, dict[str, Any]]:
 
 
 def short_scores(predictions: list[Prediction]) -> dict[str, dict[str, Any]]:
-    """Count, median error and bias of every metric: what a breakdown shows."""
+    """Count, median error, bias and what the intervals hold, of every metric: what a breakdown shows."""
     return {
         name: {
             "n": len(part),
             "median_error_ratio": median(map(error_ratio, part)),
             "bias_ratio": math.exp(median(map(log_error, part))),
+            "within_interval_ratio": within_ratio(part),
+            "interval_high_over_low": width_ratio(part),
         }
         for name, part in grouped(predictions, lambda one: one.metric).items()
     }

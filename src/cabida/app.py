@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cabida.choose import Outcome
     from cabida.evidence.machine import Roots
 
+LONGEST_REQUESTS = 2_000_000  # of one simulated day or week
+
 
 def init(
     workload: str = "realtime-inference", *, language: str = "en", from_example: str = "", **answers: str
@@ -166,6 +168,9 @@ def speed(
     profile: Sequence[float] | None = None,
     headroom: float = 0.0,
     spares: int = 0,
+    replicas: int = 1,
+    routing: str = "",
+    acceptance: float | None = None,
     items: int | None = None,
     within_s: float | None = None,
     start_s: float = 0.0,
@@ -182,9 +187,12 @@ def speed(
         seed: of the simulations.
         objectives_ms: most of each latency, by ``ttft_ms_p95`` ...; the highest rate that keeps them all is searched.
         demand: requests/s of the busiest hour, all replicas together.
-        profile: 24 or 168 hourly weights of that demand.
+        profile: 24 or 168 hourly weights of that demand, or of ``requests_per_s``, which is then the mean.
         headroom: share of capacity that stays free.
         spares: replicas beyond need.
+        replicas: that share the load.
+        routing: how they share it: round-robin, random, least-loaded, prefix-aware, two-choices; "" = the engine's way.
+        acceptance: chance that a drafted token is accepted (``draft``, ``draft_tokens``).
         items: requests queued all at once.
         within_s: time to answer them all.
         start_s: until a replica answers its first.
@@ -192,22 +200,21 @@ def speed(
         step: also where the time of a step goes.
         flags: those of :class:`Setup`, and the load's: ``input_tokens``, ``output_tokens``, ``concurrency``,
             ``requests_per_s``, ``input_spread_ratio``, ``output_spread_ratio``, ``burst_ratio``, ``prompts_count``,
-            ``shared_prefix_tokens``.
+            ``shared_prefix_tokens``, ``prefixes_count``, ``cached_ratio``, ``turns_count``, ``turn_gap_s``,
+            ``adapters_count``, ``ramp_s``, ``harness``.
     """
     from cabida.report.speed import Wants, speed_answer
 
+    if flags.get("requests_per_s") is not None and profile and demand is None:
+        flags["hourly_weights"] = tuple(profile)
+        whole = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile once
+        flags["prompts_count"] = flags.get("prompts_count") or int(min(max(whole, 1.0), LONGEST_REQUESTS))
     wants = Wants(
-        objectives_ms or {},
-        demand,
-        tuple(profile or (1.0,)),
-        headroom,
-        spares,
-        items,
-        within_s,
-        start_s,
-        knee,
-        step,
-    )
+        objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing, acceptance,
+        flags.get("draft") or "", items, within_s, start_s, knee, step,
+    )  # fmt: skip
+    if wants.draft == "ngram":  # looked up in the text itself: no model to hold
+        del flags["draft"]
     return speed_answer(model, gpu, trace, seed, wants, flags)
 
 

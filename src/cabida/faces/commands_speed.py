@@ -21,7 +21,6 @@ UNMET = 4  # exit code: nothing satisfies what was asked
 @setup
 @load
 @shape
-@option("--shared-prefix-tokens", type=click.IntRange(0, 10**7), default=0)
 @option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
 @wanted
 @option("--seed", type=SEED, default=0, show_default=True, heading="answer")
@@ -34,6 +33,7 @@ def speed(
     from cabida import app
 
     _one_load(flags)
+    flags["routing"] = flags["routing"] or ""
     answer = app.speed(model, gpu=_named(flags), objectives_ms=objectives_ms(flags), **flags)
     if svg is not None:
         from cabida.files import write_text

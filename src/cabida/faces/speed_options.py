@@ -16,6 +16,8 @@ MOMENT = Figure(min=0, min_open=True, max=1e9)
 SHOWN, METRICS, STATISTICS = "p95", ("ttft", "tpot", "itl", "e2e"), ("p95", "mean", "p50", "p99")
 OBJECTIVES = tuple(f"{metric}_{statistic}_ms" for metric in METRICS for statistic in STATISTICS)
 HOURS = (24, 168)
+# timing.routing has them too; help must load nothing heavy
+ROUTES = ("round-robin", "random", "least-loaded", "prefix-aware", "two-choices")
 
 
 def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
@@ -59,6 +61,13 @@ def shape(function: F) -> F:
             option("--output-spread", "output_spread_ratio", type=Figure(0, 3), default=0.0),
             option("--burst", "burst_ratio", type=Figure(0, 100), default=1.0, show_default=True),
             option("--prompts", "prompts_count", type=click.IntRange(1, 10**6)),
+            option("--ramp", "ramp_s", metavar="TIME", default="0 s", callback=_seconds),
+            option("--shared-prefix-tokens", type=click.IntRange(0, 10**7), default=0),
+            option("--prefixes", "prefixes_count", type=click.IntRange(1, 10**5), default=1),
+            option("--cached", "cached_ratio", type=Figure(0, 1), default=0.0),
+            option("--turns", "turns_count", type=click.IntRange(1, 100), default=1),
+            option("--turn-gap", "turn_gap_s", metavar="TIME", default="30 s", callback=_seconds),
+            option("--adapters", "adapters_count", type=click.IntRange(0, 10**4), default=0),
         ]
     ):
         function = declare(function)
@@ -67,6 +76,11 @@ def shape(function: F) -> F:
 
 def wanted(function: F) -> F:
     """Objectives, the demand on all replicas, a deadline, and pictures."""
+    replicas = [
+        option("--replicas", type=click.IntRange(1, 1000), default=1, heading="replicas"),
+        option("--routing", type=click.Choice(ROUTES)),
+        option("--acceptance", type=Figure(0, 0.999)),
+    ]
     objectives = [
         option(
             f"--{name.replace('_', '-')}",
@@ -78,6 +92,7 @@ def wanted(function: F) -> F:
     ]
     for declare in reversed(
         [
+            *replicas,
             *objectives,
             option("--demand", type=Figure(0, 1e9, min_open=True), metavar="REQ/S", heading="demand"),
             option("--profile", metavar="NAME|W,W,...", callback=_profile),

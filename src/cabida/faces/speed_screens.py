@@ -31,6 +31,7 @@ STEP_PARTS = {
 }
 LONGEST_BAR, MOST_BARS = 40, 60
 HOURS_A_ROW = 24
+WAITING_TOLD = 0.1  # requests in line that are worth a word
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:
@@ -71,7 +72,17 @@ def _latencies(answer: dict[str, Any]) -> list[RenderableType]:
         kv=text.percent(answer["kv_use_ratio"]),
         preemptions=text.number(answer["preemptions"], 7),
     )
-    return [*told, table(header, rows), Text(), clean(rates), clean(state)]
+    more = [clean(state)]
+    if answer["cached_ratio"] or answer["waiting_mean"] >= WAITING_TOLD:
+        values = {
+            "waiting": text.number(answer["waiting_mean"]),
+            "cached": text.percent(answer["cached_ratio"]),
+        }
+        more.append(clean(tr("speed.waiting", **values)))
+    if answer.get("objectives"):
+        values = {"share": text.percent(answer["met_ratio"], 3), "rate": text.number(answer["goodput_req_s"])}
+        more.append(clean(tr("speed.goodput", **values)))
+    return [*told, table(header, rows), Text(), clean(rates), *more]
 
 
 def _capacity(answer: dict[str, Any]) -> list[RenderableType]:
@@ -80,7 +91,8 @@ def _capacity(answer: dict[str, Any]) -> list[RenderableType]:
     if rate.value <= 0:
         return [clean(tr("speed.capacity.none", limit=_limit(found["limited_by"])), "bold")]
     told = tr(
-        "speed.capacity.one",
+        f"speed.capacity.{'one' if answer['replicas'] == 1 else 'many'}",
+        count=text.number(answer["replicas"], 7),
         rate=say.span(rate, 1.0, "req/s"),
         tokens=say.span(found["output_tok_s"], 1.0, "tok/s"),
         limit=_limit(found["limited_by"]),

@@ -50,7 +50,8 @@ def _cure(setup: Setup, d: Deployment) -> str:
 
 LOAD = (
     "input_tokens", "output_tokens", "concurrency", "requests_per_s", "input_spread_ratio", "output_spread_ratio",
-    "burst_ratio", "prompts_count", "shared_prefix_tokens",
+    "burst_ratio", "prompts_count", "shared_prefix_tokens", "prefixes_count", "cached_ratio", "turns_count",
+    "turn_gap_s", "adapters_count", "ramp_s", "hourly_weights", "harness",
 )  # fmt: skip
 
 

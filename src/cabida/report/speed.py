@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida import timing
 from cabida.errors import UsageProblem
 from cabida.plan import Deployment, Estimate, Load
 from cabida.plan.decision import LATENCIES
 from cabida.report.asked import asked, carried, doubts, named
 from cabida.report.metrics import speed_metrics
 from cabida.text import problem
-from cabida.timing.capacity import Capacity, capacity_of, first_missed, metric_s, slowed
+from cabida.timing.capacity import Capacity, capacity_of_pools, first_missed, limits_of, metric_s, slowed
+from cabida.timing.fleet import Pool
 from cabida.timing.knee import knee
-from cabida.timing.profile import batch_in_time, fleet
+from cabida.timing.pools import pools_of
+from cabida.timing.profile import batch_in_time, staffed
+from cabida.timing.simulate import simulate_pools
 from cabida.timing.spread import spread_of
-from cabida.timing.steps import StepModel, step_model
 
 if TYPE_CHECKING:
-    from cabida.memory import ServingMemory
     from cabida.timing import ServingSpeed
 
 MS = 1000.0
@@ -38,6 +38,10 @@ class Wants:
     profile: tuple[float, ...] = (1.0,)
     headroom: float = 0.0
     spares: int = 0
+    replicas: int = 1  # that share the load
+    routing: str = ""
+    acceptance: float | None = None  # chance that a drafted token is accepted
+    draft: str = ""  # what drafts, as typed
     items: int | None = None  # queued all at once
     within_s: float | None = None
     start_s: float = 0.0
@@ -62,25 +66,28 @@ def speed_answer(
     loaded = trace is not None or any(flags.get(one) is not None for one in ("concurrency", "requests_per_s"))
     _sound(wants, loaded=loaded)
     d, m, load = asked(model, gpu, flags)
-    steps, spread = step_model(d, m), spread_of(d)
-    found = {**named(d), "warnings": doubts(d)}
+    pools, spread = pools_of(d, m, wants.replicas, wants.draft, wants.acceptance), spread_of(d)
+    run = _Run(pools, load, spread, wants, seed)
+    found = {**named(d), "replicas": wants.replicas, "warnings": doubts(d)}
     carries = None
     if wants.capacity and trace is None:
-        carries = capacity_of(steps, load, wants.objectives_s, spread, seed)
-        found["capacity"] = _capacity(carries, steps, load, wants, spread, seed)
+        carries = capacity_of_pools(pools, load, wants.objectives_s, spread, routing=wants.routing, seed=seed)
+        found["capacity"] = _capacity(carries, run)
     batch = None
     if wants.items is not None and wants.within_s is not None:
-        batch = batch_in_time(steps, load, wants.items, wants.within_s, spread, wants.start_s, seed)
+        batch = batch_in_time(pools, load, wants.items, wants.within_s, spread, wants.start_s, seed)
         found["batch"] = _batch(batch, wants, d, slowest=spread.get("output_tokens_per_s", (1.0, 1.0))[0])
+    limits = limits_of(wants.objectives_s)
     if trace is not None:
-        answer, load_told = _traced(d, m, trace), None
+        answer, load_told = _traced(trace, run, limits), None
     elif batch is not None:
         answer, load_told = batch.speed, replace(load, concurrency=math.inf, requests_per_s=None)
     elif carries is not None and not loaded and carries.speed is not None:
         answer = carries.speed
         load_told = replace(load, requests_per_s=carries.requests_per_s, concurrency=None)
     else:
-        answer, load_told = timing.simulate(d, m, load, seed), load
+        answer = simulate_pools(pools, load, spread, routing=wants.routing, seed=seed, limits=limits)
+        load_told = load
     found |= _under_load(answer, load_told)
     if wants.objectives_ms:
         found["objectives"] = _objectives(answer, wants)
@@ -92,17 +99,30 @@ def speed_answer(
     if carries is not None and wants.demand_requests_per_s is not None:
         found["fleet"] = _fleet(found["capacity"]["requests_per_s"], wants, d)
     if wants.knee:
-        found["knee"] = _knee(steps, load, wants, spread, seed)
+        found["knee"] = _knee(run, limits)
     if wants.step:
-        found["step"] = _steps(d, steps, load_told or load, answer)
+        found["step"] = _steps(d, pools[0], load_told or load, answer)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What every part of an answer is worked out from."""
+
+    pools: tuple[Pool, ...]
+    load: Load
+    spread: dict[str, tuple[float, float]]
+    wants: Wants
+    seed: int
 
 
 def _sound(wants: Wants, *, loaded: bool) -> None:
     """Refuse what would be passed over in silence."""
     lonely = {
-        "--profile": len(wants.profile) > 1, "--headroom": wants.headroom > 0, "--spares": wants.spares > 0,
-    }  # fmt: skip
+        "--profile": len(wants.profile) > 1 and not loaded,
+        "--headroom": wants.headroom > 0,
+        "--spares": wants.spares > 0,
+    }
     wrong = [
         problem("CB-U050", one=name, other="--demand")
         for name, said in lonely.items()
@@ -111,16 +131,22 @@ def _sound(wants: Wants, *, loaded: bool) -> None:
     if (wants.items is None) != (wants.within_s is None):
         pair = ("--items", "--within") if wants.within_s is None else ("--within", "--items")
         wrong.append(problem("CB-U050", one=pair[0], other=pair[1]))
-    if wants.items is not None and (loaded or wants.capacity):
+    if wants.demand_requests_per_s is not None and wants.replicas > 1:
+        wrong.append(problem("CB-U009", names="--demand, --replicas"))
+    if wants.items is not None and (loaded or wants.capacity or wants.replicas > 1):
         wrong.append(problem("CB-U009", names="--items, --demand, --concurrency, --requests-per-s, --trace"))
     if wrong:
         raise UsageProblem(wrong)
 
 
-def _traced(d: Deployment, m: ServingMemory, trace: Path | str) -> ServingSpeed:
-    from cabida.evidence.trace import read_trace
+def _traced(trace: Path | str, run: _Run, limits: dict[str, float]) -> ServingSpeed:
+    from cabida.evidence.trace import trace_blocks
+    from cabida.timing.traced import trace_through
 
-    return timing.simulate_trace(d, m, *read_trace(trace))
+    blocks = trace_blocks(trace)
+    return trace_through(
+        run.pools, blocks, run.spread, routing=run.wants.routing, seed=run.seed, limits=limits
+    )
 
 
 def _under_load(answer: ServingSpeed, load: Load | None) -> dict[str, Any]:
@@ -131,6 +157,13 @@ def _under_load(answer: ServingSpeed, load: Load | None) -> dict[str, Any]:
         "batch_mean": answer.batch_mean,
         "kv_use_ratio": answer.kv_use_ratio,
         "preemptions": answer.preemptions_count,
+        "met_ratio": answer.met_ratio,
+        "goodput_req_s": answer.goodput_requests_per_s,
+        "waiting_mean": answer.waiting_mean,
+        "cached_ratio": answer.cached_ratio,
+        "requests": answer.requests_count,
+        "refused": answer.refused_count,
+        "half_widths": answer.half_widths,
         "quantiles_ms": {
             name: [q * MS for q in getattr(answer, f"{name}_s").quantiles] for name in LATENCIES
         },
@@ -150,27 +183,23 @@ def _objectives(answer: ServingSpeed, wants: Wants) -> list[dict[str, Any]]:
     return found
 
 
-def _capacity(
-    carries: Capacity,
-    steps: StepModel,
-    load: Load,
-    wants: Wants,
-    spread: dict[str, tuple[float, float]],
-    seed: int,
-) -> dict[str, Any]:
+def _capacity(carries: Capacity, run: _Run) -> dict[str, Any]:
     """The highest rate with its interval: the same search with every step at either end of TPOT's interval."""
-    middle = carries.requests_per_s
-    quick, slow = spread.get("tpot_s", (1.0, 1.0))
+    middle, wants = carries.requests_per_s, run.wants
+    quick, slow = run.spread.get("tpot_s", (1.0, 1.0))
     low, high = (
-        capacity_of(slowed(steps, ratio), load, wants.objectives_s, spread, seed).requests_per_s
+        capacity_of_pools(
+            tuple(slowed(pool, ratio) for pool in run.pools), run.load, wants.objectives_s, run.spread,
+            routing=wants.routing, seed=run.seed,
+        ).requests_per_s
         for ratio in (slow, quick)
-    )
+    )  # fmt: skip
     rate = Estimate(
         middle, min(low, middle), max(high, middle), "calibrated" if slow > quick else "simulated"
     )
     return {
         "requests_per_s": rate,
-        "output_tok_s": _times(rate, load.output_tokens),
+        "output_tok_s": _times(rate, run.load.output_tokens),
         "limited_by": carries.limited_by.replace("_s_", "_ms_"),
         "batch_mean": carries.speed.batch_mean if carries.speed else 0.0,
         "metrics": speed_metrics(carries.speed) if carries.speed else {},
@@ -186,9 +215,9 @@ def _fleet(rate: Estimate, wants: Wants, d: Deployment) -> dict[str, Any]:
     demand = wants.demand_requests_per_s or 0.0
     if rate.value <= 0:
         return {"replicas": None, "accelerators": None, "demand_requests_per_s": demand}
-    worked = fleet(rate.value, demand, wants.profile, wants.headroom, wants.spares)
+    worked = staffed(rate.value, demand, wants.profile, wants.headroom, wants.spares)
     ends = [
-        float(fleet(one, demand, wants.profile, wants.headroom, wants.spares).replicas_count)
+        float(staffed(one, demand, wants.profile, wants.headroom, wants.spares).replicas_count)
         if one > 0
         else math.inf
         for one in (rate.high, rate.low)
@@ -224,10 +253,9 @@ def _batch(batch: Any, wants: Wants, d: Deployment, slowest: float) -> dict[str,
     }
 
 
-def _knee(
-    steps: StepModel, load: Load, wants: Wants, spread: dict[str, tuple[float, float]], seed: int
-) -> dict[str, Any]:
-    curve = knee(steps, load, spread, seed)
+def _knee(run: _Run, limits: dict[str, float]) -> dict[str, Any]:
+    wants = run.wants
+    curve = knee(run.pools, run.load, run.spread, routing=wants.routing, limits=limits, seed=run.seed)
     points = []
     for one in curve.points:
         met = not one.overrun and first_missed(one.speed, wants.objectives_s) == ""
@@ -237,6 +265,7 @@ def _knee(
                 "req_s": one.speed.requests_per_s,
                 "output_tok_s": one.speed.output_tokens_per_s,
                 **{name: metric_s(one.speed, name.replace("_ms_", "_s_")) * MS for name in CURVES},
+                "goodput_req_s": one.speed.goodput_requests_per_s,
                 "batch_mean": one.speed.batch_mean,
                 "kv_use_ratio": one.speed.kv_use_ratio,
                 "saturated": one.overrun,
@@ -246,11 +275,12 @@ def _knee(
     return {"requests_per_s": curve.requests_per_s, "points": points}
 
 
-def _steps(d: Deployment, steps: StepModel, load: Load, answer: ServingSpeed) -> dict[str, Any]:
+def _steps(d: Deployment, pool: Pool, load: Load, answer: ServingSpeed) -> dict[str, Any]:
     """A step that only decodes and one that also reads a prompt, at the load's mean batch."""
     from cabida.timing.step_parts import parted_step
 
-    batch = max(1.0, answer.batch_mean / steps.ranks_count)
+    steps = pool.model
+    batch = max(1.0, answer.batch_mean / pool.rows_count)
     context = load.input_tokens + 0.5 * load.output_tokens
     chunk = min(load.input_tokens, max(steps.budget_tokens - batch, 1.0))
     found = {

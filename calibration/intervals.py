@@ -3,10 +3,10 @@
     python calibration/intervals.py [--residuals FILE.jsonl ...] [--write] [--groups]
 
 Residuals are log(measured / predicted) of what ``cabida validate`` predicts today. A file of held-out residuals
-(``calibration/serving.py --residuals``, ``calibration/training.py --residuals``: a line each of ``kind, id, source,
-model, card, engine, metric, error, way`` with error = log(predicted / measured), way = "fitted" or what was left out,
-and ``words`` of the regime where the kind is not serving) adds, for each way of leaving out, the same residuals moved
-by what leaving out moved them, under the word that says so (``card=unseen``, ``model=unseen``, ``engine=generic``).
+(``calibration/serving.py --residuals``: a line each of ``id, source, model, card, engine, metric, way, log_error``,
+log_error = log(predicted / measured), way = "fitted" or what was left out; with ``kind`` and the ``words`` of the regime
+where the kind is not serving) adds, for each way of leaving out, the same residuals moved by what leaving out moved
+them, under the word that says so (``card=unseen``, ``model=unseen``, ``engine=generic``).
 
 Quantile regression on words, conformal on whole (source, model) groups left out, weighed by group.
 """
@@ -150,7 +150,7 @@ def with_held_out(samples: list[Sample], files: list[Path]) -> list[Sample]:
             row = json.loads(line)
             if row.get("kind", "serving") == "serving" and row["metric"] in FIGURES | ERROR_FIGURES:
                 figure = ERROR_FIGURES.get(row["metric"]) or FIGURES[row["metric"]][0]
-                errors[row["id"], figure, row["way"]] = -float(row["error"])
+                errors[row["id"], figure, row["way"]] = -error_of(row)
     found = list(samples)
     for one in samples:
         base = errors.get((one.id, one.figure, "fitted"))
@@ -165,6 +165,11 @@ def with_held_out(samples: list[Sample], files: list[Path]) -> list[Sample]:
                     replace(one, words=moved(one.words, word), held=way, residual=UNHELD * one.residual)
                 )
     return found
+
+
+def error_of(row: dict[str, Any]) -> float:
+    """log(predicted / measured) of a line of residuals."""
+    return float(row["log_error"] if "log_error" in row else row["error"])
 
 
 ERROR_FIGURES = {"tpot_s": "tpot_s", "ttft_s": "ttft_s", "output_tokens_per_s": "output_tokens_per_s"}
@@ -263,7 +268,6 @@ def fit_figure(samples: list[Sample]) -> dict[str, Any]:
         "high": tables[1],
         "rows": len({one.id for one in samples}),
         "sources": len({one.source for one in samples}),
-        "shared_ratio": round(shared_of([one for one in samples if not one.held]), 2),
         "own": parts_of(samples),
     }
 
@@ -322,22 +326,6 @@ def weighed_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> f
     return float(values[order][min(int(np.searchsorted(reached, share)), len(values) - 1)])
 
 
-def shared_of(samples: list[Sample]) -> float:
-    """Share of the variance between groups of one engine, card and model (random effects, Henderson 1953)."""
-    groups: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for one in samples:
-        groups[one.engine, one.card, one.model].append(float(np.clip(one.residual, -1.5, 1.5)))
-    several = [np.array(part) for part in groups.values() if len(part) > 1]
-    if len(several) < 3:
-        return 0.5
-    within = sum(float(((part - part.mean()) ** 2).sum()) for part in several) / sum(
-        len(p) - 1 for p in several
-    )
-    means = np.array([part.mean() for part in several])
-    between = max(0.0, float(means.var(ddof=1)) - within * float(np.mean([1 / len(p) for p in several])))
-    return between / max(between + within, 1e-12)
-
-
 def versions(samples: Iterable[Sample], path: Path) -> dict[str, list[int]]:
     """Latest version of each engine among the cases."""
     del samples
@@ -359,12 +347,12 @@ def other_kinds(files: list[Path]) -> dict[str, Any]:
         for line in file.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             kind = row.get("kind", "serving")
-            if kind == "serving" or not math.isfinite(float(row["error"])):
+            if kind == "serving" or not math.isfinite(error_of(row)):
                 continue
             words = tuple(row.get("words") or (f"engine={row['engine']}", f"card={row['card']}"))
             by_kind[kind][row["metric"]].append(
                 Sample(
-                    row["id"], row["metric"], words, -float(row["error"]), row["source"], row["model"],
+                    row["id"], row["metric"], words, -error_of(row), row["source"], row["model"],
                     row["card"], row["engine"], row.get("mode", kind), "" if row["way"] == "fitted" else row["way"],
                 )
             )  # fmt: skip

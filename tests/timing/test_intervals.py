@@ -16,7 +16,7 @@ from cabida.timing.intervals import (
     factors_in,
     interval,
     residual_facts,
-    shared_ratio,
+    shared_parts,
 )
 from cabida.timing.spread import FIGURES, regime_of, spread_of, version_number, version_word
 
@@ -85,6 +85,8 @@ def test_coverage_is_that_of_the_residuals_it_was_fitted_to():
     metrics = residual_facts()["kinds"]["serving"]["metrics"]
     assert metrics["tpot_s"]["rows"] > 3000
     assert metrics["tpot_s"]["sources"] >= 5
-    assert 0 < shared_ratio("serving", "tpot_s") < 1
+    parts = shared_parts()
+    assert set(parts) == {"engine", "accelerator", "model", "setup"}
+    assert 0 < sum(parts.values()) < 1
     low, high = interval("serving", "no such figure", ())
     assert high / low > 100

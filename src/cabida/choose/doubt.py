@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cabida.timing.intervals import shared_parts
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -19,11 +21,6 @@ if TYPE_CHECKING:
 
 DRAWS_COUNT = 2000
 Z90 = 1.6449  # half-width of a 90 % interval in standard deviations
-SHARED_PARTS = {
-    "engine": 0.35,
-    "accelerator": 0.25,
-    "model": 0.15,
-}  # of the variance, assumed; the rest is its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +134,13 @@ def draw_costs(stakes: Sequence[Stake], seed: int = 0, count: int = DRAWS_COUNT)
             )
         return shared[kind, name]
 
-    own_share = 1 - sum(SHARED_PARTS.values())
+    parts = shared_parts()
+    own_share = 1 - sum(parts.values())
     rows = []
     for stake in stakes:
         names = {"engine": stake.engine, "accelerator": stake.accelerator, "model": stake.model}
-        deviate = sum(np.sqrt(share) * part(kind, names[kind]) for kind, share in SHARED_PARTS.items())
+        names["setup"] = "/".join(names.values())
+        deviate = sum(np.sqrt(share) * part(kind, names[kind]) for kind, share in parts.items())
         deviate = deviate + np.sqrt(own_share) * rng.standard_normal(count)
         speed = np.exp(stake.speed_shift + stake.speed_sigma * deviate)
         price = np.exp(stake.price_shift + stake.price_sigma * part("price", stake.accelerator))

@@ -33,6 +33,9 @@ LEADERS = {  # a figure nobody has residuals of -> the one it moves with
     "ttft_s_tail": "ttft_s",
     "output_tokens_per_s": "tpot_s",
 }
+SHARED = {
+    "engine": "engine", "accelerator": "engine card", "model": "engine model", "setup": "engine card model",
+}  # fmt: skip
 MEASURED, CALIBRATED, PHYSICS, ASSUMED = "measured", "calibrated", "physics", "assumed"
 
 
@@ -104,10 +107,13 @@ def factors(
     return (1.0, 1.0)
 
 
-def shared_ratio(kind: str, metric: str) -> float:
-    """Share of the residuals' variance that setups of one engine, card and family of models have in common.
+def shared_parts(kind: str = "serving", metric: str = "tpot_s") -> dict[str, float]:
+    """Shares of the residuals' variance that setups have in common by engine, by accelerator, by model, by all three.
 
-    Draws for ranking share this part, and differ in the rest (design: doubt).
+    Draws for ranking share these parts and differ in the rest: see ``own`` in ``data/spread.json``, worked out of
+    public residuals by ``calibration/intervals.py``.
     """
-    table = metric_table(kind, metric)
-    return float(table["shared_ratio"]) if table else 0.5
+    table = metric_table(kind, metric) or {}
+    found: dict[str, float] = table["own"]
+    whole = sum(found.values())
+    return {name: found[part] / whole for name, part in SHARED.items()}

@@ -9,6 +9,7 @@ from cabida.timing.simulate import simulate, simulate_trace
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed
 from cabida.timing.steps import StepModel, step_model, step_s
 from cabida.timing.training import TrainingSpeed, training
+from cabida.timing.training_answer import TrainingAnswer, training_answer
 from cabida.timing.training_tree import training_tree
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "MediaSpeed",
     "ServingSpeed",
     "StepModel",
+    "TrainingAnswer",
     "TrainingSpeed",
     "collective_s",
     "first_missed",
@@ -32,5 +34,6 @@ __all__ = [
     "step_s",
     "step_tree",
     "training",
+    "training_answer",
     "training_tree",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from cabida import memory
 from cabida.facts.model import AttentionLayers
-from cabida.memory.lens import Lens, Number
+from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.plan import TrainingRun
 from cabida.quantity import formula, least
 
@@ -100,6 +100,40 @@ class Work:
 def trains_adapters(run: TrainingRun) -> bool:
     """Whether the model's own weights are frozen and small adapters are trained instead."""
     return run.method in ("lora", "qlora")
+
+
+@formula
+def palm_flop_per_token(
+    params_count: float, layers_count: float, hidden_dim_count: float, seq_tokens: float
+) -> Any:
+    """``6 N + 12 L h s``: the whole attention matrix counted. PaLM (arXiv 2204.02311), llm-foundry, Megatron-LM."""
+    return 6 * params_count + 12 * layers_count * hidden_dim_count * seq_tokens
+
+
+@formula
+def six_n_flop_per_token(params_count: float) -> Any:
+    """``6 N``: attention left out. Kaplan et al. 2020, model cards."""
+    return 6 * params_count
+
+
+def flop_by_convention(run: TrainingRun) -> dict[str, float]:
+    """Work of one token as others count it, FLOP: divide a printed MFU by its own and multiply by ours to compare.
+
+    ``causal`` is ours; ``palm`` and ``6n`` take active weights whole, embedding included; ``hardware`` adds what is
+    recomputed (HFU). Adapters count as 2 passes of 3 in each, as NVIDIA's tables have it.
+    """
+    work = work_per_token(run, PLAIN)
+    counted = memory.params(run.model)
+    share = 2 / 3 if trains_adapters(run) else 1.0
+    active = counted.active_count - counted.extra_count
+    layers, width = run.model.layers_count, run.model.hidden_dim_count
+    six = six_n_flop_per_token.raw(active)
+    return {
+        "causal": float(work.model),
+        "palm": share * six + palm_flop_per_token.raw(0.0, layers, width, run.seq_tokens),
+        "6n": share * six,
+        "hardware": float(work.model + work.weights_recomputed + work.mixing_recomputed),
+    }
 
 
 def adds_products(run: TrainingRun) -> bool:

@@ -103,6 +103,7 @@ def goodput(
     accelerator_mtbi_hours: float = ACCELERATOR_MTBI_HOURS,
     restart_s: float = RESTART_S,
     write_bytes_per_s: float | None = None,
+    bytes_per_param: float = CHECKPOINT_BYTES_PER_PARAM,
 ) -> Goodput:
     """Goodput at the best checkpoint interval.
 
@@ -112,9 +113,10 @@ def goodput(
         accelerator_mtbi_hours: mean hours between unexpected stops of one accelerator.
         restart_s: from the stop until training goes on.
         write_bytes_per_s: of the storage; None = as BLOOM's, in proportion to the accelerators.
+        bytes_per_param: of a checkpoint, for every trained weight; see ``checkpoints.bytes_per_param``.
     """
     rate = write_bytes_per_s or WRITE_BYTES_PER_S_PER_ACCELERATOR * accelerators_count
-    size = checkpoint_bytes.raw(trained_params_count, CHECKPOINT_BYTES_PER_PARAM)
+    size = checkpoint_bytes.raw(trained_params_count, bytes_per_param)
     write = max(checkpoint_write_s.raw(size, rate), 1e-3)
     mtbi = job_mtbi_s.raw(accelerator_mtbi_hours, accelerators_count)
     interval = max(daly_interval_s.raw(write, mtbi), write)

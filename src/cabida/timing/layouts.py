@@ -28,6 +28,8 @@ RECOMPUTES = ("none", "selective", "full")
 LONG_TOKENS = 16_384  # sequences from which splitting them is worth trying
 ASKED = 40  # layouts whose memory is worked out before giving up
 STATE_BYTES_PER_PARAM = 4.0  # 16-bit weights and gradients: the least a trained weight takes where it is held
+MASTER_BYTES_PER_PARAM = 8.0  # master copy and one moment, the least of the optimizers that keep a master copy
+KEPT_BYTES_PER_WIDTH, FULL_BYTES_PER_WIDTH = 20.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +58,36 @@ def layouts(run: TrainingRun, recomputes: Iterable[str] = RECOMPUTES) -> Iterato
             continue
         for ep in _experts(run, tp, pp, cp):
             split = replace(run, tp=tp, pp=pp, cp=cp, ep=ep, virtual_stages_count=_chunks(run, pp))
-            if least_bytes(split) > run.accelerator.usable_bytes:
-                continue
-            for sharding in _shardings(split, replicas):
-                for micro, recompute in product(MICRO_BATCHES, kept):
-                    if run.global_batch_count % (replicas * micro) == 0:
-                        yield replace(
-                            split, sharding=sharding, micro_batch_count=micro, recompute=recompute
-                        )
+            for sharding, micro, recompute in product(_shardings(split, replicas), MICRO_BATCHES, kept):
+                one = replace(split, sharding=sharding, micro_batch_count=micro, recompute=recompute)
+                even = run.global_batch_count % (replicas * micro) == 0
+                if even and least_bytes(one) <= run.accelerator.usable_bytes:
+                    yield one
 
 
 def least_bytes(run: TrainingRun) -> float:
-    """What an accelerator holds at the very least, for screening: its share of weights and their gradients."""
+    """What an accelerator holds at the very least, for screening: states and the activations of its layers.
+
+    Trained weights and gradients take 4 bytes where they are held and the optimizer 8 or more where it is sharded;
+    each token keeps some 20 bytes of its width in every layer, 2 where layers are recomputed (34 and 2 in
+    Korthikanti et al., arXiv 2205.05198, from which fused kernels save some).
+    """
     counted = memory.params(run.model)
     dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
     experts = counted.experts_count / (max(run.tp, run.ep) * run.pp)
+    widths = run.seq_tokens / run.cp * run.micro_batch_count * run.model.hidden_dim_count / run.tp
+    each = FULL_BYTES_PER_WIDTH if run.recompute == "full" else KEPT_BYTES_PER_WIDTH
+    kept = each * widths * run.model.layers_count
     if trains_adapters(run):
         each = run.weights.body_bits / 8 if run.method == "qlora" else STATE_BYTES_PER_PARAM / 2
+        states = 0.0
     else:
         each = STATE_BYTES_PER_PARAM
+        shards = run.tp * run.pp if run.sharding in ("none", "ddp") else run.accelerators_count
+        small = run.optimizer not in ("adamw", "muon", "lion") or not run.master_weights
+        states = (0.0 if small else MASTER_BYTES_PER_PARAM) * counted.total_count / shards
     whole = (dense + experts) * each
-    return whole / run.data_parallel_count if run.sharding in ("fsdp", "zero-3") else whole
+    return states + kept + (whole / run.data_parallel_count if run.sharding in ("fsdp", "zero-3") else whole)
 
 
 def timed(candidates: Iterable[TrainingRun]) -> list[tuple[float, TrainingRun]]:
@@ -95,24 +106,25 @@ def fastest(candidates: Iterable[TrainingRun]) -> TrainingRun:
 
 
 def best_layouts(run: TrainingRun, count: int = 1, asked: int = ASKED) -> list[Layout]:
-    """The fastest layouts that fit in memory, best first; empty when none of the ``asked`` fastest does.
+    """The fastest layouts that fit in memory, best first; empty when none of those asked does.
+
+    One that needs at least as much as a layout already refused is passed over unasked, by :func:`least_bytes`.
 
     Args:
         run: what is trained, where, with which batch.
         count: how many to return.
-        asked: how many of the fastest to work memory out for; those that only differ by recomputing less than
-            one that did not fit are passed over.
+        asked: of how many memory is worked out at most.
     """
     found: list[Layout] = []
-    refused: set[tuple[object, ...]] = set()
-    for step_s, one in timed(layouts(run))[: asked * len(RECOMPUTES)]:
-        key = (one.tp, one.pp, one.cp, one.ep, one.sharding, one.micro_batch_count, one.recompute)
-        if key in refused:
+    refused_bytes = float("inf")
+    for step_s, one in timed(layouts(run)):
+        needed = least_bytes(one)
+        if needed >= refused_bytes:
             continue
         room = memory.training(one)
+        asked -= 1
         if room.verdict == "no":
-            refused |= {(*key[:5], micro, one.recompute) for micro in MICRO_BATCHES if micro >= one.micro_batch_count}
-            asked -= 1
+            refused_bytes = min(refused_bytes, needed)
         else:
             found.append(Layout(one, step_s, room))
         if len(found) == count or asked <= 0:

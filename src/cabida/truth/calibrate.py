@@ -169,10 +169,10 @@ def learn(case: Case) -> Learned:
 def faults_of(one: Learned) -> list[Problem]:
     """Figures that can't be what they say: a unit mistaken, another metric, or two that contradict each other."""
     found = []
-    place = {"file": one.case.file, "line": one.case.line}
+    place: dict[str, Any] = {"file": one.case.file, "line": one.case.line}
     for each in one.figures:
         off = math.exp(abs(math.log(each.measured / each.predicted)))
-        told = {
+        told: dict[str, Any] = {
             "metric": each.metric, "measured": number(each.measured, 4), "predicted": number(each.predicted, 4),
             "times": number(off, 2), "low": number(each.predicted / ABSURD_RATIO, 2),
             "high": number(each.predicted * ABSURD_RATIO, 2),
@@ -197,7 +197,7 @@ def _contradictions(one: Learned, place: dict[str, Any]) -> list[Problem]:
     most = 1e3 * clients / tpot
     if rate <= CONTRADICTED_RATIO * most:
         return []
-    told = {"measured": number(rate, 4), "most": number(most, 4), "clients": number(clients, 6)}
+    told: dict[str, Any] = {"measured": number(rate, 4), "most": number(most, 4), "clients": number(clients, 6)}
     return [problem("CB-V012", **place, **told)]
 
 

@@ -13,6 +13,7 @@ from cabida import facts
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
+from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
@@ -68,6 +69,8 @@ def decide(
         found = search_training(brief, means, progress, exhaustive=exhaustive)
     elif brief.workload == "retrieval":
         found = search_retrieval(brief, means, seed, progress, exhaustive=exhaustive)
+    elif brief.workload == "evaluation":
+        found = search_evaluation(brief, means, seed, progress, exhaustive=exhaustive)
     else:
         found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
     worked, tally, ask = found.worked, found.tally, found.ask

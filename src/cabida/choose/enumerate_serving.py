@@ -69,8 +69,13 @@ def caches_for(accelerator: Accelerator, weights: WeightFormat, brief: Brief) ->
     """Key-value cache types: 16 bit always; FP8 where the card has it and the brief takes some risk."""
     if weights.family == "gguf":
         return ("fp16",)
+    judged = brief.evaluation is not None  # a model is judged as it is, not with a narrower cache
     wide = "bf16" if accelerator.flop_per_s.get("bf16") else "fp16"
-    return (wide, "fp8") if "fp8" in accelerator.flop_per_s and brief.limits.risk != "low" else (wide,)
+    return (
+        (wide, "fp8")
+        if "fp8" in accelerator.flop_per_s and brief.limits.risk != "low" and not judged
+        else (wide,)
+    )
 
 
 def context_needed_tokens(brief: Brief) -> int:

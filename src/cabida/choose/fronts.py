@@ -112,7 +112,8 @@ def fronts_of(brief: Brief, ask: Ask, means: Means, acceptance_ratio: float) -> 
         raise ValueError(message)
     ingestion = ingestion_of(brief, retrieval, means)
     rough = sorted(
-        _rough(brief, retrieval, ask, means, acceptance_ratio, ingestion), key=lambda one: one.month_money
+        _rough(brief, retrieval, ask, means, acceptance_ratio, ingestion),
+        key=lambda one: (one.month_money, one.latency.mean),
     )
     kept: list[Front] = []
     for one in rough:

@@ -12,8 +12,11 @@ from cabida.choose.means import Means
 from cabida.choose.splits import name_of
 from cabida.choose.worked import Worked
 from cabida.money import Route, Usage, replicas_by_hour, routes
+from cabida.money.retrieval import STAGES
 from cabida.plan import Flip
 from cabida.text import money, percent, tr
+
+BESIDE = (*STAGES, "judging")  # lines of what works beside a deployment: paid whichever way it is held
 
 
 def paying_flip(
@@ -40,6 +43,11 @@ def paying_flip(
     plain = replace(first.candidate, offer=None)
     found = routes(plain, first.usage, means.terms, allowed, replicas=replicas)
     most = first.candidate.replicas_count + first.candidate.spare_replicas_count
+    beside = sum(line.money for line in first.cost.lines if line.key in BESIDE)
+    found = [
+        replace(one, cost=replace(one.cost, per_month_money=one.cost.per_month_money + beside))
+        for one in found
+    ]
     found = [one for one in found if one.kind != "hybrid" or 0 < one.reserved_replicas_count < most]
     apis = [one for one in worked if one.candidate.api and one.status == "satisfies"]
     if apis:

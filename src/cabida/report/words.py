@@ -26,6 +26,11 @@ ENDINGS = (
     ("gib_total", "GiB"),
     ("_gib", "GiB"),
     ("minutes_to_target", "minutes"),
+    ("minutes_per_model", "minutes"),
+    ("minutes_choices", "minutes"),
+    ("minutes_generated", "minutes"),
+    ("minutes_judged", "minutes"),
+    ("minutes_judging", "minutes"),
     ("seconds_per_item", "s"),
     ("_ratio", "%"),
     ("mfu", "%"),
@@ -39,6 +44,8 @@ ENDINGS = (
 )
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 HEADLINE: tuple[str, ...] = (
+    "minutes_per_model",
+    "evaluated_model_money",
     "ttft_ms_p95",
     "itl_ms_p95",
     "capacity_req_s",

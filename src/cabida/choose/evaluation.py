@@ -1,0 +1,373 @@
+"""From an evaluation brief to options: tasks as one batch by the deadline, every model in turn, and who judges.
+
+A verdict is one sample of one run. Scoring likelihoods reads the prompt once (its choices share it through the prefix
+cache) and writes nothing; written answers are decoded; judged ones are read again by a judge. All models listed are
+evaluated, one after another on the same accelerators: the largest decides what is held, each takes its own time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from cabida import facts, memory, money
+from cabida.brief import Acceptance, Brief, ModelChoice
+from cabida.brief.harness import Evaluation, EvaluationTask
+from cabida.brief.jobs import Lengths
+from cabida.choose.limits import Miss, missing, over_limits
+from cabida.choose.means import Means
+from cabida.choose.search import Search
+from cabida.choose.serving import search_serving
+from cabida.choose.worked import Worked
+from cabida.facts.model import Model
+from cabida.money.evaluation import JudgeUse, judged_tree, judging_money, with_judge
+from cabida.plan import Assumption, Deployment, Estimate, Load, Parallel, Progress
+from cabida.quantity import Quantity
+from cabida.text import duration, tr
+from cabida.timing import ServingSpeed
+from cabida.timing.simulate import simulate_model
+from cabida.timing.spread import spread_of
+from cabida.timing.steps import step_model
+from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
+
+BLOCK_TOKENS = (
+    16.0  # of a paged cache: what each further choice of a sample computes again beyond the shared prefix
+)
+SPREAD_RATIO = 0.4  # of prompt and answer lengths inside a task: assumed
+JUDGE_SPLITS = (1, 2, 4, 8)
+SIMULATED_REQUESTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """What one option does with the harness, as the record shows it."""
+
+    evaluation: Evaluation
+    task_s: dict[str, float]  # seconds of each task, all replicas together, the models' mean
+    judge_s: float  # of judging one model's answers on the same accelerators
+    judge: JudgeUse | None
+    judge_title: str
+    month_money: float
+    spread: tuple[float, float]
+
+    @property
+    def title(self) -> str:
+        """Who judges, in words."""
+        return self.judge_title
+
+    @property
+    def command(self) -> str:
+        """Nothing beside the engine has to be started."""
+        return ""
+
+    @property
+    def model_s(self) -> float:
+        """One evaluation of one model, its judging included."""
+        return sum(self.task_s.values()) + self.judge_s
+
+    def metrics(self) -> dict[str, Estimate]:
+        """Time and money of one evaluated model, and the time of each kind of task."""
+        low, high = self.spread
+        minutes = self.model_s / 60
+        runs = self.evaluation.models_per_month or 1.0
+        each = self.month_money / runs
+        found = {
+            "minutes_per_model": Estimate(minutes, minutes * low, minutes * high, "simulated"),
+            "evaluated_model_money": Estimate(each, each * low, each * high, "derived"),
+            "verdicts_per_model": Estimate(*[self.evaluation.verdicts_count] * 3, "derived"),
+        }
+        for kind in dict.fromkeys(task.kind for task in self.evaluation.tasks):
+            value = (
+                sum(self.task_s.get(task.name, 0.0) for task in self.evaluation.tasks if task.kind == kind)
+                / 60
+            )
+            found[f"minutes_{kind}"] = Estimate(value, value * low, value * high, "simulated")
+        if self.judge_s:
+            found["minutes_judging"] = Estimate(
+                self.judge_s / 60, self.judge_s / 60 * low, self.judge_s / 60 * high, "simulated"
+            )
+        return found
+
+    def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
+        """The cost tree with the judge."""
+        return judged_tree(tree, self.judge, self.evaluation.models_per_month or 1.0, means.terms)
+
+    def trees(self) -> dict[str, Quantity]:
+        """Nothing beyond the engine's own."""
+        return {}
+
+
+def search_evaluation(
+    brief: Brief, means: Means, seed: int = 0, progress: Progress | None = None, *, exhaustive: bool = False
+) -> Search:
+    """Every option for an evaluation brief worth showing: what runs the tasks in time, and what judges."""
+    evaluation = brief.evaluation
+    if evaluation is None or not evaluation.tasks:
+        message = "a completed evaluation brief has tasks"
+        raise ValueError(message)
+    models = sorted((facts.model(choice.id) for choice in brief.models), key=_size, reverse=True)
+    inner = batch_brief(brief, evaluation, models[0])
+    found = search_serving(inner, replace(means, brief=inner), seed, progress, exhaustive=exhaustive)
+    harnesses = Harnesses(brief, evaluation, means, models[1:], seed)
+    worked = [harnesses.harnessed(one) for one in found.worked]
+    ask = found.ask
+    if ask is not None:
+        ask = replace(ask, assumptions=(*ask.assumptions, *_assumptions(evaluation)))
+    return Search(worked, found.tally, ask)
+
+
+def _size(model: Model) -> float:
+    return (
+        model.params_count
+        or sum(group.layers_count for group in model.attention) * model.hidden_dim_count**2 * 12.0
+    )
+
+
+def request_tokens(task: EvaluationTask) -> float:
+    """Tokens of one verdict's prompt: shared part, the question, and what each choice reads again."""
+    again = BLOCK_TOKENS * task.choices_count if task.kind == "choices" else 0.0
+    return task.shared_tokens + task.prompt_tokens + again
+
+
+def batch_brief(brief: Brief, evaluation: Evaluation, model: Model) -> Brief:
+    """The harness as one batch: a verdict an item, lengths the mixture of the tasks', the deadline its window."""
+    tasks, whole = evaluation.tasks, evaluation.verdicts_count
+    shares = [task.verdicts_count / whole for task in tasks]
+    shared = sum(share * task.shared_tokens for share, task in zip(shares, tasks, strict=True))
+    likely = evaluation.accepted_ratio if evaluation.accepted_ratio is not None else 1.0
+    kept = Acceptance(likely, "evaluation.accepted", "assumed")
+    named = next((choice.weights for choice in brief.models if facts.model(choice.id).id == model.id), {})
+    formats = {name: given if given.ratio is not None else kept for name, given in named.items()} or {
+        model.native_format or "bf16": kept
+    }  # another format would be another model to judge
+    capacity = brief.consider.capacity
+    if any(task.kind == "choices" for task in tasks):  # no API hands out the likelihood of a prompt
+        capacity = tuple(
+            one for one in (capacity or ("on-demand", "reserved", "spot", "buy")) if one != "api"
+        )
+    return replace(
+        brief,
+        workload="batch-inference",
+        models=(ModelChoice(model.id, formats),),
+        traffic=replace(
+            brief.traffic,
+            items_count=whole,
+            window_s=brief.objectives.deadline_s,
+            runs_per_month=evaluation.models_per_month,
+            input=_mixture(shares, [request_tokens(task) for task in tasks]),
+            output=_mixture(shares, [task.output_tokens for task in tasks]),
+            shared_prefix_tokens=min(shared, min(request_tokens(task) for task in tasks)),
+        ),
+        objectives=replace(brief.objectives, latency_s={}),
+        consider=replace(brief.consider, capacity=capacity),
+        budget=replace(brief.budget, monthly_money=None, total_money=None),
+    )
+
+
+def _mixture(shares: list[float], means: list[float]) -> Lengths:
+    """A log-normal with the mean and the variance of the tasks' mixture."""
+    mean = sum(share * one for share, one in zip(shares, means, strict=True))
+    square = sum(share * one * one for share, one in zip(shares, means, strict=True)) * math.exp(
+        SPREAD_RATIO**2
+    )
+    sigma = math.sqrt(math.log(max(square / mean**2, 1.0)))
+    middle = mean * math.exp(-(sigma**2) / 2)
+
+    def at(z: float) -> float:
+        return max(1.0, middle * math.exp(sigma * z))
+
+    longest = max(means) * math.exp(SPREAD_RATIO * 2.33)
+    return Lengths(mean, at(0.0), at(1.645), min(at(2.326), longest), longest, sigma, ("mean", "max"))
+
+
+@dataclass(slots=True)
+class Harnesses:
+    """Options with the harness run on them; what depends on the deployment alone is worked out once."""
+
+    brief: Brief
+    evaluation: Evaluation
+    means: Means
+    others: list[Model]
+    seed: int
+    known: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    judges: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    def harnessed(self, one: Worked) -> Worked:
+        """The option with its tasks timed one by one, its other models, its judge, and the limits judged anew."""
+        judges = list(self._judges(one))
+        if self.evaluation.judge and self.evaluation.judgements_count and not judges:
+            return replace(
+                one, status="ruled_out", reasons=(tr("choose.misses.no_judge", name=self.evaluation.judge),)
+            )
+        times = self._times(one)
+        slower = sum(times.values()) / (self._alone_s(one) or 1.0) if times else 1.0
+        one = self._longer(one, slower)
+        judge, seconds, title = min(
+            judges, key=lambda pair: judging_money(pair[0], self.means.terms), default=(None, 0.0, "")
+        )
+        cost = with_judge(one.cost, judge, self.means.terms)
+        spread = (1.0, 1.0)
+        if isinstance(one.speed, ServingSpeed):
+            low, high = one.speed.spread.get("requests_per_s", one.speed.spread.get("tpot_s", (1.0, 1.0)))
+            spread = (1 / high, 1 / low)
+        harness = Harness(self.evaluation, times, seconds, judge, title, cost.per_month_money, spread)
+        candidate = replace(one.candidate, id=f"{one.candidate.id} + {title}" if title else one.candidate.id)
+        made = replace(one, candidate=candidate, cost=cost, beside=harness)
+        return self._judged(made, one, harness)
+
+    def _judged(self, made: Worked, one: Worked, harness: Harness) -> Worked:
+        if one.status == "ruled_out":
+            return made
+        limits = replace(self.brief.limits, power_w=None, needed_by="")
+        misses = over_limits(made, replace(self.means, brief=replace(self.brief, limits=limits)))
+        deadline = self.brief.objectives.deadline_s
+        if deadline and harness.model_s > deadline:
+            values = {"value": duration(harness.model_s), "limit": duration(deadline)}
+            misses.append(Miss(tr("choose.misses.evaluation_deadline", **values), harness.model_s / deadline))
+        found = missing(replace(made, status="satisfies", reasons=(), miss_ratio=1.0), misses)
+        if one.status == "misses":
+            worst = max(one.miss_ratio, found.miss_ratio)
+            return replace(found, status="misses", reasons=(*one.reasons, *found.reasons), miss_ratio=worst)
+        return found if found.reasons else replace(found, reasons=one.reasons)
+
+    def _alone_s(self, one: Worked) -> float:
+        """Seconds of the main model's tasks when they are one batch, as the search sized it."""
+        carried = one.capacity_requests_per_s * one.candidate.replicas_count
+        return self.evaluation.verdicts_count / carried if carried else 0.0
+
+    def _times(self, one: Worked) -> dict[str, float]:
+        """Seconds of each task on all replicas, the mean of the models; nothing for an API."""
+        deployment = one.candidate.deployment
+        if deployment is None:
+            return {}
+        key = f"{deployment.model.id} {deployment.name} {deployment.kv_cache.id} {deployment.parallel}"
+        if key not in self.known:
+            runs = [deployment, *(_with_model(deployment, other) for other in self.others)]
+            self.known[key] = {run.model.id: self._rates(run) for run in runs}
+        by_model = [rates for rates in self.known[key].values() if rates]
+        replicas = one.candidate.replicas_count
+        return {
+            task.name: sum(task.verdicts_count / rates[task.name] for rates in by_model)
+            / len(by_model)
+            / replicas
+            for task in self.evaluation.tasks
+        }
+
+    def _rates(self, run: Deployment) -> dict[str, float]:
+        """Verdicts per second of one replica in each task; nothing where the model doesn't fit."""
+        room = memory.serving(run)
+        if room.verdict == "no":
+            return {}
+        steps, spread = step_model(run, room), spread_of(run)
+        return {
+            task.name: simulate_model(
+                steps, _load(task), spread, self.seed, SIMULATED_REQUESTS
+            ).requests_per_s
+            for task in self.evaluation.tasks
+        }
+
+    def _longer(self, one: Worked, slower: float) -> Worked:
+        """The bill for the hours that tasks one by one, and the other models, really take."""
+        usage = one.usage
+        if one.tenure is None or not isinstance(usage, money.Usage) or abs(slower - 1) < 0.01:
+            return one
+        on = min(float(HOURS_PER_MONTH), usage.active_hours_per_month * slower)
+        used = replace(usage, active_hours_per_month=on)
+        cost = money.serving_cost(one.candidate, used, self.means.terms, one.tenure)
+        rate = one.capacity_requests_per_s / slower
+        wanted = min(one.wanted_requests_per_s, rate * one.candidate.replicas_count)
+        return replace(one, usage=used, cost=cost, capacity_requests_per_s=rate, wanted_requests_per_s=wanted)
+
+    def _judges(self, one: Worked) -> Iterator[tuple[JudgeUse, float, str]]:
+        """Ways to judge: by the call, where data may leave; on the same accelerators."""
+        evaluation = self.evaluation
+        calls = evaluation.judgements_count * (evaluation.models_per_month or 1.0)
+        if not evaluation.judge or not calls:
+            return
+        judged = [task for task in evaluation.tasks if task.kind == "judged"]
+        read = sum(task.verdicts_count * (task.prompt_tokens + task.output_tokens) for task in judged)
+        mean = evaluation.rubric_tokens + read / sum(task.verdicts_count for task in judged)
+        cached = evaluation.rubric_tokens / mean
+        model = facts.model(evaluation.judge)
+        limits = self.brief.limits
+        if evaluation.where in ("api", "any") and not limits.countries and not limits.own_premises:
+            offers = [
+                offer for offer in facts.current_api_offers(self.means.terms.as_of) if offer.model == model.id
+            ]
+            uses = [
+                JudgeUse(calls, mean, evaluation.judge_output_tokens, cached, offer=offer) for offer in offers
+            ]
+            best = min(uses, key=lambda use: judging_money(use, self.means.terms), default=None)
+            if best is not None and best.offer is not None:
+                yield best, 0.0, tr("choose.judge.api", provider=best.offer.provider, name=_short(model))
+        if evaluation.where in ("own", "any"):
+            yield from self._own_judge(one, model, calls, mean, cached)
+
+    def _own_judge(
+        self, one: Worked, model: Model, calls: float, mean: float, cached: float
+    ) -> Iterator[tuple[JudgeUse, float, str]]:
+        deployment, tenure = one.candidate.deployment, one.tenure
+        if deployment is None or tenure is None:
+            return
+        count = deployment.parallel.accelerators_count * one.candidate.replicas_count
+        key = deployment.accelerator.id, count
+        if key not in self.judges:
+            self.judges[key] = self._judge_rate(deployment, model, count, mean)
+        rate = self.judges[key]
+        if rate <= 0:
+            return
+        seconds = self.evaluation.judgements_count / rate
+        hours = calls / rate / float(S_PER_HOUR)
+        price = (
+            tenure.money_per_hour if tenure.scalable else 0.0
+        )  # held all month: its hours are there already
+        use = JudgeUse(calls, mean, self.evaluation.judge_output_tokens, cached, None, hours, count, price)
+        yield use, seconds, tr("choose.judge.own", name=_short(model))
+
+    def _judge_rate(self, deployment: Deployment, model: Model, count: int, mean: float) -> float:
+        """Judgements per second of so many accelerators: the smallest split that holds the judge, side by side."""
+        tokens = self.evaluation.judge_output_tokens
+        load = Load(mean, tokens, concurrency=math.inf, input_spread_ratio=SPREAD_RATIO,
+                    shared_prefix_tokens=self.evaluation.rubric_tokens)  # fmt: skip
+        for split in JUDGE_SPLITS:
+            if split > count:
+                break
+            run = replace(_with_model(deployment, model), parallel=Parallel(tp=split))
+            room = memory.serving(run)
+            if room.verdict == "no":
+                continue
+            speed = simulate_model(step_model(run, room), load, spread_of(run), self.seed, SIMULATED_REQUESTS)
+            return speed.requests_per_s * (count // split)
+        return 0.0
+
+
+def _with_model(deployment: Deployment, model: Model) -> Deployment:
+    """Another model in the same place, in the format it is published in."""
+    return replace(deployment, model=model, weights=facts.weight_format(model.native_format or "bf16"))
+
+
+def _load(task: EvaluationTask) -> Load:
+    """All of a task queued at once."""
+    written = task.output_tokens > 1
+    return Load(
+        input_tokens=request_tokens(task),
+        output_tokens=task.output_tokens,
+        concurrency=math.inf,
+        input_spread_ratio=SPREAD_RATIO,
+        output_spread_ratio=SPREAD_RATIO if written else 0.0,
+        shared_prefix_tokens=task.shared_tokens,
+    )
+
+
+def _short(model: Model) -> str:
+    return model.id.rpartition("/")[2]
+
+
+def _assumptions(evaluation: Evaluation) -> Iterator[Assumption]:
+    """What the harness takes for granted."""
+    names = ["lengths"] + (["choices"] if any(task.kind == "choices" for task in evaluation.tasks) else [])
+    for name in names:
+        value = {"lengths": f"{SPREAD_RATIO:g}", "choices": f"{BLOCK_TOKENS:g}"}[name]
+        why, how = (tr(f"choose.assume.evaluation.{name}.{part}") for part in ("why", "how"))
+        yield Assumption(f"evaluation.{name}", value, why, how)

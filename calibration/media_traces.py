@@ -16,7 +16,11 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+# scripts beside this one have names of packages that transformers looks for
+sys.path = [one for one in sys.path if Path(one or ".").resolve() != Path(__file__).resolve().parent]
 
 try:
     import diffusers
@@ -28,7 +32,7 @@ try:
 except ImportError:
     sys.exit("install torch (any build) and diffusers to follow published code")
 
-from cabida import facts
+from cabida import facts  # noqa: E402
 
 logging.disable(logging.WARNING)
 warnings.filterwarnings("ignore")

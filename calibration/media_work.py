@@ -9,22 +9,27 @@ per token, per pair of tokens, and fixed (text, modulation). Prints lines of YAM
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+# by its file: other scripts beside this one have names of packages that transformers looks for
+_found = importlib.util.spec_from_file_location("media_traces", Path(__file__).parent / "media_traces.py")
+traces = importlib.util.module_from_spec(_found)
+_found.loader.exec_module(traces)
+BF16, XL, built, empty, flux, step = (
+    traces.BF16, traces.XL, traces.built, traces.empty, traces.flux, traces.step,
+)  # fmt: skip
 
-import torch
-import torch.nn.functional as layers
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+import torch  # noqa: E402
+import torch.nn.functional as layers  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils._pytree import tree_leaves  # noqa: E402
 
-import media_traces as traces
-from cabida import facts
-from media_traces import BF16, XL, built, empty, flux, step
+from cabida import facts  # noqa: E402
 
 Counted = dict[str, float]
 PRODUCTS = ("mm.default", "addmm.default", "bmm.default", "baddbmm.default", "convolution.default")
@@ -41,12 +46,15 @@ class Counting(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: Counted = {
-            "product_flop": 0.0,
-            "attention_flop": 0.0,
-            "moved_bytes": 0.0,
-            "kernels_count": 0.0,
-        }
+        names = (
+            "product_flop",
+            "convolution_flop",
+            "attention_flop",
+            "moved_bytes",
+            "copied_bytes",
+            "kernels_count",
+        )
+        self.found: Counted = dict.fromkeys(names, 0.0)
 
     def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
@@ -56,6 +64,13 @@ class Counting(TorchDispatchMode):
         self.found["kernels_count"] += 1
         if name in PRODUCTS:
             self.found["product_flop"] += _flop(name, args, made)
+            if (
+                name == "convolution.default" and math.prod(args[1].shape[2:]) > 1
+            ):  # cuDNN lays input and output out anew: read and written once each
+                self.found["convolution_flop"] += _flop(name, args, made)
+                self.found["copied_bytes"] += 2 * sum(
+                    one.numel() * one.element_size() for one in (args[0], made)
+                )
             return made
         tensors = [one for one in (*tree_leaves(args), *tree_leaves(made)) if isinstance(one, torch.Tensor)]
         self.found["moved_bytes"] += sum(one.numel() * one.element_size() for one in tensors)
@@ -252,8 +267,8 @@ MORE_DECODERS: dict[str, tuple[str, dict[str, Any], Any, tuple[int, ...]]] = {
     "qwen-image-vae": ("AutoencoderKLQwenImage", {}, BF16, (1, 1)),
     "hunyuanimage-vae": (
         "AutoencoderKLHunyuanImage",
-        {"in_channels": 3, "out_channels": 3, "latent_channels": 64, "block_out_channels": (128, 256, 512, 512, 1024, 1024),
-         "layers_per_block": 2, "spatial_compression_ratio": 32, "sample_size": 384},
+        {"in_channels": 3, "out_channels": 3, "latent_channels": 64, "layers_per_block": 2,
+         "block_out_channels": (128, 256, 512, 512, 1024, 1024), "spatial_compression_ratio": 32, "sample_size": 384},
         BF16, (),
     ),
 }  # fmt: skip
@@ -291,6 +306,9 @@ def denoiser(id: str) -> Counted:
         "cross_flop": cross,
         "moved_token_bytes": moved,
         "kernels_count": found[0]["kernels_count"],
+        "convolved_ratio": found[2]["convolution_flop"] / found[2]["product_flop"],
+        "copied_bytes_per_token": (found[2]["copied_bytes"] - found[1]["copied_bytes"])
+        / (counts[2] - counts[1]),
         "params": sum(one.numel() for one in made.parameters()),
     }
 
@@ -314,6 +332,7 @@ def decoder(id: str) -> Counted:
         "pixel_flop": (two["product_flop"] - one["product_flop"]) / pair_pixels,
         "pair_flop": attended,
         "moved_pixel_bytes": (two["moved_bytes"] - one["moved_bytes"]) / pair_pixels,
+        "copied_pixel_bytes": (two["copied_bytes"] - one["copied_bytes"]) / pair_pixels,
         "kernels_count": one["kernels_count"],
     }
 

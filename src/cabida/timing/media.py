@@ -82,11 +82,17 @@ def is_measured_kind(run: MediaRun) -> bool:
 
 
 def spread_of(run: MediaRun) -> dict[str, tuple[float, float]]:
-    """Factors of the 90 % interval of seconds and of steps a second, by how the kernels are made."""
-    table = rates.shipped()["spread"]
-    known = "seen" if is_measured_kind(run) else "unseen"
-    low, high = table[known].get(run.compiler) or table[known]["all"]
+    """Factors of the 90 % interval of seconds and of steps a second, by regime."""
+    table = rates.shipped()["spread"]["seen" if is_measured_kind(run) else "unseen"]
+    low, high = table.get(regime(run)) or table["all"]
     return {"seconds_per_item": (low, high), "it_s": (1 / high, 1 / low)}
+
+
+def regime(run: MediaRun) -> str:
+    """Runs that err alike: how kernels are made, and what is done in several kernels that others fuse."""
+    if run.compiler != "eager":
+        return run.compiler
+    return "scores" if run.attention == "eager" else "unfused" if run.multiplied == "int8" else "eager"
 
 
 def _denoiser(run: MediaRun) -> Component:

@@ -52,7 +52,12 @@ def moved_bytes(
 
 @formula
 def moved_scores_bytes(
-    tokens: float, pair_flop: float, head_dim_count: float, passes_count: float, samples_count: float, body_bits: float
+    tokens: float,
+    pair_flop: float,
+    head_dim_count: float,
+    passes_count: float,
+    samples_count: float,
+    body_bits: float,
 ) -> float:
     """Scores that attention without a fused kernel writes and reads: one a pair and head, several times."""
     heads_count = pair_flop / (4 * head_dim_count)
@@ -75,7 +80,11 @@ def product_s(
     format_ratio: float,
 ) -> float:
     """Products of matrices (attention's projections, feed-forward) at the share of the card's best they reach."""
-    return denoised_flop * (1 - convolved_ratio) / (peak_flop_per_s * reached_ratio * product_ratio * format_ratio)
+    return (
+        denoised_flop
+        * (1 - convolved_ratio)
+        / (peak_flop_per_s * reached_ratio * product_ratio * format_ratio)
+    )
 
 
 @formula
@@ -168,7 +177,11 @@ def text_flop(params_count: float, text_tokens: float, samples_count: float) -> 
 
 @formula
 def text_s(
-    text_flop: float, flop_per_s: float, weights_bytes: float, memory_bytes_per_s: float, bandwidth_ratio: float
+    text_flop: float,
+    flop_per_s: float,
+    weights_bytes: float,
+    memory_bytes_per_s: float,
+    bandwidth_ratio: float,
 ) -> float:
     """An encoder's pass: its products, or reading its weights where the text is short."""
     read_s = weights_bytes / (memory_bytes_per_s * bandwidth_ratio)
@@ -177,7 +190,11 @@ def text_s(
 
 @formula
 def decode_flop(
-    pixels_count: float, latent_frames_count: float, pixel_flop: float, latents_count: float, pair_flop: float,
+    pixels_count: float,
+    latent_frames_count: float,
+    pixel_flop: float,
+    latents_count: float,
+    pair_flop: float,
     images_count: float,
 ) -> float:
     """Convolutions of a decoder by pixel and latent frame, and the attention between all its latents."""
@@ -231,8 +248,13 @@ def host_s(
 
 @formula
 def exchange_bytes(
-    tokens: float, hidden_dim_count: float, layers_count: float, tensors_count: float, samples_count: float,
-    ranks_count: float, body_bits: float,
+    tokens: float,
+    hidden_dim_count: float,
+    layers_count: float,
+    tensors_count: float,
+    samples_count: float,
+    ranks_count: float,
+    body_bits: float,
 ) -> float:
     """What a rank sends in one step: its share of a layer's tensors. Jacobs et al. 2023 (Ulysses), section 3."""
     elements_count = tokens * hidden_dim_count * layers_count * tensors_count * samples_count / ranks_count
@@ -247,7 +269,12 @@ def brought_s(weights_bytes: float, host_bytes_per_s: float) -> float:
 
 @formula
 def made_batch_s(
-    start_s: float, text_s: float, denoise_step_s: float, steps_count: float, decode_s: float, brought_s: float
+    start_s: float,
+    text_s: float,
+    denoise_step_s: float,
+    steps_count: float,
+    decode_s: float,
+    brought_s: float,
 ) -> float:
     """From the prompt to the last pixel of a batch."""
     return start_s + text_s + denoise_step_s * steps_count + decode_s + brought_s

@@ -17,7 +17,12 @@ from cabida.quantity import Source
 from cabida.timing.rates import FLOP_PER_S_WHERE_UNSEEN, tensor_rate
 
 FILE = Path(__file__).parent / "data" / "media.json"
-FEW_LANES = ("6.0", "7.0", "7.5", "8.0")  # compute capabilities with 64 fp32 lanes a multiprocessor (CUDA guide)
+FEW_LANES = (
+    "6.0",
+    "7.0",
+    "7.5",
+    "8.0",
+)  # compute capabilities with 64 fp32 lanes a multiprocessor (CUDA guide)
 
 
 @cache

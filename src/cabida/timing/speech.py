@@ -21,7 +21,10 @@ from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 from cabida.units import BITS_PER_BYTE, S_PER_HOUR
 
 FILE = Path(__file__).parent / "data" / "speech.json"
-WINDOW_S, WINDOW_TOKENS = 30.0, 1500.0  # Radford et al. 2022, section 2.2: two convolutions halve 3,000 frames
+WINDOW_S, WINDOW_TOKENS = (
+    30.0,
+    1500.0,
+)  # Radford et al. 2022, section 2.2: two convolutions halve 3,000 frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +39,26 @@ class SpeechSpeed:
 
 
 @formula
-def windows_count(audio_s: float, window_s: float) -> float:
-    """Windows a recording is cut into."""
-    return audio_s / window_s
+def windows_count(audio_s: float, window_s: float, overlap_ratio: float) -> float:
+    """Windows a recording is cut into; some libraries let them overlap, so that no word is cut."""
+    return audio_s / window_s * overlap_ratio
 
 
 @formula
-def encoder_flop(params_count: float, window_tokens: float, layers_count: float, hidden_dim_count: float) -> float:
+def encoder_flop(
+    params_count: float, window_tokens: float, layers_count: float, hidden_dim_count: float
+) -> float:
     """One window through the encoder: two operations a weight and position, attention between all positions."""
     return 2 * params_count * window_tokens + 4 * window_tokens**2 * hidden_dim_count * layers_count
 
 
 @formula
 def encode_s(
-    windows_count: float, encoder_flop: float, peak_flop_per_s: float, card_matmul_ratio: float, encoder_ratio: float
+    windows_count: float,
+    encoder_flop: float,
+    peak_flop_per_s: float,
+    card_matmul_ratio: float,
+    encoder_ratio: float,
 ) -> float:
     """All windows through the encoder."""
     return windows_count * encoder_flop / (peak_flop_per_s * card_matmul_ratio * encoder_ratio)
@@ -81,7 +90,12 @@ def token_s(
 
 @formula
 def write_s(
-    windows_count: float, batch_count: float, window_s: float, tokens_per_s: float, longest_ratio: float, token_s: float
+    windows_count: float,
+    batch_count: float,
+    window_s: float,
+    tokens_per_s: float,
+    longest_ratio: float,
+    token_s: float,
 ) -> float:
     """All batches through the decoder; a batch lasts as long as its longest window."""
     return windows_count / batch_count * (window_s * tokens_per_s * longest_ratio) * token_s
@@ -157,13 +171,17 @@ def decoder_layers_count(run: SpeechRun) -> float:
 def _seconds(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     wide = run.precision == "fp32"
     rates = run.accelerator.flop_per_s
-    peak = (rates.get("fp32") or tensor_rate(run.accelerator, "bf16") / 3) if wide else tensor_rate(
-        run.accelerator, "bf16"
+    peak = (
+        (rates.get("fp32") or tensor_rate(run.accelerator, "bf16") / 3)
+        if wide
+        else tensor_rate(run.accelerator, "bf16")
     )
     bits = 32.0 if wide else 16.0
     hidden = lens.field(run.model, "hidden_dim_count")
     audio, tokens = lens.setting("audio_s", float(S_PER_HOUR)), lens.setting("window_tokens", WINDOW_TOKENS)
-    windows = lens.of(windows_count)(audio, lens.setting("window_s", WINDOW_S))
+    windows = lens.of(windows_count)(
+        audio, lens.setting("window_s", WINDOW_S), lens.constant(_coefficient("overlap_ratio", run.framework))
+    )
     layers = lens.setting("layers_count", decoder_layers_count(run))
     encoder = encoder_params_count(run)
     rest = max(0.0, (run.model.params_count or 0.0) - encoder)

@@ -84,7 +84,7 @@ def media_run(row: dict[str, Any]) -> MediaRun:
     if pipeline is None:
         why = tr("truth.why.no_pipeline", model=row["model"])
         raise Unanswerable(why)
-    habits = _habits(str(row["source"]), str(row.get("task", "")))
+    habits = habits_of(str(row["source"]), str(row.get("task", "")))
     swapped = habits.get("components", {})
     pipeline = replace(pipeline, components=tuple(swapped.get(one, one) for one in pipeline.components))
     width, height = _size(row, pipeline)
@@ -111,6 +111,8 @@ def media_run(row: dict[str, Any]) -> MediaRun:
         safety_checker=False,
     )
     run = replace(run, **_said(" ".join(texts), run))
+    if habits.get("compiles_quantised") and ("dq" in str(row.get("optimisations")).lower()):
+        run = replace(run, compiled=True)
     return replace(run, offload=habits["offload"]) if habits.get("offload") and run.offload == "none" else run
 
 
@@ -133,7 +135,7 @@ def _named(text: str) -> str:
     return re.sub(r"\s+(\d+p|\d+[x×]\d+|\d+f)\b", "", bare).strip()
 
 
-def _habits(source: str, task: str) -> dict[str, Any]:
+def habits_of(source: str, task: str) -> dict[str, Any]:
     """What the scripts of a source do that its rows don't repeat, read in those scripts."""
     for word, habits in spellings()["media_habits"].items():
         if word in source:

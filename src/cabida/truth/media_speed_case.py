@@ -16,10 +16,20 @@ from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, reading
 
 SPEEDS = ("seconds_per_item", "it_s")
-RUNTIMES = {"onediff": "onediff", "tensorrt": "tensorrt", "stable-fast": "stable-fast", "stable fast": "stable-fast"}
+RUNTIMES = {
+    "onediff": "onediff",
+    "tensorrt": "tensorrt",
+    "stable-fast": "stable-fast",
+    "stable fast": "stable-fast",
+}
 MERGED_RATIO = 0.5  # ToMe's default, Bolya and Hoffman 2023
 UNPRINTED = re.compile(r"\s*\(.*?\)|-\d+gb\b", re.IGNORECASE)
-DYNAMIC = {"fp8": "fp8", "int8": "int8", "int4": "int8", "fp4": "fp4"}  # what activations become beside such weights
+DYNAMIC = {
+    "fp8": "fp8",
+    "int8": "int8",
+    "int4": "int8",
+    "fp4": "fp4",
+}  # what activations become beside such weights
 
 
 @reading

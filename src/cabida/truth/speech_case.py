@@ -21,7 +21,9 @@ def speech_figures(row: dict[str, Any]) -> Figures:
     Raises:
         Unanswerable: the model or the card isn't one we know, or the length of the audio isn't said.
     """
-    model = known_model(str(row["model"])) or known_model(re.sub(r"^whisper-(?=distil)", "", str(row["model"])))
+    model = known_model(str(row["model"])) or known_model(
+        re.sub(r"^whisper-(?=distil)", "", str(row["model"]))
+    )
     if model is None:
         why = tr("truth.why.unknown_model", model=row["model"])
         raise Unanswerable(why)

@@ -118,8 +118,16 @@ def compared(
             if (own := mine.get(row["id"], {}).get(name)) is not None:
                 one["ours"] = own
             points.append(one)
-        lines.append({"metric": metric, **summary(points), "points": points})
+        figures = [
+            [_rounded(one.get(key)) for key in ("measured", "theirs", "ours")] + [float(one["hidden"])]
+            for one in points
+        ]
+        lines.append({"metric": metric, **summary(points), "points": figures})
     return lines
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def summary(points: list[dict[str, Any]]) -> dict[str, Any]:
@@ -170,6 +178,11 @@ def run(names: list[str], count: int, seed: int, seconds: float) -> dict[str, An
     }  # fmt: skip
 
 
+def in_order(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rivals in the order of ``RIVALS``."""
+    return sorted(table, key=lambda one: list(RIVALS).index(one["rival"]))
+
+
 def percent(value: float | None) -> str:
     """An error as a person reads it."""
     return "–" if value is None else f"{number(100 * value)} %"
@@ -211,9 +224,8 @@ def main() -> None:
     kept = wanted.results / "accuracy.json"
     before = json.loads(kept.read_text(encoding="utf-8"))["table"] if kept.exists() else []
     others = [one for one in before if one["rival"] not in wanted.only]
-    kept.write_text(
-        json.dumps(result | {"table": [*result["table"], *others]}, indent=1) + "\n", encoding="utf-8"
-    )
+    whole = json.dumps(result | {"table": in_order([*result["table"], *others])}, separators=(",", ":"))
+    kept.write_text(whole.replace('{"rival"', '\n{"rival"') + "\n", encoding="utf-8")
     for one in result["table"]:
         for metric in one["metrics"]:
             del metric["points"]

@@ -107,7 +107,11 @@ def with_commands(outcome: Outcome) -> Decision:
     from cabida import launch
 
     things = [one.candidate.thing for one in outcome.worked]
-    commands = [launch.command(thing) if thing else "" for thing in things]
+    beside = [one.beside.command if one.beside else "" for one in outcome.worked]
+    commands = [
+        "\n\n".join(filter(None, (launch.command(thing), more))) if thing else ""
+        for thing, more in zip(things, beside, strict=True)
+    ]
     decision = outcome.decision
     options = [replace(option, command=text) for option, text in zip(decision.options, commands, strict=True)]
     return replace(decision, options=tuple(options))
@@ -170,6 +174,7 @@ def speed(
     spares: int = 0,
     replicas: int = 1,
     routing: str = "",
+    prefill_replicas: int = 0,
     acceptance: float | None = None,
     items: int | None = None,
     within_s: float | None = None,
@@ -192,6 +197,7 @@ def speed(
         spares: replicas beyond need.
         replicas: that share the load.
         routing: how they share it: round-robin, random, least-loaded, prefix-aware, two-choices; "" = the engine's way.
+        prefill_replicas: that read prompts for the ``replicas``, which then only write answers.
         acceptance: chance that a drafted token is accepted (``draft``, ``draft_tokens``).
         items: requests queued all at once.
         within_s: time to answer them all.
@@ -210,7 +216,8 @@ def speed(
         whole = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile once
         flags["prompts_count"] = flags.get("prompts_count") or int(min(max(whole, 1.0), LONGEST_REQUESTS))
     wants = Wants(
-        objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing, acceptance,
+        objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing,
+        prefill_replicas, acceptance,
         flags.get("draft") or "", items, within_s, start_s, knee, step,
     )  # fmt: skip
     if wants.draft == "ngram":  # looked up in the text itself: no model to hold

@@ -78,6 +78,7 @@ def wanted(function: F) -> F:
     """Objectives, the demand on all replicas, a deadline, and pictures."""
     replicas = [
         option("--replicas", type=click.IntRange(1, 1000), default=1, heading="replicas"),
+        option("--prefill-replicas", type=click.IntRange(0, 1000), default=0),
         option("--routing", type=click.Choice(ROUTES)),
         option("--acceptance", type=Figure(0, 0.999)),
     ]

@@ -24,6 +24,7 @@ STEP_PARTS = {
     "products": ("█", "#", "blue"),
     "experts": ("▓", "e", "cyan"),
     "exchange": ("▚", "x", "magenta"),
+    "elements": ("▀", "n", "bright_green"),
     "attention": ("▒", "a", "green"),
     "head": ("▞", "h", "bright_magenta"),
     "launch": ("░", ":", "yellow"),

@@ -16,6 +16,7 @@ from cabida.report.metrics import speed_metrics
 from cabida.text import problem
 from cabida.timing.capacity import Capacity, capacity_of_pools, first_missed, limits_of, metric_s, slowed
 from cabida.timing.fleet import Pool
+from cabida.timing.intervals import factors
 from cabida.timing.knee import knee
 from cabida.timing.pools import pools_of
 from cabida.timing.profile import batch_in_time, staffed
@@ -23,6 +24,7 @@ from cabida.timing.simulate import simulate_pools
 from cabida.timing.spread import spread_of
 
 if TYPE_CHECKING:
+    from cabida.memory import ServingMemory
     from cabida.timing import ServingSpeed
 
 MS = 1000.0
@@ -40,6 +42,7 @@ class Wants:
     spares: int = 0
     replicas: int = 1  # that share the load
     routing: str = ""
+    readers: int = 0  # replicas that read prompts for the others; 0 = each reads its own
     acceptance: float | None = None  # chance that a drafted token is accepted
     draft: str = ""  # what drafts, as typed
     items: int | None = None  # queued all at once
@@ -66,9 +69,9 @@ def speed_answer(
     loaded = trace is not None or any(flags.get(one) is not None for one in ("concurrency", "requests_per_s"))
     _sound(wants, loaded=loaded)
     d, m, load = asked(model, gpu, flags)
-    pools, spread = pools_of(d, m, wants.replicas, wants.draft, wants.acceptance), spread_of(d)
+    pools, spread = _pools(d, m, wants), spread_of(d, load)
     run = _Run(pools, load, spread, wants, seed)
-    found = {**named(d), "replicas": wants.replicas, "warnings": doubts(d)}
+    found = {**named(d), "replicas": wants.replicas, "readers": wants.readers, "warnings": doubts(d)}
     carries = None
     if wants.capacity and trace is None:
         carries = capacity_of_pools(pools, load, wants.objectives_s, spread, routing=wants.routing, seed=seed)
@@ -76,7 +79,7 @@ def speed_answer(
     batch = None
     if wants.items is not None and wants.within_s is not None:
         batch = batch_in_time(pools, load, wants.items, wants.within_s, spread, wants.start_s, seed)
-        found["batch"] = _batch(batch, wants, d, slowest=spread.get("output_tokens_per_s", (1.0, 1.0))[0])
+        found["batch"] = _batch(batch, wants, d, slowest=factors(spread, "output_tokens_per_s")[0])
     limits = limits_of(wants.objectives_s)
     if trace is not None:
         answer, load_told = _traced(trace, run, limits), None
@@ -101,7 +104,7 @@ def speed_answer(
     if wants.knee:
         found["knee"] = _knee(run, limits)
     if wants.step:
-        found["step"] = _steps(d, pools[0], load_told or load, answer)
+        found["step"] = _steps(d, pools[-1], load_told or load, answer)
     return found
 
 
@@ -131,12 +134,29 @@ def _sound(wants: Wants, *, loaded: bool) -> None:
     if (wants.items is None) != (wants.within_s is None):
         pair = ("--items", "--within") if wants.within_s is None else ("--within", "--items")
         wrong.append(problem("CB-U050", one=pair[0], other=pair[1]))
-    if wants.demand_requests_per_s is not None and wants.replicas > 1:
-        wrong.append(problem("CB-U009", names="--demand, --replicas"))
-    if wants.items is not None and (loaded or wants.capacity or wants.replicas > 1):
-        wrong.append(problem("CB-U009", names="--items, --demand, --concurrency, --requests-per-s, --trace"))
+    several = wants.replicas > 1 or wants.readers > 0
+    if wants.demand_requests_per_s is not None and several:
+        wrong.append(problem("CB-U009", names="--demand, --replicas, --prefill-replicas"))
+    if wants.items is not None and (loaded or wants.capacity or several):
+        wrong.append(
+            problem(
+                "CB-U009", names="--items, --demand, --replicas, --concurrency, --requests-per-s, --trace"
+            )
+        )
     if wrong:
         raise UsageProblem(wrong)
+
+
+def _pools(d: Deployment, m: ServingMemory, wants: Wants) -> tuple[Pool, ...]:
+    """The replicas asked about; with readers, those that read prompts and those that write answers."""
+    pools = pools_of(d, m, wants.replicas, wants.draft, wants.acceptance)
+    if not wants.readers:
+        return pools
+    from cabida.timing.disaggregated import Disaggregated
+    from cabida.timing.disaggregated import pools_of as two_pools
+
+    both = Disaggregated(d, wants.readers, d, wants.replicas, pools[0].drafting)
+    return two_pools(both, m, m)
 
 
 def _traced(trace: Path | str, run: _Run, limits: dict[str, float]) -> ServingSpeed:
@@ -172,13 +192,12 @@ def _under_load(answer: ServingSpeed, load: Load | None) -> dict[str, Any]:
 
 def _objectives(answer: ServingSpeed, wants: Wants) -> list[dict[str, Any]]:
     """Each objective beside what is predicted, and whether it holds over the whole interval or only at the middle."""
-    found = []
+    found, known = [], speed_metrics(answer)
     for name, limit_ms in wants.objectives_ms.items():
         value = metric_s(answer, name.replace("_ms_", "_s_")) * MS
-        low, high = answer.spread.get(f"{name.partition('_')[0]}_s", (1.0, 1.0))
-        one = Estimate(value, value * low, value * high, "calibrated" if high > low else answer.basis)
+        one = known.get(name, Estimate(value, value, value, answer.basis))
         met = value <= limit_ms and not answer.saturated
-        sure = met == (one.high <= limit_ms) if met else one.low > limit_ms
+        sure = one.high <= limit_ms if met else one.low > limit_ms or answer.saturated
         found.append({"metric": name, "most_ms": limit_ms, "predicted_ms": one, "met": met, "sure": sure})
     return found
 
@@ -186,7 +205,7 @@ def _objectives(answer: ServingSpeed, wants: Wants) -> list[dict[str, Any]]:
 def _capacity(carries: Capacity, run: _Run) -> dict[str, Any]:
     """The highest rate with its interval: the same search with every step at either end of TPOT's interval."""
     middle, wants = carries.requests_per_s, run.wants
-    quick, slow = run.spread.get("tpot_s", (1.0, 1.0))
+    quick, slow = factors(run.spread, "tpot_s")
     low, high = (
         capacity_of_pools(
             tuple(slowed(pool, ratio) for pool in run.pools), run.load, wants.objectives_s, run.spread,

@@ -14,7 +14,7 @@ from cabida.report.svg import WIDTH, Chart, dot, legend, line, path, rect, svg, 
 from cabida.text import tr
 
 LINES = ("line-1", "line-2", "line-3")
-PARTS = ("products", "experts", "exchange", "attention", "head", "launch", "host")
+PARTS = ("products", "experts", "exchange", "elements", "attention", "head", "launch", "host")
 LEFT, TOP, BOTTOM, HEIGHT = 64.0, 60.0, 290.0, 330.0
 STYLE = """
 .chart text{font:14px system-ui,sans-serif;fill:#1d2733}.chart .small{font-size:13px;fill:#55606e}
@@ -24,7 +24,7 @@ STYLE = """
 .chart .line-2{stroke:#b45309;stroke-dasharray:7 4}.chart .line-3{stroke:#3f7d4e;stroke-dasharray:2 4}
 .chart .ours{fill:#1f5fa8;opacity:.55}.chart .theirs{fill:#b45309;opacity:.55}
 .chart .part-0{fill:#1f5fa8}.chart .part-1{fill:#4d9fd6}.chart .part-2{fill:#8e5bb5}.chart .part-3{fill:#3f7d4e}
-.chart .part-4{fill:#c2679b}.chart .part-5{fill:#d9a514}.chart .part-6{fill:#7a8490}
+.chart .part-4{fill:#c2679b}.chart .part-5{fill:#d9a514}.chart .part-6{fill:#8a5a34}.chart .part-7{fill:#7a8490}
 @media (prefers-color-scheme:dark){svg{background:#12181f}.chart text{fill:#e6ebf0}.chart .small{fill:#a8b3bf}
 .chart .grid{stroke:#36414d}}
 """

@@ -172,7 +172,7 @@ def _speed(
         requests_per_s=rate,
         output_tokens_per_s=rate * run.tokens[1] / max(count, 1),
         total_tokens_per_s=rate * (run.tokens[0] + run.tokens[1]) / max(count, 1),
-        batch_mean=float(totals[col.SEQUENCE_S] / busy_s) * pools[-1].rows_count,
+        batch_mean=float(totals[col.SEQUENCE_S] / span_s),
         kv_use_ratio=min(1.0, float(totals[col.KV_TOKEN_S] / busy_s) / max(model.kv_tokens, 1.0)),
         preemptions_count=int(totals[col.PREEMPTIONS]),
         ttft_s=run.ttft.distribution(),

@@ -12,6 +12,7 @@ from cabida.facts.model import Accelerator, WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.text import tr
 from cabida.timing import ServingSpeed
+from cabida.timing.harness import harness_of
 from cabida.timing.intervals import factors
 from cabida.timing.spread import spread_of
 from cabida.truth.case import Figures
@@ -21,10 +22,6 @@ from cabida.truth.unstated import clients_of, left_unsaid, lengths_of, tokens_pe
 from cabida.units import MS_PER_S
 
 MS = float(MS_PER_S)
-NARROWED = (0.8, 1.0)  # lengths InferenceX draws, over the nominal ones
-UNIFORM_SPREAD_RATIO = 0.577  # sglang's random with range ratio 0: uniform from 1 to N
-PROMPTS_PER_CLIENT = 10
-GAP_PROMPTS_PER_CLIENT = 4  # what the first tokens of two engines in the gap analysis agree on
 WAITED = ("ttft_ms", "e2e_ms", "prefill_tok_s")  # what waiting is part of
 TAILS = ("_p50", "_p95", "_p99")
 LATENCIES = {"ttft_ms": "ttft_s", "tpot_ms": "tpot_s", "itl_ms": "itl_s", "e2e_ms": "e2e_s"}
@@ -198,25 +195,36 @@ def load_of(row: dict[str, Any], workers_sequences: float | None = None) -> Load
     given = row["load"]
     inputs, outputs, known_spread = lengths_of(row)
     clients, rate = clients_of(row, workers_sequences)
-    words = given.get("dataset") or ""
-    low, high = NARROWED if "InferenceX" in words else (1.0, 1.0)
-    mean = 0.5 * (low + high)
-    spread = (high - low) / 12**0.5 / mean
-    if "range-ratio 0" in words:
-        spread = UNIFORM_SPREAD_RATIO
-    if known_spread is not None:
-        spread = known_spread
+    harness = harness_of(_harness_name(row, given.get("dataset") or ""))
+    # lengths as asked for, unless the source prints what came of them
+    mean = 1.0 if harness.low_ratio == 0 else harness.mean_ratio
+    spread = harness.spread_ratio if known_spread is None else known_spread
     if not clients:
-        return Load(inputs, outputs, None, rate, spread, spread, prompts_count=given.get("prompts"))
+        return Load(
+            inputs,
+            outputs,
+            None,
+            rate,
+            spread,
+            spread,
+            prompts_count=given.get("prompts"),
+            harness=harness.name,
+        )
     offline = clients == "offline"
-    rounds = GAP_PROMPTS_PER_CLIENT if "gap analysis" in words else PROMPTS_PER_CLIENT
     return Load(
         input_tokens=inputs * mean,
         output_tokens=outputs * mean,
         concurrency=math.inf if offline else float(clients),
         input_spread_ratio=spread,
         output_spread_ratio=spread,
-        prompts_count=given.get("prompts") or (None if offline else int(rounds * clients)),
+        prompts_count=given.get("prompts")
+        or (None if offline else int(harness.prompts_per_client_count * clients)),
         static_batch=row["mode"] == "static-batch",
-        harness="inferencex" if "InferenceX" in words else "",
+        harness=harness.name,
     )
+
+
+def _harness_name(row: dict[str, Any], words: str) -> str:
+    """The tool behind a row, by what its data set or its mode is called: a row of ``timing/harness.py``."""
+    named = next((name for word, name in spellings()["harnesses"] if word in words), "")
+    return named or (str(row["mode"]) if str(row["mode"]).startswith("mlperf") else "")

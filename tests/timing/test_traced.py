@@ -43,7 +43,8 @@ def test_stretches_change_nothing_but_the_last_digits(replicas):
     for name in ("ttft_s", "tpot_s", "itl_s", "e2e_s"):
         shapes = getattr(pieces, name), getattr(once, name)
         assert shapes[0].mean == pytest.approx(shapes[1].mean, rel=1e-6)
-        assert shapes[0].quantiles == pytest.approx(shapes[1].quantiles, rel=2e-2), name  # few in the tails
+        for place in range(3, 9):  # below, single requests lie far apart
+            assert shapes[0].quantiles[place] == pytest.approx(shapes[1].quantiles[place], rel=5e-3), name
     assert pieces.saturated == once.saturated
     assert pieces.requests_count == 4000
 

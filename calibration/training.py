@@ -21,11 +21,13 @@ import numpy as np
 
 from cabida.memory.lens import PLAIN
 from cabida.timing.training import worked_out
+from cabida.timing.training_data import family_of
 from training_priors import template
 from training_rows import ROOT, Row, model_group, rows
 
 FILE = ROOT / "src/cabida/timing/data/training.json"
 SHARPNESS = 60.0  # one over the variance of a residual taken as noise: 13 %
+ENOUGH_ROWS = 20  # from which a family of frameworks has an interval of its own
 FITTED = "fitted to cases/training.jsonl"
 
 
@@ -156,6 +158,25 @@ def spread(errors: np.ndarray, chosen: list[Row], groups: list[str]) -> dict[str
     }
 
 
+def spreads(chosen: list[Row], by_model: np.ndarray, by_source: np.ndarray) -> dict[str, Any]:
+    """Intervals by kind of model and family of frameworks, where enough rows speak; of unknown families by source."""
+    names, found = [model_group(row) for row in chosen], {}
+    kinds = ["moe" if row.run.model.is_moe else "dense" for row in chosen]
+    families = [family_of(row.run.framework) for row in chosen]
+    for kind in ("dense", "moe"):
+        picked = np.array([one == kind for one in kinds])
+        found[kind] = spread(by_model[picked], chosen, [name for name, flag in zip(names, picked, strict=True) if flag])
+        sources = [row.source for row, flag in zip(chosen, picked, strict=True) if flag]
+        found[f"{kind}_unknown"] = spread(by_source[picked], chosen, sources)
+        for family in sorted(set(families)):
+            theirs = picked & np.array([one == family for one in families])
+            if ENOUGH_ROWS <= theirs.sum() < picked.sum():
+                held = [name for name, flag in zip(names, theirs, strict=True) if flag]
+                found[f"{kind}_{family}"] = spread(by_model[theirs], chosen, held)
+    found["wall"] = {"low": 1.0, "high": 1.2}
+    return found
+
+
 def rounded(table: Any) -> Any:
     if isinstance(table, dict):
         return {key: rounded(part) for key, part in table.items() if key != "sd"}
@@ -173,21 +194,8 @@ def fitted() -> dict[str, Any]:
         row = at(data, path)
         row |= {"low": math.exp(value - 1.645 * deviation), "high": math.exp(value + 1.645 * deviation)}
         row["source"] = f"{row['source']}; {FITTED}"
-    moe = np.array([row.run.model.is_moe for row in chosen])
+    data["spread"] = spreads(chosen, by_model, by_source)
     names = np.array([model_group(row) for row in chosen])
-    data["spread"] = {
-        "dense": spread(by_model[~moe], chosen, list(names[~moe])),
-        "moe": spread(by_model[moe], chosen, list(names[moe])),
-        "dense_unknown": spread(
-            by_source[~moe], chosen, [row.source for row, flag in zip(chosen, moe, strict=True) if not flag]
-        ),
-        "wall": {"low": 1.0, "high": 1.2},
-    }
-    data["spread"]["moe_unknown"] = {
-        "low": round(data["spread"]["moe"]["low"] * 0.85, 3),
-        "high": round(data["spread"]["moe"]["high"] / 0.85, 3),
-        "n": int(moe.sum()),
-    }
     data["held_out"] = {
         "in_sample": summary(inside),
         "left_out_models": summary(by_model),

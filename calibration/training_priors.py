@@ -64,6 +64,11 @@ def template() -> dict[str, Any]:
             "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.2),
             "attention": KERNELS.get(name, "flash2"),
             "tensor_exposed_ratio": prior(0.5, "tensor-parallel reductions partly hidden", 0.5),
+            "data_exposed_ratio": prior(
+                {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
+                "share of the data-parallel exchange that doesn't hide: short micro-batches hide little",
+                0.5,
+            ),
             "gradient_bytes_per_param": prior(
                 {"hf": 60.0}.get(name, 10.0),
                 "gradients added up in every micro-batch: read and written in 32 bit; DeepSpeed copies them to buckets",
@@ -113,7 +118,6 @@ def template() -> dict[str, Any]:
                 0.3, "share of memory bandwidth reached when unpacking 4-bit weights", 0.5
             ),
             "expert_exposed_ratio": prior(0.5, "share of the all-to-all that doesn't hide", 0.5),
-            "data_exposed_ratio": prior(0.3, "share of the data-parallel exchange that doesn't hide", 0.5),
             "fixed_s": prior(0.02, "data loading, logging and synchronisation per step", 0.5),
             "yearly_ratio": prior(1.06, "slowness of a release per year of age, dense models", 0.06),
             "moe_yearly_ratio": prior(

@@ -47,7 +47,7 @@ def exchanges(
         in_layers["context_parallel"] = _context(run, lens, data, tokens)
     if run.ep > 1 and run.model.is_moe:
         in_layers["expert_parallel"] = _expert(run, lens, data, tokens)
-    exposed = lens.constant(constant(data["coefficients"], "data_exposed_ratio", "exposed_ratio"))
+    exposed = lens.constant(constant(family, "data_exposed_ratio", "exposed_ratio"))
     none = lens.setting("absent_s", 0.0)
     replicas = run.data_parallel_count * run.cp
     if replicas < 2:

@@ -244,7 +244,7 @@ def spread_of(run: TrainingRun) -> dict[str, tuple[float, float]]:
     table = shipped()["spread"]
     family = family_of(run.framework)
     kind = "moe" if run.model.is_moe else "dense"
-    row = table[f"{kind}_unknown" if family == "unknown" else kind]
+    row = table.get(f"{kind}_{family}") or table[kind]
     slow, fast = float(row["low"]), float(row["high"])
     rates = (slow, fast)
     return {

@@ -12,11 +12,11 @@ from typing import Any
 from cabida import facts, memory, timing
 from cabida.facts.model import Accelerator, AttentionLayers, MlpLayers, Model, Node, WeightFormat
 from cabida.memory import TrainingMemory
-from cabida.memory.lens import PLAIN
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
-from cabida.timing.flops import work_per_token
+from cabida.timing.checkpoints import failure_facts
+from cabida.timing.flops import flop_by_convention
 from cabida.timing.layouts import fastest
 from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
@@ -342,8 +342,7 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
 
 def unphysical(run: TrainingRun, tokens_s_per_gpu: float) -> bool:
     """Whether a printed rate needs more operations than the accelerator can do: its step or batch is another."""
-    flop_per_token = float(work_per_token(run, PLAIN).model)
-    return tokens_s_per_gpu * flop_per_token > peak_of(run)[1]
+    return tokens_s_per_gpu * flop_by_convention(run)["hardware"] > peak_of(run)[1]
 
 
 def _scripted(run: TrainingRun) -> Callable[[dict[str, Any]], TrainingRun]:
@@ -369,9 +368,14 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     run = as_timed(run, row)
     speed = timing.training(run)
     measured = row["measured"]
+    printed = measured.get("tokens_s_per_gpu")
+    if isinstance(printed, (int, float)) and unphysical(run, printed):
+        return {}
     rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
     if "tokens_trained_t" in measured:  # a model card: GPU-hours of the whole project
+        wall = failure_facts()["wall"]
         rate *= speed.goodput_ratio / speed.wall_ratio
+        low, high = low * wall["value"] / wall["high"], high * wall["value"] / wall["low"]
     found: Figures = {"tokens_s_per_gpu": (rate, rate * low, rate * high)}
     if row.get("global_batch"):
         step_s = speed.step_s / printed_steps(run, row)

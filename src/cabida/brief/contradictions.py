@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from cabida import facts
-from cabida.brief import evaluation, retrieval
+from cabida.brief import evaluation, pictures, retrieval
 from cabida.brief.fields import STATISTICS
 from cabida.brief.jobs import Lengths
 from cabida.brief.model import Brief, Held
@@ -176,7 +176,7 @@ def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
     if os.environ.get("CABIDA_ONLINE") == "1":
         return
     for index, choice in enumerate(brief.models):
-        if hub.named(choice.id):
+        if hub.named(choice.id) or (brief.media and pictures.made_by(choice.id, brief.media.kind)):
             continue
         is_path = Path(choice.id).suffix in (".json", ".gguf", ".safetensors") or choice.id.startswith(
             (".", "/", "~")
@@ -288,6 +288,8 @@ def _own_sections(brief: Brief, as_of: str) -> Iterator[Problem]:
     """What a corpus or a harness says that can't be."""
     found = [*retrieval.faults(brief.retrieval)] if brief.retrieval else []
     found += [*evaluation.faults(brief.evaluation)] if brief.evaluation else []
+    names = [choice.id for choice in brief.models]
+    found += [*pictures.faults(brief.media, names)] if brief.media else []
     for code, path, values in found:
         yield _problem(brief, code, path, **values)
 

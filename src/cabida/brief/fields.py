@@ -204,6 +204,10 @@ MEDIA = Group(
         "steps": _one(kinds.COUNT),
         "batch": _one(kinds.COUNT),
         "review_per_output": _one(kinds.money("output")),
+        "reviewed": _one(kinds.SHARE),
+        "moderation_per_output": _one(kinds.money("output")),
+        "item_size": _one(kinds.BYTES),
+        "kept": _one(kinds.MONTHS),
     },
     required=("kind",),
 )

@@ -66,7 +66,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, video or speech workload."""
+    """An image, video or speech workload; an item of a transcription is an hour of audio."""
 
     kind: str  # image, video, audio, transcription
     items_per_month: float | None = None
@@ -76,3 +76,7 @@ class Media:
     steps_count: int | None = None
     batch_count: int | None = None
     review_money_per_output: float | None = None
+    reviewed_ratio: float = 1.0  # share of accepted items that people look at
+    moderation_money_per_output: float | None = None  # a filter bought by the call, for every attempt
+    item_bytes: float | None = None  # as stored and sent
+    kept_months: float = 1.0  # how long finished items stay on one's own disk

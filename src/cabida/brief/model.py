@@ -24,7 +24,7 @@ WORKLOADS = (
     "evaluation",
 )
 TRAINING_WORKLOADS = ("pretraining", "full-finetune", "adapter-finetune")
-SERVED_WORKLOADS = (*TRAINING_WORKLOADS, "realtime-inference", "batch-inference", "retrieval", "evaluation")
+SERVED_WORKLOADS = WORKLOADS
 FLAT_PROFILE = (1.0,) * 24
 
 

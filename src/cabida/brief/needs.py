@@ -173,6 +173,14 @@ NEEDS: tuple[Need, ...] = (
         lambda b: b.objectives.deadline_s is None,
         _always("8 h"),
     ),
+    Need("media_kind", "media.kind", ("media-generation",), lambda b: b.media is None, _always("")),
+    Need(
+        "media_items",
+        "media.items_per_month",
+        ("media-generation",),
+        lambda b: b.media is not None and b.media.items_per_month is None,
+        _always(""),
+    ),
     Need("tokens", "training.tokens", TRAINING_WORKLOADS, _no_tokens, _tokens_default),
     Need(
         "seq_len",

@@ -219,4 +219,8 @@ def _media(media: Media, currency: str) -> Plain:
         steps=media.steps_count,
         batch=media.batch_count,
         review_per_output=_money(media.review_money_per_output, currency),
+        reviewed=media.reviewed_ratio,
+        moderation_per_output=_money(media.moderation_money_per_output, currency),
+        item_size=_unit(media.item_bytes, "B"),
+        kept=_unit(media.kept_months, "months"),
     )

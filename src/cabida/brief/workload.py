@@ -9,7 +9,7 @@ from cabida.brief.model import SERVED_WORKLOADS, TRAINING_WORKLOADS, Brief
 from cabida.errors import Problem
 from cabida.text import problem, tr
 
-ARRIVES_IN = {"media-generation": "0.2"}
+ARRIVES_IN = {"audio": "0.2"}  # kinds of media that are read and not decided
 _OF_METHOD = {
     "pretrain": "pretraining",
     "full": "full-finetune",
@@ -109,14 +109,14 @@ def _against(brief: Brief, path: str, implied: str) -> Problem:
 
 
 def not_yet(brief: Brief) -> Problem | None:
-    """The problem to answer with when this class is read but not decided yet, and in which version it comes."""
-    if brief.workload in SERVED_WORKLOADS:
+    """The problem to answer with when this job is read but not decided yet, and in which version it comes."""
+    if brief.media is None or brief.media.kind not in ARRIVES_IN:
         return None
     return problem(
         "CB-B050",
         file=brief.file,
-        line=brief.line("workload"),
-        workload=tr(f"brief.workload.{brief.workload}"),
-        version=ARRIVES_IN[brief.workload],
+        line=brief.line("media.kind"),
+        workload=tr(f"brief.media.{brief.media.kind}"),
+        version=ARRIVES_IN[brief.media.kind],
         served=", ".join(SERVED_WORKLOADS),
     )

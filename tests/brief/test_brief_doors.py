@@ -44,10 +44,11 @@ def test_each_example_reads_clean_is_complete_and_fits_the_schema(file):
     assert (file.parent / file.read_text(encoding="utf-8").split("=", 1)[1].splitlines()[0]).is_file()
 
 
-def test_the_examples_cover_the_stories_and_the_four_classes():
+def test_the_examples_cover_the_stories_and_every_class():
     names = {file.stem for file in EXAMPLES}
     assert len([name for name in names if name.startswith("story-")]) == 4
-    assert {read_brief(file, as_of=AS_OF).workload for file in EXAMPLES} == set(WORKLOADS[:5])
+    decided = {read_brief(file, as_of=AS_OF).workload for file in EXAMPLES}
+    assert decided >= set(WORKLOADS) - {"media-generation"}
     assert examples.example_names() == sorted(names)
 
 

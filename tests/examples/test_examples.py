@@ -13,14 +13,14 @@ from cabida.report.store import load
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(file.stem for file in (ROOT / "examples").glob("*.yaml"))
-SERVING = [
-    name
+CLASS_OF = {
+    name: yaml.safe_load((ROOT / f"examples/{name}.yaml").read_text(encoding="utf-8"))["workload"]
     for name in EXAMPLES
-    if yaml.safe_load((ROOT / f"examples/{name}.yaml").read_text(encoding="utf-8"))["workload"].endswith(
-        "inference"
-    )
+}
+SERVING = [
+    name for name, kind in CLASS_OF.items() if kind.endswith("inference") or kind in ("retrieval", "evaluation")
 ]
-TRAINING = [name for name in EXAMPLES if name not in SERVING]
+TRAINING = [name for name, kind in CLASS_OF.items() if kind.endswith(("training", "finetune"))]
 FIGURE = re.compile(r"\d")
 
 
@@ -44,6 +44,10 @@ def test_there_are_the_examples_the_readme_promises():
         "full-finetune-70b",
         "qlora-70b",
         "pretraining-7b",
+        "rag-support",
+        "rag-own-premises",
+        "evaluation-nightly",
+        "evaluation-three-models",
     } <= {*EXAMPLES}
 
 
@@ -180,7 +184,10 @@ def test_serving_turns_are_told(name, decided):
 
 def acceptance_in_brief(decision, option):
     """The acceptance the brief gives the chosen format; an API serves the model's best."""
-    given = {choice["id"]: choice["weights"] for choice in yaml.safe_load(decision.brief_text)["models"]}
+    brief = yaml.safe_load(decision.brief_text)
+    if isinstance(brief["models"][0], str):  # an evaluation of models as they are published
+        return brief["evaluation"]["accepted"]
+    given = {choice["id"]: choice["weights"] for choice in brief["models"]}
     rows = given[option.model]
     found = [row["acceptance"] for key, row in rows.items() if key == option.weights]
     return found[0] if found else max(row["acceptance"] for row in rows.values())

@@ -10,39 +10,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cabida import memory, money
+from cabida import money
 from cabida.brief import Brief
 from cabida.brief.corpus import Retrieval
 from cabida.choose.ask import Ask, ask_of
 from cabida.choose.enumerate_serving import served_models
-from cabida.choose.front_stages import front_metrics, stages_at
+from cabida.choose.front_shared import sharing
+from cabida.choose.front_stages import front_metrics
 from cabida.choose.fronts import Front, fronts_of, passages_tokens
 from cabida.choose.limits import Miss, missing, over_limits, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
-from cabida.memory.encoders import needed_bytes
 from cabida.money.retrieval import stages_tree, with_stages
 from cabida.plan import Assumption, Estimate, Progress
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.capacity import slowed
 from cabida.timing.encoders import encoder_speed_tree
 from cabida.timing.pipeline import joined, measured_stage
-from cabida.timing.simulate import simulate_model
-from cabida.timing.spread import spread_of
-from cabida.timing.steps import step_model
 from cabida.timing.vector_search import search_tree
 
 WHOLE = ("ttft", "e2e")  # metrics that the stages before generation are part of
 USUAL_SHARE = (
     0.5  # of the tightest objective that a front may take to be the one generators are searched beside
 )
-SHARED_TRIED = 3  # generators whose own cards are tried as a place for the encoders
-SHARED_MOST_RATIO = 0.4  # of a card's time that encoders may take from the generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +116,11 @@ def search_retrieval(
     found = search_serving(inner, replace(means, brief=inner), seed, progress, exhaustive=exhaustive)
     pairs = Pairs(brief, retrieval, whole, means, fronts, found.ask.objectives if found.ask else {})
     worked = [pairs.paired(one) for one in found.worked]
-    worked += list(_sharing(worked, pairs, seed))
+    inner_ask = found.ask or whole
+    worked += [
+        pairs.finished(alone, Beside(front, retrieval, shared=True), together_speed, late)
+        for alone, front, together_speed, late in _shared(worked, pairs, inner_ask, seed)
+    ]
     ask = found.ask or whole
     told = (*ask.assumptions, *_assumptions(retrieval, fronts[0]))
     return Search(worked, found.tally, replace(ask, objectives=whole.objectives, assumptions=told))
@@ -258,91 +256,18 @@ def together(speed: ServingSpeed, front: Front) -> ServingSpeed:
     return replace(speed, ttft_s=first, e2e_s=last, spread=spread)
 
 
-def _sharing(worked: Sequence[Worked], pairs: Pairs, seed: int) -> Iterator[Worked]:
-    """The best generators with encoders on their own cards: memory given up, and time taken."""
-    able = sorted((one for one in worked if one.candidate.deployment and one.load), key=lambda one: one.order)
-    seen: list[str] = []
-    for one in able:
-        deployment, load = one.candidate.deployment, one.load
-        if (
-            deployment is None
-            or load is None
-            or load.requests_per_s is None
-            or deployment.engine == "llama.cpp"
-        ):
-            continue
-        if deployment.name in seen or len(seen) == SHARED_TRIED or not isinstance(one.beside, Beside):
-            continue
-        seen.append(deployment.name)
-        front = _on_the_generators(pairs, one)
-        if front is None or front.embed is None:
-            continue
-        busy = load.requests_per_s * sum(
-            seconds for name, seconds in front.services_s.items() if name != "searching"
-        )
-        if busy > SHARED_MOST_RATIO:
-            continue
-        held = sum(needed_bytes(run)[0] for run in (front.embed, front.rerank) if run is not None)
-        utilisation = 0.9 - held / deployment.accelerator.usable_bytes
-        if utilisation < 0.3:
-            continue
-        settings = replace(deployment.settings, gpu_memory_utilization=round(utilisation, 3))
-        smaller = replace(deployment, settings=settings)
-        room = memory.serving(smaller)
-        if room.verdict == "no":
-            continue
-        steps = slowed(step_model(smaller, room), 1 / (1 - busy))
-        speed = simulate_model(steps, load, spread_of(smaller), seed)
-        if speed.saturated:
-            continue
-        alone = replace(
-            one,
-            candidate=replace(one.candidate, id=one.candidate.id.split(" + ")[0], deployment=smaller),
-            room=room,
-            capacity_requests_per_s=one.capacity_requests_per_s * (1 - busy),
-            status="satisfies",
-            reasons=(),
-            miss_ratio=1.0,
-            cost=money.serving_cost(
-                replace(one.candidate, deployment=smaller), _usage(one), pairs.means.terms, one.tenure
-            ),
-        )
-        whole = together(speed, front)
-        late = slow_answers(whole, pairs.ask.objectives)
-        yield pairs.finished(alone, Beside(front, pairs.retrieval, shared=True), whole, late)
-
-
-def _usage(one: Worked) -> money.Usage:
-    if not isinstance(one.usage, money.Usage):
-        message = "a service has a month of use"
-        raise TypeError(message)
-    return one.usage
-
-
-def _on_the_generators(pairs: Pairs, one: Worked) -> Front | None:
-    """The cheapest front, its encoders moved onto the generator's cards; the index stays in host memory."""
-    from cabida.choose.fronts import encoder_runs, services_on
-
-    deployment = one.candidate.deployment
-    base = next((front for front in pairs.fronts if front.index.accelerator is None), None)
-    if base is None or deployment is None:
-        return None
-    card = deployment.accelerator
-    embed, rerank = encoder_runs(pairs.retrieval, card)
-    services = services_on(pairs.retrieval, card, base.host) | {"searching": base.services_s["searching"]}
-    moved = replace(
-        base,
-        accelerator=card,
-        embed=embed,
-        rerank=rerank,
-        services_s=services,
-        cards_count=one.candidate.replicas_count,
-        use=replace(base.use, tenure=None, cards_count=0, shares={}),
-    )
-    rate = pairs.ask.wanted_requests_per_s(one.acceptance_ratio) / pairs.ask.margin_ratio
-    stages = tuple(stages_at(moved, rate))
-    found = joined(stages)
-    return replace(moved, stages=stages, latency=found) if found else None
+def _shared(
+    worked: Sequence[Worked], pairs: Pairs, inner: Ask, seed: int
+) -> Iterator[tuple[Worked, Front, ServingSpeed, list[Miss]]]:
+    """Generators with the encoders on their own cards, with as many replicas as keep the objectives."""
+    for one, tried in sharing(worked, pairs.fronts, pairs.retrieval, inner, pairs.means, seed):
+        for alone, front in tried:
+            if isinstance(alone.speed, ServingSpeed) and not alone.speed.saturated:
+                whole = together(alone.speed, front)
+                late = slow_answers(whole, pairs.ask.objectives)
+                if not late:
+                    yield replace(alone, replicas_most_count=one.replicas_most_count), front, whole, late
+                    break
 
 
 def _nothing(brief: Brief) -> Any:

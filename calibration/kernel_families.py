@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 
 from cabida.facts.hardware import accelerator
+from cabida.timing.collectives import link_between, local_rate
 from cabida.timing.kernel_curves import (
+    CollectiveCurve,
     DecodeCurve,
     ElementwiseCurve,
+    ExchangeCurve,
     ExpertsCurve,
     PrefillCurve,
     ProductCurve,
     Rates,
     RecurrentCurve,
+    all_reduce_kernel_s,
     decode_kernel_s,
     elementwise_kernel_s,
+    exchange_kernel_s,
     experts_kernel_s,
     prefill_kernel_s,
     product_kernel_s,
@@ -27,7 +32,7 @@ from cabida.timing.kernel_curves import (
 )
 from cabida.timing.kernel_formulas import busiest_ratio, experts_touched_count
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
-from kernel_rows import CARDS, FORMATS, Columns, by_type, files, joined, newest, read, sample, text_mask
+from kernel_rows import CARDS, FORMATS, Columns, by_type, files, newest, read, sample, text_mask
 
 ROWS_MOST = 1000  # of one card, engine and format
 # shape of the gamma distribution of experts' popularity that comes closest to the tables' power laws
@@ -64,6 +69,8 @@ class Family:
     knobs: tuple[Knob, ...]
     seconds: Callable[[np.ndarray, Columns], Any]
     groups: Callable[[Path], list[Group]]
+    # tables hold kernels that serving avoids: absorbed attention over whole prompts, conversions of 8-bit latents
+    fallbacks: bool = False
 
 
 def group(card: str, engine: str, fmt: str, compute: str, columns: Columns) -> Group:
@@ -284,44 +291,32 @@ def decode_s(values: np.ndarray, rows: Columns) -> Any:
 
 
 def recurrent_groups(systems: Path, phase: str) -> list[Group]:
-    """Convolution and recurrence of one layer added up: the two kernels of a step."""
-    found: dict[tuple[str, str], list[Columns]] = {}
-    for table in ("gdn_perf", "mamba2_perf"):
-        of_phase = lambda c: c["phase"] == phase  # noqa: E731
-        for card, engine, _, columns in newest(systems, "linear_attention", table, "op_name", of_phase):
-            if len(columns["latency"]):
-                found.setdefault((card, engine), []).append(both_kernels(columns, table == "gdn_perf"))
-    return [
-        group(card, engine, "bf16", "bf16", sample(joined(parts), ROWS_MOST))
-        for (card, engine), parts in found.items()
-    ]
+    """Convolution and gated delta rule of one layer added up (the tables of Mamba-2 have the convolution alone)."""
+    found = []
+    of_phase = lambda c: c["phase"] == phase  # noqa: E731
+    for card, engine, _, columns in newest(systems, "linear_attention", "gdn_perf", "op_name", of_phase):
+        found.append(group(card, engine, "bf16", "bf16", sample(both_kernels(columns), ROWS_MOST)))
+    return found
 
 
-def both_kernels(columns: Columns, delta: bool) -> Columns:
+def both_kernels(columns: Columns) -> Columns:
     """One row per shape: latencies of its kernels summed, with the sizes of its state and values."""
-    names = ["batch_size", "seq_len", "d_model"]
-    names += ["num_k_heads", "num_v_heads", "head_k_dim", "head_v_dim"] if delta else ["nheads", "head_dim"]
-    names += [] if delta else ["d_state", "n_groups"]
+    names = ("batch_size", "seq_len", "num_k_heads", "num_v_heads", "head_k_dim", "head_v_dim")
     shapes: dict[tuple[Any, ...], dict[str, float]] = {}
     for i in range(len(columns["latency"])):
         at = shapes.setdefault(tuple(columns[name][i] for name in names), {})
         at[columns["kernel_source"][i]] = float(columns["latency"][i])
     most = max(len(kernels) for kernels in shapes.values())
     whole = [(shape, sum(kernels.values())) for shape, kernels in shapes.items() if len(kernels) == most]
-    values = np.array([shape for shape, _ in whole], dtype=float).T
-    if delta:
-        state = values[4] * values[5] * values[6]
-        inner = 2 * values[3] * values[5] + 2 * values[4] * values[6]
-    else:
-        state = values[3] * values[4] * values[5]
-        inner = 2 * values[3] * values[4] + 2 * values[6] * values[5]
-    tokens = values[0] * values[1]
+    sequences, length, key_heads, heads, key_dim, value_dim = np.array(
+        [shape for shape, _ in whole], dtype=float
+    ).T
     return {
         "latency": np.array([ms for _, ms in whole]),
-        "batch_size": values[0],
-        "tokens": tokens,
-        "state": state,
-        "inner": inner,
+        "batch_size": sequences,
+        "tokens": sequences * length,
+        "state": heads * key_dim * value_dim,
+        "inner": 2 * key_heads * key_dim + 2 * heads * value_dim,
     }
 
 
@@ -351,6 +346,82 @@ def part_size(rows: Columns) -> np.ndarray:
 
 def elementwise_s(values: np.ndarray, rows: Columns) -> Any:
     return elementwise_kernel_s(ElementwiseCurve(*values), rates(rows), rows["moved"])
+
+
+# ---- all-reduces and the way to experts and back; the kind of link stands where the architecture does
+
+
+def link_group(card: str, engine: str, fmt: str, columns: Columns, count: int) -> Group:
+    one = accelerator(CARDS[card])
+    link = link_between(count, one)
+    found = group(card, engine, fmt, "bf16", columns)
+    kind = f"pcie{one.pcie_gen}" if link.kind.startswith("pcie") else link.kind
+    found.architecture = kind if one.vendor == "NVIDIA" else one.capability
+    found.rows["link"] = np.full(len(columns["latency"]), local_rate(link.kind, count, one, None))
+    return found
+
+
+def all_reduce_groups(systems: Path) -> list[Group]:
+    found = []
+    for card, engine, _, part in newest(
+        systems, "comm", "custom_allreduce_perf", "op_name", lambda c: np.full(len(c["latency"]), True), 30
+    ):
+        recorded = part.get("kernel_source", part["latency"])
+        eager = text_mask(recorded, lambda name: "eager" in str(name))
+        part = {key: value[~eager] for key, value in part.items()} if not eager.all() else part
+        found.append(link_group(card, engine, "bf16", part, 8))
+    for card, _, _, part in newest(
+        systems,
+        "comm",
+        "nccl_perf",
+        "op_name",
+        lambda c: (c["op_name"] == "all_reduce") & (c["nccl_dtype"] == "half"),
+        30,
+    ):
+        found.append(link_group(card, "nccl", "bf16", part, 8))
+    for one in found:
+        one.rows["payload"] = 2.0 * one.rows["message_size"]
+        one.rows["count"] = one.rows["num_gpus"].astype(float)
+        one.rows["weight"][one.rows["count"] > 8] = 0.0  # beyond one machine
+    return found
+
+
+def all_reduce_s(values: np.ndarray, rows: Columns) -> Any:
+    return all_reduce_kernel_s(CollectiveCurve(*values), rows["link"], rows["payload"], rows["count"])
+
+
+def exchange_groups(systems: Path) -> list[Group]:
+    """DeepEP inside one machine: eight ranks, four on the GB cards."""
+    found = []
+    for kernel, table, sent in (
+        ("low", "wideep_deepep_ll_perf", "avg_t_us"),
+        ("normal", "wideep_deepep_normal_perf", "transmit_us"),
+    ):
+        seen = set()
+        for card, engine, path in files(systems, "comm", table):
+            if card in seen:
+                continue
+            seen.add(card)
+            columns = read(path, lambda c: c["node_num"] == 1, ms=f"dispatch_{sent}")
+            if kernel == "normal":
+                columns = {key: value[columns["dispatch_sms"] == 20] for key, value in columns.items()}
+            ranks = 4.0 if card.startswith("gb") else 8.0
+            for way, bits in (("dispatch", 8.0), ("combine", 16.0)):
+                part = columns | {"latency": columns[f"{way}_{sent}"] / 1e3}
+                one = link_group(card, engine, f"{kernel}-{way}", part, int(ranks))
+                chosen = one.rows["num_topk"].astype(float)
+                copies = ranks * (1 - (1 - 1 / ranks) ** chosen) if kernel == "normal" else chosen
+                one.rows["copies"] = copies * (ranks - 1) / ranks
+                one.rows["bits"] = np.full(len(chosen), bits)
+                found.append(one)
+    return found
+
+
+def exchange_s(values: np.ndarray, rows: Columns) -> Any:
+    tokens, hidden = rows["num_token"].astype(float), rows["hidden_size"].astype(float)
+    return exchange_kernel_s(
+        ExchangeCurve(*values), rows["link"], tokens, hidden, rows["copies"], rows["bits"]
+    )
 
 
 START = Knob("start_s", 5e-6, 5e-7, 4e-4, 0.3)
@@ -426,12 +497,14 @@ FAMILIES: dict[str, Family] = {
         PREFILL,
         prefill_s,
         lambda systems: attention_groups(systems, "mla", "context_mla_perf", prompts),
+        fallbacks=True,
     ),
     "latent_decode": Family(
         "latent_decode",
         DECODE,
         decode_s,
         lambda systems: decode_groups(systems, "mla", "generation_mla_perf"),
+        fallbacks=True,
     ),
     "recurrent_prefill": Family(
         "recurrent_prefill", RECURRENT, recurrent_s, lambda systems: recurrent_groups(systems, "context")
@@ -445,4 +518,17 @@ FAMILIES: dict[str, Family] = {
         elementwise_s,
         elementwise_groups,
     ),
+    "all_reduce": Family(
+        "all_reduce",
+        (
+            START,
+            Knob("rank_s", 1e-7, 1e-9, 2e-5, 0.2),
+            Knob("ramp_ratio", 1.0, 0.01, 5.0, 0.3),
+            Knob("link_ratio", 0.7, 0.1, 1.2),
+            Knob("crowd_ratio", 0.1, 0.01, 2.5, 0.3),
+        ),
+        all_reduce_s,
+        all_reduce_groups,
+    ),
+    "exchange": Family("exchange", (START, Knob("link_ratio", 0.5, 0.05, 1.2)), exchange_s, exchange_groups),
 }

@@ -90,13 +90,14 @@ def newest(
     table: str,
     column: str,
     wanted: Callable[[Columns], np.ndarray] | None = None,
+    least: int = ROWS_LEAST,
 ) -> Iterator[tuple[str, str, str, Columns]]:
     """Card, engine, type and rows: of each type in ``column`` those of the newest version that has enough of them."""
     seen: set[tuple[str, str, str]] = set()
     for card, engine, path in files(systems, op, table):
         columns = read(path, wanted)
         for name, part in by_type(columns, column).items():
-            if (card, engine, name) not in seen and len(part["latency"]) >= ROWS_LEAST:
+            if (card, engine, name) not in seen and len(part["latency"]) >= least:
                 seen.add((card, engine, name))
                 yield card, engine, name, part
 
@@ -112,13 +113,14 @@ def by_type(columns: Columns, column: str) -> dict[str, Columns]:
     }
 
 
-def read(path: Path, wanted: Callable[[Columns], np.ndarray] | None = None) -> Columns:
-    """Columns of one file, rows with a positive latency that ``wanted`` keeps."""
+def read(path: Path, wanted: Callable[[Columns], np.ndarray] | None = None, ms: str = "latency") -> Columns:
+    """Columns of one file, rows with a positive latency (column ``ms``) that ``wanted`` keeps."""
     import pyarrow.parquet as pq
 
     table = pq.ParquetFile(path).read()
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
     columns = {name: np.asarray(column) for name, column in columns.items()}
+    columns["latency"] = columns[ms]
     keep = columns["latency"] > 0
     if wanted is not None:
         keep &= wanted(columns)

@@ -25,7 +25,9 @@ FILE = "src/cabida/timing/data/kernels.json"
 SHARPNESS = 0.15  # log errors beyond this count less than their square
 PULL = 0.3  # weight of the prior, in rows' worth of log error
 ROWS_FOR_POOL = 500  # of one card and engine, in what several share
-SLOW_RATIO = 2.0  # an engine this much slower than the fastest is not what "any" engine is like
+SLOW_RATIO = 2.0  # this much slower at large sizes than the fastest: not what "any" engine is like
+FALLBACK_RATIO = 2.5  # in a family with fallbacks: one that serving doesn't take, no curve of its own
+LIBRARIES = ("nccl",)  # not engines: no part in what "any" of them does
 
 
 def fit(family: Family, groups: list[Group], most: int = 10_000) -> list[float]:
@@ -70,14 +72,18 @@ def told(error: np.ndarray) -> dict[str, float]:
     }
 
 
-def mature(family: Family, groups: list[Group]) -> list[Group]:
-    """The engines of one architecture and format but for those far slower than the fastest."""
+def slowness(family: Family, groups: list[Group]) -> dict[int, float]:
+    """How much slower each group is than the fastest of one architecture and format, over its largest quarter."""
     if len(groups) < 2:
-        return groups
+        return {id(group): 1.0 for group in groups}
     pooled = fit(family, groups, ROWS_FOR_POOL)
-    bias = {id(group): float(np.median(-errors(family, pooled, group))) for group in groups}
+    bias = {}
+    for group in groups:
+        error = np.log(family.seconds(np.array(pooled), group.rows) / group.rows["s"])
+        large = group.rows["s"] >= np.quantile(group.rows["s"], 0.75)
+        bias[id(group)] = float(np.median(-error[large]))
     fastest = min(bias.values())
-    return [group for group in groups if bias[id(group)] - fastest < np.log(SLOW_RATIO)]
+    return {key: float(np.exp(value - fastest)) for key, value in bias.items()}
 
 
 def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -89,7 +95,8 @@ def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dic
         kept_of_format: list[Group] = []
         for architecture in sorted({group.architecture for group in of_format}):
             here = [group for group in of_format if group.architecture == architecture]
-            good = mature(family, here)
+            slow = slowness(family, here)
+            good = [group for group in here if slow[id(group)] < SLOW_RATIO and group.engine not in LIBRARIES]
             kept_of_format += good
             table = curves.setdefault(architecture, {}).setdefault(fmt, {})
             table["any"] = fit(family, good, ROWS_FOR_POOL)
@@ -101,7 +108,9 @@ def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dic
                 print(
                     f"  {family.name:10} {architecture:5} {fmt:10} {engine:13} {told(alone)} any {told(shared)}"
                 )
-                if np.median(np.abs(alone)) < 0.9 * np.median(np.abs(shared)) or len(good) < len(here):
+                better = np.median(np.abs(alone)) < 0.9 * np.median(np.abs(shared))
+                taken = not family.fallbacks or min(slow[id(group)] for group in own) < FALLBACK_RATIO
+                if better and taken:
                     table[engine] = curve
         curves.setdefault("other", {}).setdefault(fmt, {})["any"] = fit(family, kept_of_format, ROWS_FOR_POOL)
         kept += kept_of_format

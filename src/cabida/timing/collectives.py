@@ -126,14 +126,18 @@ def _all_to_all(
 
 def _local_link(accelerators: int, accelerator: Accelerator, node: Node | None) -> Link:
     kind = _kind(accelerators, accelerator, node)
-    row = link_facts()[kind]
+    return _link(kind, link_facts()[kind], local_rate(kind, accelerators, accelerator, node))
+
+
+def local_rate(kind: str, accelerators: int, accelerator: Accelerator, node: Node | None) -> float:
+    """One-way rate of an accelerator's link inside its machine, as the data sheet has it, bytes/s."""
     rate = node.link_bytes_per_s if node is not None and node.link_bytes_per_s else None
     rate = rate or accelerator.link_bytes_per_s
     if kind.startswith("pcie") or not rate:
         rate = pcie_bytes_per_s(accelerator)
     if kind == "xgmi":  # a mesh: a small group only has the links between its own members
         rate *= min(1.0, max(accelerators - 1, 1) / max(accelerator.link_domain_count - 1, 1))
-    return _link(kind, row, rate)
+    return rate
 
 
 def _network_link(inside: int, node: Node | None) -> Link:

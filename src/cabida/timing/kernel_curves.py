@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from cabida.timing.kernel_formulas import (
     both_s,
+    collective_kernel_s,
     experts_moved_s,
     experts_multiplied_s,
     one_pair_s,
@@ -88,6 +89,14 @@ class CollectiveCurve(NamedTuple):
     start_s: float
     rank_s: float
     ramp_ratio: float
+    link_ratio: float
+    crowd_ratio: float
+
+
+class ExchangeCurve(NamedTuple):
+    """Tokens to experts, or back."""
+
+    start_s: float
     link_ratio: float
 
 
@@ -261,3 +270,22 @@ def recurrent_kernel_s(
 def elementwise_kernel_s(c: ElementwiseCurve, rates: Rates, moved_bytes: Any) -> Any:
     """Seconds of a kernel that only moves ``moved_bytes``."""
     return c.start_s + moved_bytes / (rates.memory_bytes_per_s * c.bandwidth_ratio)
+
+
+def all_reduce_kernel_s(c: CollectiveCurve, link_bytes_per_s: Any, payload_bytes: Any, count: Any) -> Any:
+    """Seconds of an all-reduce among ``count`` accelerators whose links carry ``link_bytes_per_s`` one way.
+
+    ``crowd_ratio`` is the power of the count by which a shared path slows down: 0 through a switch of its own.
+    """
+    shared = c.link_ratio * (2 / count) ** c.crowd_ratio
+    hops = 2 * (count - 1) / count
+    return collective_kernel_s.raw(
+        payload_bytes, count, link_bytes_per_s, c.start_s, c.rank_s, c.ramp_ratio, shared, hops
+    )
+
+
+def exchange_kernel_s(
+    c: ExchangeCurve, link_bytes_per_s: Any, tokens: Any, hidden: Any, copies: Any, value_bits: Any
+) -> Any:
+    """Seconds of sending ``copies`` of each of ``tokens`` over the link, one way."""
+    return c.start_s + tokens * hidden * copies * value_bits / 8 / (link_bytes_per_s * c.link_ratio)

@@ -8,15 +8,12 @@ numbers (then an array that must not be changed): answers are kept by shape.
 
 from __future__ import annotations
 
-import json
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cabida.facts.model import Accelerator, WeightFormat
-from cabida.quantity import Source
 from cabida.timing.kernel_curves import (
     RESULT_BITS,
     DecodeCurve,
@@ -31,34 +28,31 @@ from cabida.timing.kernel_curves import (
     product_kernel_s,
 )
 from cabida.timing.kernel_formulas import both_s, busiest_ratio, experts_touched_count, one_pair_s
+from cabida.timing.kernel_links import all_reduce_s, exchange_s
+from cabida.timing.kernel_lookup import ANY, curve_of, is_measured, kernels_source
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 
+__all__ = [
+    "ANY",
+    "Attention",
+    "activation_bits",
+    "all_reduce_s",
+    "decode_attention",
+    "elementwise_s",
+    "exchange_s",
+    "experts_s",
+    "gemm_s",
+    "is_measured",
+    "kernel_format",
+    "kernels_source",
+    "latent_decode",
+    "multiplies_natively",
+    "prefill_attention",
+    "recurrent_attention",
+]
+
 Tokens = float | tuple[float, ...]
-ANY = "any"
-OTHER = "other"
 SPREAD = 1.0  # shape of experts' popularity: a power law of exponent 1, as the package's tables call it
-# architecture nobody measured -> the measured one it is most like: same memory kind and generation of tensor cores
-LIKE = {
-    "6.0": "8.0",
-    "6.1": "8.0",
-    "7.0": "8.0",
-    "7.5": "8.9",
-    "8.6": "8.9",
-    "8.7": "8.9",
-    "12.1": "12.0",
-    "dg2": "bmg",
-}
-# kernel format -> what stands for it where an architecture has no row of its own
-INSTEAD = {
-    "fp8-block": ("fp8",),
-    "int8": ("fp8",),
-    "w8": ("w4",),
-    "w4": ("w8",),
-    "mxfp4": ("w4",),
-    "fp4": ("fp8",),
-    "mxfp4-fp8": ("fp4", "fp8"),
-    "kv8": (),
-}
 
 
 class Attention(NamedTuple):
@@ -68,25 +62,6 @@ class Attention(NamedTuple):
     s_per_sequence: float
     s_per_token: float  # of context (decoding) or of the prompt
     s_per_pair: float  # of a query and a key of a prompt
-
-
-@cache
-def kernel_facts() -> dict[str, Any]:
-    """``data/kernels.json`` as read."""
-    text = (Path(__file__).parent / "data" / "kernels.json").read_text(encoding="utf-8")
-    facts: dict[str, Any] = json.loads(text)
-    return facts
-
-
-def kernels_source() -> Source:
-    """Where the curves come from, with date and grade."""
-    facts = kernel_facts()
-    return Source(facts["source"], "https://pypi.org/project/aiconfigurator-core/", facts["seen"], "derived")
-
-
-def is_measured(accelerator: Accelerator) -> bool:
-    """Whether kernels were measured on this card's architecture."""
-    return accelerator.capability in kernel_facts()["curves"]["product"]
 
 
 def multiplies_natively(fmt: WeightFormat, accelerator: Accelerator) -> bool:
@@ -110,20 +85,6 @@ def activation_bits(fmt: WeightFormat, accelerator: Accelerator) -> float:
     if not multiplies_natively(fmt, accelerator):
         return RESULT_BITS
     return {"fp8": 8.0, "int8": 8.0, "fp4": 4.5}.get(fmt.compute, RESULT_BITS)
-
-
-@cache
-def _curve(family: str, capability: str, fmt: str, engine: str) -> tuple[float, ...]:
-    """Parameters by architecture, format and engine, each giving way to the next best known."""
-    curves = kernel_facts()["curves"][family]
-    architecture = capability if capability in curves else LIKE.get(capability, OTHER)
-    for named in (fmt, *INSTEAD.get(fmt, ()), "bf16"):
-        for place in (architecture, OTHER):
-            found = curves.get(place, {}).get(named)
-            if found:
-                return tuple(found.get(engine) or found[ANY])
-    message = f"data/kernels.json has no curve of {family}"
-    raise KeyError(message)
 
 
 def rates_of(accelerator: Accelerator, compute: str) -> Rates:
@@ -162,7 +123,7 @@ def gemm_s(
 
     Source: cuBLAS, CUTLASS, DeepGEMM, FlashInfer and Marlin kernels as aiconfigurator-core measured them.
     """
-    curve = _curve("product", accelerator.capability, kernel_format(fmt, accelerator), engine)
+    curve = curve_of("product", accelerator.capability, kernel_format(fmt, accelerator), engine)
     bits = fmt.body_bits, activation_bits(fmt, accelerator)
     return _product(
         curve, rates_of(accelerator, fmt.compute), tokens, float(out_count), float(in_count), *bits
@@ -215,7 +176,7 @@ def experts_s(
         spread: shape of the gamma distribution of experts' popularity; the larger, the more even.
         matrices: of one expert: gate, up and down; 2 without a gate.
     """
-    curve = _curve("experts", accelerator.capability, kernel_format(fmt, accelerator), engine)
+    curve = curve_of("experts", accelerator.capability, kernel_format(fmt, accelerator), engine)
     size = matrices * hidden * inter / tp
     rates = rates_of(accelerator, fmt.compute)
     return _experts(
@@ -257,7 +218,7 @@ def _experts(
 
 def elementwise_s(moved_bytes: Tokens, accelerator: Accelerator) -> Any:
     """Seconds of a norm, an activation or a conversion that moves so many bytes to and from memory."""
-    curve = ElementwiseCurve(*_curve("elementwise", accelerator.capability, "bf16", ANY))
+    curve = ElementwiseCurve(*curve_of("elementwise", accelerator.capability, "bf16", ANY))
     return _kept(elementwise_kernel_s(curve, rates_of(accelerator, "bf16"), _as_array(moved_bytes)))
 
 
@@ -282,7 +243,7 @@ def prefill_attention(
     a window. For a latent (MLA) the heads are expanded: ``key_dim`` with its rotary part, ``kv_heads = heads``.
     """
     family = "latent_prefill" if latent else "prefill"
-    c = PrefillCurve(*_curve(family, accelerator.capability, _cache_format(kv_format), engine))
+    c = PrefillCurve(*curve_of(family, accelerator.capability, _cache_format(kv_format), engine))
     rates = rates_of(accelerator, "bf16")
     pair = one_pair_s.raw(heads, key_dim, value_dim, rates.flop_per_s, c.compute_ratio, c.softmax_count)
     values_bytes = (2 * heads + kv_heads) * (key_dim + value_dim) * RESULT_BITS / 8
@@ -300,7 +261,7 @@ def decode_attention(
     engine: str = ANY,
 ) -> Attention:
     """Attention of single tokens in one layer on one rank: what each sequence and token of context costs."""
-    curve = _curve("decode", accelerator.capability, _cache_format(kv_format), engine)
+    curve = curve_of("decode", accelerator.capability, _cache_format(kv_format), engine)
     width = key_dim + value_dim
     return _decode(curve, accelerator, heads, kv_heads, width, kv_heads * width * kv_format.body_bits)
 
@@ -314,7 +275,7 @@ def latent_decode(
     engine: str = ANY,
 ) -> Attention:
     """Absorbed attention of single tokens over a latent that all heads share (DeepSeek-V2, FlashMLA)."""
-    curve = _curve("latent_decode", accelerator.capability, _cache_format(kv_format), engine)
+    curve = curve_of("latent_decode", accelerator.capability, _cache_format(kv_format), engine)
     cached_bits = (latent_dim + rope_dim) * kv_format.body_bits
     return _decode(curve, accelerator, heads, 1.0, 2 * latent_dim + rope_dim, cached_bits)
 
@@ -352,7 +313,7 @@ def recurrent_attention(
         prompt: the chunked kernel of prompts, or the one of single tokens (one per sequence).
     """
     family = "recurrent_prefill" if prompt else "recurrent_decode"
-    c = RecurrentCurve(*_curve(family, accelerator.capability, "bf16", engine))
+    c = RecurrentCurve(*curve_of(family, accelerator.capability, "bf16", engine))
     rates = rates_of(accelerator, "bf16")
     memory = rates.memory_bytes_per_s * c.bandwidth_ratio
     token = value_elements * 2 / memory + 4 * state_elements / (rates.flop_per_s * c.compute_ratio)

@@ -1,0 +1,147 @@
+"""Curves of single kernels: laws they must keep, and measured kernels they must come near."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cabida.facts.formats import weight_format
+from cabida.facts.hardware import accelerator, accelerators
+from cabida.timing import kernels
+from cabida.timing.kernel_formulas import busiest_ratio, experts_touched_count
+from cabida.timing.kernel_lookup import kernel_facts
+
+GRID = tuple(2 ** (i / 4) for i in range(69))
+FORMATS = ("bf16", "fp8", "fp8-block", "int8-w8a8", "awq-int4", "nvfp4", "mxfp4", "q4_k_m")
+CARDS = ("h200-sxm-141", "b200-sxm-180", "l40s", "a100-sxm-80", "rtx4090", "mi300x", "t4", "m2-ultra")
+ENGINES = ("any", "vllm", "sglang", "tensorrt-llm", "llama.cpp")
+NANO = 1e-9
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_more_tokens_never_take_less(card, fmt):
+    for engine in ENGINES:
+        one = kernels.gemm_s(GRID, 4096, 4096, weight_format(fmt), accelerator(card), engine)
+        many = kernels.experts_s(
+            GRID, 4096, 1536, 8, 128, 1, 4, weight_format(fmt), accelerator(card), engine
+        )
+        for seconds in (one, many):
+            assert np.isfinite(seconds).all()
+            assert (seconds > 0).all()
+            assert (np.diff(seconds) >= -NANO).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(CARDS),
+    st.sampled_from(FORMATS),
+    st.sampled_from(ENGINES),
+    st.floats(1.0, 4.0),
+    st.floats(1.0, 4.0),
+    st.floats(1, 65536),
+)
+def test_a_faster_card_never_takes_longer(card, fmt, engine, compute, memory, tokens):
+    slow, form = accelerator(card), weight_format(fmt)
+    fast = dataclasses.replace(
+        slow,
+        flop_per_s={kind: rate * compute for kind, rate in slow.flop_per_s.items()},
+        memory_bytes_per_s=slow.memory_bytes_per_s * memory,
+    )
+    bf16 = weight_format("bf16")
+    asked = (
+        lambda one: kernels.gemm_s(tokens, 8192, 3072, form, one, engine),
+        lambda one: kernels.experts_s(tokens, 4096, 1536, 8, 128, 2, 4, form, one, engine),
+        lambda one: kernels.elementwise_s(tokens * 8192, one),
+        lambda one: sum(kernels.decode_attention(8, 1, 128, 128, bf16, one, engine)),
+        lambda one: sum(kernels.prefill_attention(8, 1, 128, 128, bf16, one, engine)),
+        lambda one: sum(kernels.latent_decode(16, 512, 64, bf16, one, engine)),
+        lambda one: sum(kernels.recurrent_attention(2e5, 8192, one, engine, prompt=True)),
+    )
+    for seconds in asked:
+        assert seconds(fast) <= seconds(slow) * (1 + 1e-12)
+
+
+def test_every_accelerator_has_an_answer():
+    form = weight_format("fp8")
+    for one in accelerators().values():
+        assert 1e-6 < kernels.gemm_s(1, 4096, 4096, form, one) < 1e-2, one.id
+        assert 1e-6 < kernels.all_reduce_s(16384, 2, one) < 1e-3, one.id
+
+
+def test_no_curve_reads_faster_than_the_memory():
+    for family, fields in kernel_facts()["fields"].items():
+        if "bandwidth_ratio" not in fields:
+            continue
+        place = fields.index("bandwidth_ratio")
+        for by_format in kernel_facts()["curves"][family].values():
+            for by_engine in by_format.values():
+                assert all(0 < curve[place] <= 0.95 for curve in by_engine.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1, 1e4), st.integers(1, 8), st.integers(8, 512), st.floats(0.3, 50))
+def test_experts_touched(tokens, chosen, experts, spread):
+    touched = experts_touched_count.raw(tokens, chosen, experts, spread)
+    assert 0 < touched <= min(experts, tokens * chosen) * (1 + 1e-12)
+
+
+def test_even_popularity_touches_as_many_as_independent_choices():
+    even = experts_touched_count.raw(64.0, 8, 256, 1e6)
+    assert even == pytest.approx(256 * (1 - np.exp(-64 * 8 / 256)), rel=1e-3)
+    assert busiest_ratio.raw(256.0, 8.0, 1e9) == pytest.approx(1.0, abs=1e-3)
+    assert busiest_ratio.raw(256.0, 1.0, 1.0) == 1.0
+
+
+def test_experts_touched_against_sampling():
+    rng = np.random.default_rng(3)
+    popularity = rng.gamma(1.0, size=(200, 128))
+    mean = 32 * 4 * popularity / popularity.sum(axis=1, keepdims=True)
+    sampled = (1 - np.exp(-mean)).sum(axis=1).mean()
+    assert experts_touched_count.raw(32.0, 4, 128, 1.0) == pytest.approx(sampled, rel=0.02)
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+@pytest.mark.parametrize("card", ["h100-sxm-80", "b200-sxm-180", "l40s", "rtx4090", "mi300x"])
+def test_all_reduce_grows_with_its_payload(card, count):
+    seconds = kernels.all_reduce_s(tuple(2.0**i for i in range(8, 30)), count, accelerator(card))
+    assert (np.diff(seconds) > 0).all()
+    assert seconds[-1] > 2**29 / accelerator(card).memory_bytes_per_s
+
+
+def test_all_reduce_over_pcie_costs_more_the_more_take_part():
+    card = accelerator("l40s")
+    times = [kernels.all_reduce_s(4e6, count, card) for count in (2, 4, 8)]
+    assert times[0] < times[1] / 2 < times[2] / 4
+
+
+def test_alone_there_is_nothing_to_exchange():
+    card = accelerator("h100-sxm-80")
+    assert kernels.all_reduce_s(1e6, 1, card) == 0
+    assert kernels.exchange_s(128.0, 7168, 8, 1, card, prompt=False) == 0
+
+
+def test_the_kernel_that_runs_follows_the_card():
+    fp8 = weight_format("fp8")
+    assert kernels.kernel_format(fp8, accelerator("h100-sxm-80")) == "fp8"
+    assert kernels.kernel_format(fp8, accelerator("a100-sxm-80")) == "w8"
+    assert kernels.kernel_format(weight_format("nvfp4"), accelerator("h100-sxm-80")) == "mxfp4"
+    assert kernels.kernel_format(weight_format("q4_k_m"), accelerator("rtx4090")) == "w4"
+
+
+def test_held_out_cards_of_a_seen_architecture_are_near():
+    held = kernel_facts()["held_out"]
+    for family, cards in held.items():
+        near = [row["median"] for row in cards.values() if row["from"] == "same architecture"]
+        assert near, family
+        assert np.median(near) < 0.25, family
+
+
+def test_pairs_of_engines_differ_where_their_kernels_do():
+    curves = kernel_facts()["curves"]["prefill"]["9.0"]["bf16"]
+    assert all(one != two for one, two in itertools.pairwise(curves.values()))

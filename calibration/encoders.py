@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from cabida.timing import encoders
+from cabida.timing import encoder_data, encoders
 from cabida.truth.encoder_speed_case import fact_run, figure_runs
 
 ROOT = Path(__file__).parents[1]
 FITTED = {  # start, and what is known before any row: mean and deviation of the logarithm
     "encoder_matmul_ratio": (0.6, 0.5),
     "half_width_count": (300.0, 1.0),
+    "kernel_share_ratio": (0.8, 0.3),
     "launch_s": (1.0e-5, 0.5),
     "host_text_s": (2.0e-5, 0.7),
     "host_token_s": (3.5e-7, 0.7),
@@ -42,7 +43,7 @@ def observations() -> list[tuple[str, str, str, Any, float]]:
             found.append(
                 (f"{row['id']} {metric}", row["source"], row["model"], (run, texts), row["measured"][metric])
             )
-    for index, fact in enumerate(encoders.encoder_facts()["facts"]):
+    for index, fact in enumerate(encoder_data.encoder_facts()["facts"]):
         run, texts = fact_run(fact)
         rate = fact["tokens_s"] / texts.mean_tokens
         found.append(
@@ -53,7 +54,7 @@ def observations() -> list[tuple[str, str, str, Any, float]]:
 
 def set_to(values: np.ndarray) -> None:
     """Puts coefficients in place."""
-    loaded = encoders.encoder_facts()
+    loaded = encoder_data.encoder_facts()
     for name, value in zip(FITTED, values, strict=False):
         loaded["coefficients"][name]["value"] = float(math.exp(value))
     for lengths in loaded["lengths"].values():
@@ -62,7 +63,7 @@ def set_to(values: np.ndarray) -> None:
 
 def log_errors(rows: list[Any]) -> np.ndarray:
     """ln(predicted / measured) of each row as the coefficients stand."""
-    spread = encoders.encoder_facts()["lengths"]["msmarco_passage"]["spread_ratio"]
+    spread = encoder_data.encoder_facts()["lengths"]["msmarco_passage"]["spread_ratio"]
     found = []
     for _, source, _, (run, texts), measured in rows:
         if source != "infinity":
@@ -125,8 +126,8 @@ def main() -> None:
     set_to(whole)
     print(f"models left out: median {ratio(held, 0.5):.1%}, p90 {ratio(held, 0.9):.1%}, n {len(rows)}")
     for name in FITTED:
-        print(f"{name} {encoders.encoder_facts()['coefficients'][name]['value']:.4g}")
-    print("spread of lengths", encoders.encoder_facts()["lengths"]["msmarco_passage"]["spread_ratio"])
+        print(f"{name} {encoder_data.encoder_facts()['coefficients'][name]['value']:.4g}")
+    print("spread of lengths", encoder_data.encoder_facts()["lengths"]["msmarco_passage"]["spread_ratio"])
     if options.residuals:
         lines = [
             {
@@ -148,7 +149,7 @@ def main() -> None:
 
 def write(rows: list[Any], held: np.ndarray, unseen: np.ndarray) -> None:
     """The file with what was fitted, its source, and intervals from what was left out."""
-    loaded = encoders.encoder_facts()
+    loaded = encoder_data.encoder_facts()
     for name in FITTED:
         loaded["coefficients"][name]["value"] = float(f"{loaded['coefficients'][name]['value']:.4g}")
     for lengths in loaded["lengths"].values():
@@ -167,7 +168,7 @@ def write(rows: list[Any], held: np.ndarray, unseen: np.ndarray) -> None:
         "way": "whole models",
     }
     lines = [f' "{key}": {pretty(value)}' for key, value in loaded.items()]
-    encoders.FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    encoder_data.FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def pretty(value: Any) -> str:

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from cabida import facts
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity
+from cabida.timing.encoder_data import encoder_facts, host_of
 from cabida.timing.encoders import (
     Texts,
     encode_s,
-    encoder_facts,
     encoder_speed,
     encoder_speed_tree,
     host_encode_s,
-    host_of,
     layer_params_count,
     longest_of,
 )

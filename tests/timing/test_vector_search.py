@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cabida import facts
 from cabida.plan.index import VectorIndex
-from cabida.timing.encoders import host_of
+from cabida.timing.encoder_data import host_of
 from cabida.timing.vector_search import search_speed, search_tree
 
 HOST = host_of("cloud-8-core-128")

@@ -23,7 +23,8 @@ from cabida.money.retrieval import RetrievalUse, stages_money
 from cabida.plan.encoding import EncoderRun
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.text import tr
-from cabida.timing.encoders import Host, Texts, encode_s, encoder_speed, engine_rules, host_encode_s, host_of
+from cabida.timing.encoder_data import Host, encoder_facts, engine_rules, host_of
+from cabida.timing.encoders import Texts, encode_s, encoder_speed, host_encode_s, spread_of_encoder
 from cabida.timing.pipeline import Stage, joined
 from cabida.timing.pipeline import spare_availability_ratio as with_spares
 from cabida.timing.speed import Distribution
@@ -318,8 +319,6 @@ def _availability(needed: int, spare: int) -> float:
 
 def _spread(services: dict[str, float], embed: EncoderRun | None, search: SearchSpeed) -> tuple[float, float]:
     """The encoders' and the search's intervals, weighed by their time."""
-    from cabida.timing.encoders import encoder_facts, spread_of_encoder
-
     slow = spread_of_encoder(embed) if embed else tuple(encoder_facts()["spread"]["unseen"])
     encoding_ = (1 / slow[1], 1 / slow[0])  # factors of rates become factors of times
     whole = sum(services.values()) or 1.0

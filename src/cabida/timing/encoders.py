@@ -7,21 +7,20 @@ Coefficients come from ``data/encoders.json``, fitted by ``calibration/encoders.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
+from cabida.facts import weight_format
 from cabida.facts.model import Accelerator, Model
-from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.plan.encoding import EncoderRun
-from cabida.quantity import Quantity, Source, formula, most
+from cabida.quantity import Quantity, formula, most
+from cabida.timing import kernels
+from cabida.timing.encoder_data import Host, constant, encoder_facts, engine_rules
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
 
-FILE = Path(__file__).parent / "data" / "encoders.json"
 BYTES_OF = {"fp32": 4.0}  # of a value between layers; everything else computes in 16 bit
 HIDDEN_TRAFFIC_COUNT = (
     26.0  # hidden sizes read and written a token and layer outside products: biases, two norms, residuals,
@@ -66,6 +65,18 @@ def encoder_products_s(
 ) -> float:
     """Time of the matrix products of a batch."""
     return flop / (flop_per_s * card_matmul_ratio * encoder_matmul_ratio * width_ratio)
+
+
+@formula
+def encoder_kernels_s(
+    kernels_s: float,
+    attention_flop: float,
+    flop_per_s: float,
+    card_matmul_ratio: float,
+    kernel_share_ratio: float,
+) -> float:
+    """The same in 16 bit: products by the curves of measured kernels, attention at the card's best rate."""
+    return (kernels_s + attention_flop / (flop_per_s * card_matmul_ratio)) / kernel_share_ratio
 
 
 @formula
@@ -128,57 +139,6 @@ class EncoderSpeed:
     basis: str  # calibrated where the card and engine were measured, else physics
 
 
-@cache
-def encoder_facts() -> dict[str, Any]:
-    """``data/encoders.json``: coefficients, engines, hosts, measured facts and intervals."""
-    loaded: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return loaded
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Processor cores that encode or search, and the memory they read."""
-
-    id: str
-    cores_count: int
-    flop_per_s: float  # fp32, all cores
-    bytes_per_s: float
-    memory_bytes: float
-    random_read_s: float
-    money_per_hour: float
-    currency: str
-    source: Source
-
-
-def host_of(name: str) -> Host:
-    """A host by its id. KeyError: there is none."""
-    row = encoder_facts()["hosts"][name]
-    source = Source(row["source"], row.get("url", ""), encoder_facts()["seen"], row["grade"])
-    names = (
-        "cores_count",
-        "flop_per_s",
-        "bytes_per_s",
-        "memory_bytes",
-        "random_read_s",
-        "money_per_hour",
-        "currency",
-    )
-    return Host(name, *(row[each] for each in names), source=source)
-
-
-def engine_rules(engine: str) -> dict[str, Any]:
-    """How an engine lays out batches: padded, sorted, fused, how much of tokenizing it hides."""
-    table: dict[str, dict[str, Any]] = encoder_facts()["engines"]
-    return table.get(engine, table["sentence-transformers"])
-
-
-def constant(name: str) -> Constant:
-    """A fitted or read coefficient, with its interval and source."""
-    row = encoder_facts()["coefficients"][name]
-    source = Source(row["source"], row.get("url", "cases/media.jsonl"), encoder_facts()["seen"], row["grade"])
-    return Constant(name, row["value"], row.get("low", row["value"]), row.get("high", row["value"]), source)
-
-
 def layer_params_count(model: Model) -> float:
     """Weights every token is multiplied with: attention and feed-forward, of experts as many as it is sent to."""
     found = 0.0
@@ -194,6 +154,37 @@ def layer_params_count(model: Model) -> float:
         )
         found += layer.layers_count * layer.matrices_count * model.hidden_dim_count * wide
     return found
+
+
+@lru_cache(maxsize=4096)
+def _kernel_products_s(model_id: str, weights: str, tokens: int, card_id: str) -> float:
+    model, card, fmt = _known[model_id], _known[card_id], weight_format(weights)
+    hidden, found = float(model.hidden_dim_count), 0.0
+    for group in model.attention:
+        width = float(group.heads_count * group.head_dim_count)
+        kv = float(
+            group.kv_heads_count * (group.head_dim_count + (group.v_head_dim_count or group.head_dim_count))
+        )
+        each = kernels.gemm_s(tokens, width + kv, hidden, fmt, card) + kernels.gemm_s(
+            tokens, hidden, width, fmt, card
+        )
+        found += group.layers_count * float(each)
+    for layer in model.mlp:
+        wide = float(layer.intermediate_dim_count * max(1, layer.experts_per_token_count))
+        wide += layer.shared_intermediate_dim_count
+        up = (layer.matrices_count - 1) * wide
+        each = kernels.gemm_s(tokens, up, hidden, fmt, card) + kernels.gemm_s(tokens, hidden, wide, fmt, card)
+        found += layer.layers_count * float(each)
+    return found
+
+
+_known: dict[str, Any] = {}  # models and cards by id, for the cache above
+
+
+def kernel_products_s(model: Model, weights: str, tokens: float, card: Accelerator) -> float:
+    """Seconds of all matrix products of a batch by the curves of measured kernels (``timing/kernels.py``)."""
+    _known[model.id], _known[card.id] = model, card
+    return _kernel_products_s(model.id, weights, max(1, round(tokens)), card.id)
 
 
 def longest_of(texts: Texts, count: int) -> float:
@@ -251,10 +242,16 @@ def _batch(
         FUSED_TRAFFIC_COUNT if rules["fused"] else HIDDEN_TRAFFIC_COUNT
     ) * model.hidden_dim_count + scores
     ratio = lens.constant(constant("encoder_matmul_ratio"))
-    found: dict[str, Number] = {
-        "products": lens.of(encoder_products_s)(
+    if isinstance(place, Accelerator) and compute != "fp32":
+        kernels = lens.setting("kernels_s", kernel_products_s(model, weights, count * padded, place))
+        share = lens.constant(constant("kernel_share_ratio"))
+        products = lens.of(encoder_kernels_s)(kernels, scored, lens.setting("flop_per_s", rate), best, share)
+    else:
+        products = lens.of(encoder_products_s)(
             lens.of(encoder_batch_flop)(worked, scored), lens.setting("flop_per_s", rate), best, ratio, narrow
-        ),
+        )
+    found: dict[str, Number] = {
+        "products": products,
         "between": lens.of(encoder_between_s)(
             tokens, layers, lens.setting("traffic_count", traffic), lens.setting("value_bytes", value_bytes),
             lens.setting("bytes_per_s", stream), lens.constant(constant("stream_ratio")),

@@ -17,7 +17,7 @@ from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.quantity import Quantity, formula
 from cabida.timing import vector_constants as given
-from cabida.timing.encoders import Host
+from cabida.timing.encoder_data import Host
 from cabida.timing.rates import memory_rate, tensor_rate
 from cabida.units import BITS_PER_BYTE
 

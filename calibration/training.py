@@ -22,11 +22,12 @@ import numpy as np
 from cabida.memory.lens import PLAIN
 from cabida.timing.training import worked_out
 from cabida.timing.training_data import family_of
-from training_priors import template
+from training_priors import FAMILIES, template
 from training_rows import ROOT, Row, model_group, rows
 
 FILE = ROOT / "src/cabida/timing/data/training.json"
 SHARPNESS = 60.0  # one over the variance of a residual taken as noise: 13 %
+FEWEST_SHOWN = 4  # rows of a group worth a line
 ENOUGH_ROWS = 20  # from which a family of frameworks has an interval of its own
 FITTED = "fitted to cases/training.jsonl"
 
@@ -158,11 +159,31 @@ def spread(errors: np.ndarray, chosen: list[Row], groups: list[str]) -> dict[str
     }
 
 
+def families_of(chosen: list[Row]) -> list[str]:
+    return [family_of(row.run.framework) for row in chosen]
+
+
+def by_way(
+    fit: Fit, chosen: list[Row], vector: np.ndarray, groups: list[str]
+) -> tuple[np.ndarray, list[str]]:
+    return held_out(fit, chosen, vector, groups), groups
+
+
+def grouped(errors: np.ndarray, groups: list[str]) -> dict[str, list[float]]:
+    """Per group: rows, median and 90th percentile of the error, bias."""
+    names = np.array(groups)
+    return {
+        name: list(summary(errors[names == name]).values())
+        for name in sorted(set(groups))
+        if (names == name).sum() >= FEWEST_SHOWN
+    }
+
+
 def spreads(chosen: list[Row], by_model: np.ndarray, by_source: np.ndarray) -> dict[str, Any]:
     """Intervals by kind of model and family of frameworks, where enough rows speak; of unknown families by source."""
     names, found = [model_group(row) for row in chosen], {}
     kinds = ["moe" if row.run.model.is_moe else "dense" for row in chosen]
-    families = [family_of(row.run.framework) for row in chosen]
+    families = families_of(chosen)
     for kind in ("dense", "moe"):
         picked = np.array([one == kind for one in kinds])
         found[kind] = spread(by_model[picked], chosen, [name for name, flag in zip(names, picked, strict=True) if flag])
@@ -173,6 +194,8 @@ def spreads(chosen: list[Row], by_model: np.ndarray, by_source: np.ndarray) -> d
             if ENOUGH_ROWS <= theirs.sum() < picked.sum():
                 held = [name for name, flag in zip(names, theirs, strict=True) if flag]
                 found[f"{kind}_{family}"] = spread(by_model[theirs], chosen, held)
+        for family in set(FAMILIES) - set(families):
+            found[f"{kind}_{family}"] = found[f"{kind}_unknown"]
     found["wall"] = {"low": 1.0, "high": 1.2}
     return found
 
@@ -195,17 +218,21 @@ def fitted() -> dict[str, Any]:
         row |= {"low": math.exp(value - 1.645 * deviation), "high": math.exp(value + 1.645 * deviation)}
         row["source"] = f"{row['source']}; {FITTED}"
     data["spread"] = spreads(chosen, by_model, by_source)
+    unfitted = rows(guessed=True)
+    guessed = fit.residuals(vector, unfitted)
+    data["spread"]["guessed"] = spread(guessed, unfitted, [row.source for row in unfitted])
     names = np.array([model_group(row) for row in chosen])
-    data["held_out"] = {
-        "in_sample": summary(inside),
-        "left_out_models": summary(by_model),
-        "left_out_sources": summary(by_source),
-        "left_out_models_by": {name: summary(by_model[names == name]) for name in sorted(set(names))},
-        "left_out_sources_by": {
-            name: summary(by_source[np.array([row.source == name for row in chosen])])
-            for name in sorted({row.source for row in chosen})
-        },
+    ways = {
+        "models": (by_model, list(names)),
+        "sources": (by_source, [row.source for row in chosen]),
+        "cards": by_way(fit, chosen, vector, [row.run.accelerator.id for row in chosen]),
+        "frameworks": by_way(fit, chosen, vector, families_of(chosen)),
+        "precisions": by_way(fit, chosen, vector, [row.run.precision for row in chosen]),
     }
+    data["held_out"] = {"in_sample": summary(inside), "guessed": summary(guessed)}
+    for way, (errors, groups) in ways.items():
+        data["held_out"][f"left_out_{way}"] = summary(errors)
+        data["held_out"][f"left_out_{way}_by"] = grouped(errors, groups)
     return rounded(data)
 
 

@@ -67,7 +67,7 @@ def template() -> dict[str, Any]:
             "data_exposed_ratio": prior(
                 {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
                 "share of the data-parallel exchange that doesn't hide: short micro-batches hide little",
-                0.5,
+                {"hf": 0.15, "litgpt": 0.1}.get(name, 0.5),
             ),
             "gradient_bytes_per_param": prior(
                 {"hf": 60.0}.get(name, 10.0),

@@ -9,7 +9,7 @@ from pathlib import Path
 from cabida.errors import CabidaError
 from cabida.plan import TrainingRun
 from cabida.truth.names import Unanswerable, known_model
-from cabida.truth.training_case import as_timed, printed_steps, training_run, unphysical
+from cabida.truth.training_case import as_timed, is_guessed, printed_steps, training_run, unphysical
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,13 +25,14 @@ class Row:
     setup: tuple[object, ...]
 
 
-def rows() -> list[Row]:
+def rows(guessed: bool = False) -> list[Row]:
+    """Cases that print their split and precision; ``guessed``: those that leave either to be guessed, never fitted."""
     found = []
     for line in (ROOT / "cases/training.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         measured = case["measured"]
         whole_project = "total_gpu_hours" in measured and "tokens_trained_t" in measured
-        if case["quality"] == "C" or whole_project or "not stated" in case["precision"]:
+        if case["quality"] == "C" or whole_project:
             continue
         try:
             run = as_timed(training_run(case), case)
@@ -41,7 +42,7 @@ def rows() -> list[Row]:
         if rate is None and "step_time_s" in measured and case.get("global_batch"):
             step_tokens = run.global_batch_count * run.seq_tokens / printed_steps(run, case)
             rate = step_tokens / run.accelerators_count / measured["step_time_s"]
-        if rate is None or not case.get("gpus") or (run.accelerators_count > 8 and not case.get("tp")):
+        if rate is None or not case.get("gpus") or is_guessed(case) != guessed:
             continue
         if unphysical(run, rate) or not (known_model(case["model"]) or case.get("hidden")):
             continue

@@ -239,12 +239,15 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
     )
 
 
-def spread_of(run: TrainingRun) -> dict[str, tuple[float, float]]:
-    """90 % interval factors by metric, from held-out residuals of runs of this kind."""
+def spread_of(run: TrainingRun, *, guessed: bool = False) -> dict[str, tuple[float, float]]:
+    """90 % interval factors by metric, from held-out residuals of runs of this kind; ``guessed``: split or type are."""
     table = shipped()["spread"]
     family = family_of(run.framework)
     kind = "moe" if run.model.is_moe else "dense"
     row = table.get(f"{kind}_{family}") or table[kind]
+    if guessed:
+        wide = table["guessed"]
+        row = {"low": min(row["low"], wide["low"]), "high": max(row["high"], wide["high"])}
     slow, fast = float(row["low"]), float(row["high"])
     rates = (slow, fast)
     return {

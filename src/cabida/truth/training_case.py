@@ -18,6 +18,7 @@ from cabida.text import tr
 from cabida.timing.checkpoints import failure_facts
 from cabida.timing.flops import flop_by_convention
 from cabida.timing.layouts import fastest
+from cabida.timing.training import spread_of
 from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
@@ -363,6 +364,11 @@ def printed_steps(run: TrainingRun, row: dict[str, Any]) -> int:
     return run.accumulation_count if litgpt else 1
 
 
+def is_guessed(row: dict[str, Any]) -> bool:
+    """Whether precision or split of a case had to be guessed: what such runs turn out to be lies further off."""
+    return "not stated" in str(row["precision"]) or (int(row.get("gpus") or 0) > 8 and not row.get("tp"))
+
+
 def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     """How fast the run is: not of a model whose depth isn't told, which speed depends on and memory hardly."""
     run = as_timed(run, row)
@@ -371,7 +377,8 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     printed = measured.get("tokens_s_per_gpu")
     if isinstance(printed, (int, float)) and unphysical(run, printed):
         return {}
-    rate, (low, high) = speed.tokens_per_s_per_accelerator, speed.spread["tokens_per_s_per_accelerator"]
+    rate, spread = speed.tokens_per_s_per_accelerator, spread_of(run, guessed=is_guessed(row))
+    low, high = spread["tokens_per_s_per_accelerator"]
     if "tokens_trained_t" in measured:  # a model card: GPU-hours of the whole project
         wall = failure_facts()["wall"]
         rate *= speed.goodput_ratio / speed.wall_ratio

@@ -1,9 +1,12 @@
 """Fit the serving coefficients to measured rows and write ``src/cabida/timing/data/serving.json``.
 
-    python calibration/serving.py [--cases cases/serving.jsonl] [--write]
+    python calibration/serving.py [--cases cases/serving.jsonl] [--write] [--leave source,model,card,engine]
+                                  [--residuals FILE.jsonl]
 
-Few coefficients per engine, a robust loss on log ratios, every (source, model, accelerator) group weighed by
-the root of its size. The error reported is that of whole models and whole sources left out of the fit.
+One fit for all rows: the logarithm of a coefficient is that of all engines together plus what an engine, a kind
+of card or of kernel changes (``serving_terms.py``), each held to no change as firmly as it says. The loss is
+robust, on log ratios; a (source, model, accelerator) group weighs by a root of its size. ``--leave`` reports
+the error of whole sources, models, cards and engines left out of the fit, and ``--residuals`` writes it by row.
 """
 
 from __future__ import annotations
@@ -11,67 +14,45 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from cabida.plan import Load
-from cabida.timing.coefficients import Coefficients, groups_of
-from cabida.timing.fluid import Flow, closed, most_batch
+from cabida.timing.coefficients import Coefficients
+from cabida.timing.fluid import Flow, closed, most_batch, waves_ratio
+from cabida.timing.step_table import parts_of
+from cabida.timing.step_time import Costs
 from cabida.timing.steps import step_model_with
 from serving_rows import Row, World, rows, shipped_world
+from serving_terms import CENTRE, NAMES, Terms, terms_of
 
 HOME = Path(__file__).parent.parent
 DATA = HOME / "src" / "cabida" / "timing" / "data" / "serving.json"
-NAMES = [field.name for field in fields(Coefficients)]
 IS_RATIO = np.array([name.endswith("_ratio") for name in NAMES])
-CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics and single-kernel measurements
-    bandwidth_ratio=0.8, context_bandwidth_ratio=0.75, routed_bandwidth_ratio=0.7, compute_ratio=0.7,
-    routed_compute_ratio=0.3, attended_compute_ratio=0.45, link_ratio=0.5, step_s=8e-4, layer_s=2.5e-5,
-    prompt_layer_s=5e-4, moe_layer_s=4e-5, sequence_s=8e-6, exchange_s=1.2e-5, request_s=1e-2,
-    first_steps_count=1.0, harness_steps_count=6.0,
-)  # fmt: skip
-LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
-ENGINE_LOOSENESS = 1.5  # the same for an engine's coefficient off that of all engines together
-FACTORS = (  # what else changes a coefficient, which, and how firmly it is held at no change
-    ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
-    ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
-    ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
-    ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 1.5),
-    ("vendor", "amd", "bandwidth_ratio", 3.0), ("vendor", "amd", "layer_s", 1.0),
-    ("vendor", "amd", "prompt_layer_s", 1.0),
-    ("vendor", "amd", "moe_layer_s", 1.0), ("vendor", "amd", "compute_ratio", 4.0),
-    ("kernel", "mxfp4 native", "routed_bandwidth_ratio", 1.0), ("kernel", "mxfp4 native", "moe_layer_s", 1.0),
-    ("kernel", "mxfp4 native", "prompt_layer_s", 1.0),
-    ("kernel", "mxfp4 by 16 bit", "routed_bandwidth_ratio", 1.0), ("kernel", "mxfp4 by 16 bit", "moe_layer_s", 1.0),
-    ("kernel", "mxfp4 by 16 bit", "routed_compute_ratio", 1.0),
-    ("engine", "llama.cpp gddr", "compute_ratio", 1.0), ("engine", "llama.cpp hbm", "compute_ratio", 1.0),
-    ("format", "gguf gddr", "compute_ratio", 1.0), ("format", "gguf hbm", "compute_ratio", 1.0),
-    ("format", "int4 gddr", "compute_ratio", 5.0),
-    ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
-    ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
-)  # fmt: skip
-PRIOR_FACTORS = {  # where a factor goes when no row speaks: no change, but for these
-    # No fitted row of AMD multiplies enough to show it. Three that are not fitted do: Llama-2-70B offline in MLPerf
-    # v5.1 (MI300X and MI325X beside H100 and H200), ROCm/vllm's throughput table of 8 x MI300X, and the same vLLM on
-    # one MI300X and one H200 (alpharomercoma/MI300X-vs-H200: prompts of an 8B 2.06 times as fast on the latter).
-    ("vendor", "amd", "compute_ratio"): 0.65,
-}
-FIRMNESS = {  # times the looseness: what physics holds tighter, what a harness leaves open
-    "bandwidth_ratio": 5.0, "context_bandwidth_ratio": 3.0, "compute_ratio": 2.0, "first_steps_count": 4.0,
-    "request_s": 10.0, "harness_steps_count": 0.1, "routed_compute_ratio": 3.0, "routed_bandwidth_ratio": 2.0,
-}  # fmt: skip
+IN_TABLE = [NAMES.index(name) for name in (
+    "bandwidth_ratio", "compute_ratio", "routed_bandwidth_ratio", "routed_compute_ratio", "link_ratio",
+    "elements_ratio",
+)]  # fmt: skip
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35
-FITTED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
+RATE_WEIGHT = 0.8
+CORNER = 0.15  # log error beyond which a row counts in proportion, not squared
+METRICS = ("tpot_s", "ttft_s", "output_tokens_per_s")
+WAYS = {
+    "source": lambda row: row.source,
+    "model": lambda row: row.model,
+    "card": lambda row: row.deployment.accelerator.id,
+    "engine": lambda row: row.engine,
+}
+STEP = 1e-3
 
 
 class Table:
-    """Rows as arrays: constants as a linear map of the coefficients, flows, and what was measured."""
+    """Rows as arrays: constants as a linear map of the coefficients, kernels by tokens, flows, what was measured."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
@@ -82,6 +63,7 @@ class Table:
             for name in NAMES
         ]
         self.base, self.maps = base, np.stack(maps, axis=2)
+        self.parts = np.array([parts_of(row.deployment) for row in rows])  # (n, kinds, 69)
         models = [step_model_with(row.deployment, row.memory, CENTRE) for row in rows]
         of = lambda pick: np.array([float(pick(row, model)) for row, model in zip(rows, models, strict=True)])  # noqa: E731
         ranks = of(lambda _r, m: m.ranks_count)
@@ -94,35 +76,47 @@ class Table:
             of(lambda _r, m: 1.0 if m.mixed else 0.0),
             of(lambda r, _m: 1.0 if r.load.input_spread_ratio == 0 else 0.0),
             of(lambda r, _m: _rounds(r.load)),
+            of(lambda _r, m: m.reserve_ratio),
         )  # fmt: skip
         clients = of(lambda r, _m: r.load.concurrency or 1.0)
-        self.clients = np.where(np.isinf(clients), 2 * np.maximum(most_batch(self.flow), 1), clients / ranks)
-        self.offline = np.isinf(clients)
-        self.tpot, self.ttft, self.rate = (
-            np.array([getattr(row, name) for row in rows])
-            for name in ("tpot_s", "ttft_s", "output_tokens_per_s")
-        )
+        most = np.maximum(most_batch(self.flow), 1)
+        self.clients = np.where(np.isinf(clients), 2 * most, clients / ranks)
+        self.queued = np.isinf(clients) & of(lambda r, _m: bool(r.load.prompts_count)).astype(bool)
+        self.prompts = np.maximum(of(lambda r, _m: r.load.prompts_count or 1) / ranks, 1.0)
+        self.measured = {
+            name: np.array([getattr(row, name) for row in rows], dtype=float) for name in METRICS
+        }
+        known = np.isfinite(self.measured["tpot_s"])
+        self.measured["output_tokens_per_s"][known] = np.nan  # says the same again
         self.calm = (clients <= CROWDED) & (self.clients <= 0.9 * most_batch(self.flow))
         gap = np.array([row.source.endswith(" gap") for row in rows])  # its clients' delays are nobody else's
-        self.fit_ttft = np.where(self.calm & ~gap, TTFT_WEIGHT, 0.0)
-        self.weights = _weights(rows)
-        self.balance = _balance(rows)
+        own = _weights(rows)
+        self.weights = {
+            "tpot_s": own,
+            "ttft_s": np.where(self.calm & ~gap, TTFT_WEIGHT, 0.0) * own,
+            "output_tokens_per_s": RATE_WEIGHT * own,
+        }
 
     @staticmethod
     def _constants(row: Row, c: Coefficients) -> tuple[float, ...]:
         model = step_model_with(row.deployment, row.memory, c)
         return (*model.constants, model.request_s, model.delay_steps(row.load.harness))
 
-    def predict(
-        self, x: np.ndarray, factors: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """TPOT, TTFT and output tokens/s under log coefficients ``x`` (and log factors of it by row)."""
-        logs = np.broadcast_to(x, (len(self.rows), len(NAMES))) if factors is None else x + factors
-        phi = np.exp(np.where(IS_RATIO, -logs, logs))
+    def logs(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Log of predicted over measured by metric under log coefficients ``x`` (n, names); NaN where unmeasured."""
+        phi = np.exp(np.where(IS_RATIO, -x, x))
         constants = self.base + np.einsum("ncj,nj->nc", self.maps, phi)
-        flow = replace(self.flow, request_s=constants[:, 15], first_steps_count=constants[:, 16])
-        state = closed(tuple(constants[:, :15].T), flow, self.clients)
-        return state.tpot_s, state.ttft_s, state.requests_per_s * self.ranks * self.flow.output_tokens
+        table = np.maximum.accumulate(np.einsum("nkt,nk->nt", self.parts, phi[:, IN_TABLE]), axis=1)
+        costs = Costs(tuple(constants[:, :-2].T), table)
+        flow = replace(self.flow, request_s=constants[:, -2], first_steps_count=constants[:, -1])
+        state = closed(costs, flow, self.clients)
+        rate = state.requests_per_s * np.where(self.queued, waves_ratio(costs, flow, self.prompts), 1.0)
+        found = {
+            "tpot_s": state.tpot_s,
+            "ttft_s": state.ttft_s,
+            "output_tokens_per_s": rate * self.ranks * flow.output_tokens,
+        }
+        return {name: np.log(found[name] / self.measured[name]) for name in METRICS}
 
 
 def _rounds(load: Load) -> float:
@@ -133,55 +127,73 @@ def _rounds(load: Load) -> float:
 def _weights(rows: list[Row]) -> np.ndarray:
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
     sizes = {key: keys.count(key) for key in set(keys)}
-    weights = np.array([sizes[key] ** -0.35 for key in keys])
+    sources = [row.source for row in rows]
+    share = {source: sources.count(source) for source in set(sources)}
+    weights = np.array([sizes[key] ** -0.35 * share[key[0]] ** -0.1 for key in keys])
     doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
     return weights / weights.mean() * doubtful
 
 
-def _balance(rows: list[Row]) -> np.ndarray:
-    """Weights that let many small sources speak beside one large table."""
-    keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
-    return np.array([keys.count(key) ** -0.25 for key in keys])
+def fit(table: Table, terms: Terms, chosen: np.ndarray, start: np.ndarray, rounds: int = 12) -> np.ndarray:
+    """Values of the terms that explain the chosen rows: Gauss-Newton on a robust loss, damped when it overshoots.
+
+    A term moves one coefficient of some rows, so all derivatives follow from one step along each coefficient.
+    """
+    values, damping = start.copy(), 1e-3
+    loss, errors = _loss(table, terms, chosen, values)
+    for _ in range(rounds):
+        slopes = {name: np.zeros((len(table.rows), len(NAMES))) for name in METRICS}
+        x = terms.logs(values)
+        for index in range(len(NAMES)):
+            moved = table.logs(x + STEP * (np.arange(len(NAMES)) == index))
+            for name in METRICS:
+                slopes[name][:, index] = (moved[name] - errors[name]) / STEP
+        normal = np.diag(terms.firmness**2)
+        pull = -(terms.firmness**2) * (values - terms.prior)
+        for name in METRICS:
+            use = chosen & np.isfinite(errors[name]) & (table.weights[name] > 0)
+            jacobian = slopes[name][use][:, terms.place] * terms.design[use]
+            weight = table.weights[name][use] ** 2 / np.sqrt(1 + (errors[name][use] / CORNER) ** 2)
+            normal += jacobian.T @ (weight[:, None] * jacobian)
+            pull -= jacobian.T @ (weight * errors[name][use])
+        for _ in range(6):
+            trial = values + np.linalg.solve(normal + damping * np.diag(np.diag(normal)), pull)
+            found, left = _loss(table, terms, chosen, trial)
+            if found < loss:
+                break
+            damping *= 8
+        else:
+            break
+        gained = (loss - found) / loss
+        values, loss, errors, damping = trial, found, left, max(damping / 4, 1e-6)
+        if gained < 3e-4:
+            break
+    return values
 
 
-def errors(table: Table, x: np.ndarray) -> dict[str, np.ndarray]:
-    """Log of predicted over measured by metric; NaN where a row has no such figure."""
-    tpot, ttft, rate = table.predict(x)
-    return {
-        "tpot_s": np.log(tpot / table.tpot),
-        "ttft_s": np.log(ttft / table.ttft),
-        "output_tokens_per_s": np.where(np.isnan(table.tpot), np.log(rate / table.rate), np.nan),
-    }
+def _loss(
+    table: Table, terms: Terms, chosen: np.ndarray, values: np.ndarray
+) -> tuple[float, dict[str, np.ndarray]]:
+    errors = table.logs(terms.logs(values))
+    total = float(((terms.firmness * (values - terms.prior)) ** 2).sum())
+    for name in METRICS:
+        one = np.nan_to_num(errors[name][chosen])
+        soft = 2 * CORNER**2 * (np.sqrt(1 + (one / CORNER) ** 2) - 1)
+        total += float((table.weights[name][chosen] ** 2 * soft).sum())
+    return total, errors
 
 
-def fit(
-    table: Table, chosen: np.ndarray, centre: np.ndarray, looseness: float = ENGINE_LOOSENESS
-) -> np.ndarray:
-    """Log coefficients that explain the chosen rows."""
-    firm = np.array([FIRMNESS.get(name, 1.0) for name in NAMES])
-    short = table.fit_ttft
-
-    def residuals(x: np.ndarray) -> np.ndarray:
-        found = errors(table, x)
-        parts = [
-            np.nan_to_num(found["tpot_s"]) * table.weights,
-            np.nan_to_num(found["ttft_s"]) * short * table.weights,
-            np.nan_to_num(found["output_tokens_per_s"]) * 0.6 * table.weights,
-        ]
-        return np.concatenate([*(part[chosen] for part in parts), looseness * firm * (x - centre)])
-
-    return least_squares(residuals, centre, loss="soft_l1", f_scale=0.15, max_nfev=40).x
-
-
-def held_out(table: Table, groups: list[str], centre: np.ndarray) -> dict[str, np.ndarray]:
+def held_out(
+    table: Table, terms: Terms, groups: list[str], start: np.ndarray, rounds: int = 4
+) -> dict[str, np.ndarray]:
     """Errors of each group under coefficients fitted without it."""
     names = np.array(groups)
-    left: dict[str, np.ndarray] = {}
-    for name in sorted(set(groups)):
-        inside = names == name
-        found = errors(table, fit(table, ~inside, centre))
-        for metric, values in found.items():
-            left.setdefault(metric, np.full(len(groups), np.nan))[inside] = values[inside]
+    left = {name: np.full(len(groups), np.nan) for name in METRICS}
+    for group in sorted(set(groups)):
+        inside = names == group
+        values = fit(table, terms, ~inside, start, rounds)
+        for name, errors in table.logs(terms.logs(values)).items():
+            left[name][inside] = errors[inside]
     return left
 
 
@@ -198,75 +210,48 @@ def summary(values: np.ndarray) -> dict[str, float]:
     }  # fmt: skip
 
 
-def is_core(row: Row) -> bool:
-    """Rows that speak about the three engines on the hardware most were measured on."""
-    card = row.deployment.accelerator
-    usual = card.vendor == "NVIDIA" and "hbm" in card.memory_kind.lower()
-    return usual and row.engine in FITTED_ENGINES and row.deployment.weights.id != "mxfp4"
-
-
-def members(row: Row) -> set[tuple[str, str]]:
-    """The groups of ``FACTORS`` a row belongs to."""
-    d = row.deployment
-    return set(groups_of(row.engine, d.accelerator, d.weights))
-
-
-def fit_factors(table: Table, base: np.ndarray) -> np.ndarray:
-    """Log factors of ``FACTORS``, each pulled towards none or its prior."""
-    belongs = np.array(
-        [[(group, key) in members(row) for group, key, *_ in FACTORS] for row in table.rows], float
-    )
-    firm = np.array([weight for *_, weight in FACTORS])
-    prior = np.log([PRIOR_FACTORS.get(tuple(which), 1.0) for *which, _ in FACTORS])
-    place = np.zeros((len(FACTORS), len(NAMES)))
-    for index, (_, _, name, _) in enumerate(FACTORS):
-        place[index, NAMES.index(name)] = 1.0
-
-    def residuals(y: np.ndarray) -> np.ndarray:
-        found = errors(table, base + (belongs * y) @ place)
-        tpot = np.nan_to_num(found["tpot_s"]) * table.weights
-        rate = np.nan_to_num(found["output_tokens_per_s"]) * table.weights
-        ttft = np.nan_to_num(found["ttft_s"]) * table.weights * table.fit_ttft
-        return np.concatenate([tpot, rate, ttft, firm * (y - prior)])
-
-    y = least_squares(residuals, prior, loss="soft_l1", f_scale=0.2, max_nfev=40).x
-    left = errors(table, base + (belongs * y) @ place)
-    for metric, values in left.items():
-        print("  factors", metric, summary(values))
-    return y
-
-
-def interval(values: np.ndarray, weights: np.ndarray, floor: float = 0.08) -> list[float]:
-    """Factors that cover 90 % of held-out errors, never wider than 3.9 and never closer than repeated measurements."""
+def by_source(rows: list[Row], values: np.ndarray) -> float:
+    """Median over sources of each source's median error."""
+    sources = np.array([row.source for row in rows])
     known = np.isfinite(values)
-    values, weights = values[known], weights[known]
-    order = np.argsort(values)
-    share = np.cumsum(weights[order]) / weights.sum()
-    low, high = -values[order][np.searchsorted(share, 0.95)], -values[order][np.searchsorted(share, 0.05)]
-    excess = max(0.0, (high - low) - math.log(3.9)) / 2
-    return [
-        round(float(np.exp(min(low + excess, -floor))), 3),
-        round(float(np.exp(max(high - excess, floor))), 3),
-    ]
+    medians = [np.median(np.exp(np.abs(values[known & (sources == one)])) - 1) for one in set(sources[known])]
+    return round(float(np.median(medians)), 4) if medians else math.nan
 
 
-def spreads(left: dict[str, np.ndarray], weights: np.ndarray, widen: float = 1.0) -> dict[str, list[float]]:
-    """Interval factors of every metric; gaps and whole answers follow the time per token."""
-    tpot, rate = left["tpot_s"], left["output_tokens_per_s"]
-    given = rate if np.isfinite(rate).sum() > np.isfinite(tpot).sum() / 4 else -tpot
-    wide = {
-        "tpot_s": interval(widen * tpot, weights),
-        "ttft_s": interval(widen * left["ttft_s"], weights),
-        "output_tokens_per_s": interval(widen * given, weights),
+def report_of(table: Table, left: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Summary by metric; first tokens only where the queue is calm."""
+    shown = left | {"ttft_s": np.where(table.calm, left["ttft_s"], np.nan)}
+    return {
+        name: summary(values) | {"source_median_error_ratio": by_source(table.rows, values)}
+        for name, values in shown.items()
     }
-    followers = {"itl_s": "tpot_s", "e2e_s": "tpot_s", "requests_per_s": "output_tokens_per_s",
-                 "total_tokens_per_s": "output_tokens_per_s"}  # fmt: skip
-    return wide | {name: wide[leader] for name, leader in followers.items()}
 
 
-def both(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Two sets of errors together: a user's model may be among the fitted ones or not."""
-    return {metric: np.concatenate([first[metric], second[metric]]) for metric in first}
+def show(way: str, report: dict[str, Any]) -> None:
+    """One line per metric."""
+    for metric, one in report.items():
+        if one["n"]:
+            print(
+                f"{way:18s} {metric:20s} n={one['n']:5d} median {one['median_error_ratio']:.3f} "
+                f"p90 {one['p90_error_ratio']:.3f} bias {one['bias_ratio']:.3f} by source "
+                f"{one['source_median_error_ratio']:.3f}",
+                flush=True,
+            )
+
+
+def write_residuals(path: Path, table: Table, left: dict[str, dict[str, np.ndarray]]) -> None:
+    """One line per row, metric and way of leaving out: the log error of the prediction without it."""
+    with path.open("w", encoding="utf-8") as out:
+        for way, errors in left.items():
+            for metric, values in errors.items():
+                for row, value in zip(table.rows, values, strict=True):
+                    if math.isfinite(value):
+                        line = {
+                            "id": row.id, "source": row.source, "model": row.model, "engine": row.engine,
+                            "card": row.deployment.accelerator.id, "metric": metric, "way": way,
+                            "log_error": round(float(value), 4),
+                        }  # fmt: skip
+                        out.write(json.dumps(line) + "\n")
 
 
 def main(world: World | None = None) -> None:
@@ -274,63 +259,33 @@ def main(world: World | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, default=HOME / "cases" / "serving.jsonl")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--leave", default="", help="ways of leaving out, by comma: " + ", ".join(WAYS))
+    parser.add_argument("--residuals", type=Path)
     options = parser.parse_args()
     found = [row for row in rows(options.cases, world or shipped_world()) if row.load.requests_per_s is None]
-    core = [row for row in found if is_core(row)]
-    centre = np.log([getattr(CENTRE, name) for name in NAMES])
-    table = Table(core)
-    everything = np.ones(len(core), bool)
-    pooled = fit(table, everything, centre, LOOSENESS)
-    fitted = {"generic": pooled}
-    report: dict[str, Any] = {}
-    spread: dict[str, Any] = {}
-    for engine in FITTED_ENGINES:
-        part = Table([row for row in core if row.engine == engine])
-        x = fitted[engine] = fit(part, np.ones(len(part.rows), bool), pooled)
-        by_model = held_out(part, [row.model for row in part.rows], pooled)
-        by_card = held_out(part, [row.deployment.accelerator.id for row in part.rows], pooled)
-        known = errors(part, x)
-        for left in (by_model, by_card, known):
-            left["ttft_s"] = np.where(part.calm, left["ttft_s"], np.nan)
-        report[engine] = {
-            "fitted": {metric: summary(values) for metric, values in errors(part, x).items()},
-            "model left out": {metric: summary(values) for metric, values in by_model.items()},
-            "accelerator left out": {metric: summary(values) for metric, values in by_card.items()},
-        }
-        spread[engine] = {
-            "seen": spreads(both(known, by_model), np.concatenate([part.balance, part.balance])),
-            "unseen": spreads(by_card, part.balance, 1.15),
-        }
-    left = held_out(table, [row.engine for row in core], centre)
-    left["ttft_s"] = np.where(table.calm, left["ttft_s"], np.nan)
-    report["generic"] = {"engine left out": {metric: summary(values) for metric, values in left.items()}}
-    spread["generic"] = {"seen": spreads(left, table.balance), "unseen": spreads(left, table.balance, 1.15)}
-    spread["llama.cpp"] = spread["generic"]
-    others = Table([row for row in found if not is_core(row)])
-    base = np.array([fitted.get(row.engine, pooled) for row in others.rows])
-    y = fit_factors(others, base)
-    factors: dict[str, dict[str, dict[str, float]]] = {}
-    for (group, key, name, _), value in zip(FACTORS, y, strict=True):
-        factors.setdefault(group, {}).setdefault(key, {})[name] = round(float(np.exp(value)), 3)
-    engines = {name: _named(x) for name, x in fitted.items()} | {"llama.cpp": _named(pooled)}
-    written = {
-        "what": "fitted by calibration/serving.py to public serving measurements (cases/serving.jsonl, quality A)",
-        "fitted": date.today().isoformat(),
-        "rows": len(found),
-        "sources": sorted({row.source for row in found}),
-        "engines": engines,
-        "factors": factors,
-        "accelerators": sorted({row.deployment.accelerator.id for row in found}),
-        "spread": spread,
-        "held_out": report,
-    }
-    print(json.dumps({key: written[key] for key in ("engines", "factors", "spread", "held_out")}, indent=1))
+    table = Table(found)
+    terms = terms_of(found)
+    everything = np.ones(len(found), bool)
+    values = fit(table, terms, everything, terms.prior.copy())
+    left = {"fitted": table.logs(terms.logs(values))}
+    for way in [one for one in options.leave.split(",") if one]:
+        left[way] = held_out(table, terms, [WAYS[way](row) for row in found], values)
+    report = {way: report_of(table, errors) for way, errors in left.items()}
+    for way, one in report.items():
+        show(way, one)
+    if options.residuals:
+        write_residuals(options.residuals, table, left)
     if options.write:
+        written = {
+            "what": "fitted by calibration/serving.py to public serving measurements (cases/serving.jsonl, quality A)",
+            "fitted": date.today().isoformat(),
+            "rows": len(found),
+            "sources": sorted({row.source for row in found}),
+            "accelerators": sorted({row.deployment.accelerator.id for row in found}),
+            **terms.named(values),
+            "held_out": report,
+        }
         DATA.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
-
-
-def _named(x: np.ndarray) -> dict[str, float]:
-    return asdict(Coefficients(**dict(zip(NAMES, (float(f"{v:.4g}") for v in np.exp(x)), strict=True))))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cabida import facts
 from cabida.plan import Deployment, Parallel, Settings
-from cabida.timing.step_table import tabulated
+from cabida.timing.step_table import bare_table
 from cabida.timing.steps import StepModel
 
 IDLE = StepModel(
@@ -18,7 +18,7 @@ IDLE = StepModel(
 )  # fmt: skip
 READ_S, TOKEN_S = 5.9e-3, 2.5e-5  # an 8B model's weights in 16 bit, and one token's products with them
 CARD = replace(  # about an 8B model in 16 bit on one H100
-    IDLE, launch_s=1e-3, sequence_s=1e-5, table=tabulated(READ_S, TOKEN_S),
+    IDLE, launch_s=1e-3, sequence_s=1e-5, table=bare_table(READ_S, TOKEN_S),
     context_s_per_token=5e-8, attended_s_per_token=1.2e-9, budget_tokens=8192.0, sequences_most_count=256,
     kv_tokens=450_000.0, block_tokens=16.0,
 )  # fmt: skip

@@ -38,7 +38,7 @@ def test_open_arrivals_agree_with_the_simulation_below_saturation(shape):
     quick, slow = fluid_of(CARD, load, {}), simulate_model(CARD, load, {}, requests_count=1500)
     assert not quick.saturated
     assert quick.batch_mean == pytest.approx(slow.batch_mean, rel=0.3)  # which counts prompts being read
-    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.15)
+    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.2)
     assert quick.ttft_s.mean == pytest.approx(slow.ttft_s.mean, rel=0.4)
 
 

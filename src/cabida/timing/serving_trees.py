@@ -115,7 +115,9 @@ def _floor(d: Deployment, batch: float) -> Quantity:
         _setting("shards_count", experts_shards(d)),
     )
     bandwidth = d.accelerator.quantity("memory_bytes_per_s", memory_rate(d.accelerator))
-    tree: Quantity = weights_read_s(dense.named("dense_read_bytes"), routed.named("routed_read_bytes"), bandwidth)
+    tree: Quantity = weights_read_s(
+        dense.named("dense_read_bytes"), routed.named("routed_read_bytes"), bandwidth
+    )
     return tree
 
 

@@ -2,17 +2,18 @@
 
 A step is a sum of kernels: every matrix product by its shape after the split, the routed experts, and what
 tensor-parallel ranks send each other. Each sum is kept twice: as it counts at few tokens (reading) and at
-many (multiplying), so that an engine's kernels may be better at one than at the other.
+many (multiplying), so that an engine's kernels may be better at one than at the other. Products and experts
+take the curve of all engines together: one engine's own, measured alone, predicted its runs no better.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cabida import facts, memory
 from cabida.memory.cache import remembered
 from cabida.plan import Deployment
-from cabida.timing.coefficients import engine_key
 from cabida.timing.collectives import link_between
 from cabida.timing.kernel_formulas import experts_touched_count
 from cabida.timing.kernels import SPREAD, elementwise_s, experts_s, gemm_s
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 NO_TABLE = (0.0,) * len(GRID_TOKENS)
 VALUE_BYTES = 2.0  # activations travel in 16 bit
+BLOCKED = "fp8-block"
 RIDGE_TOKENS = 256.0  # where reading gives way to multiplying: between both shares of a product
 
 
@@ -128,13 +130,26 @@ def sixteen_bit() -> WeightFormat:
     return facts.weight_format("bf16")
 
 
+def as_multiplied(d: Deployment) -> WeightFormat:
+    """The format whose kernels run a model's weights.
+
+    fp8 weights of a model published in blocks of fp8 are that checkpoint; 4-bit floats meant for 16-bit products
+    meet 8-bit inputs where the card has 4-bit tensor cores (W4A8 of TensorRT-LLM, FlashInfer in vLLM and SGLang).
+    """
+    if d.weights.id == "fp8" and d.model.native_format == BLOCKED:
+        return facts.weight_format(BLOCKED)
+    if d.weights.family == "fp4" and d.weights.compute == "bf16" and "fp4" in d.accelerator.flop_per_s:
+        return replace(d.weights, compute="fp8")
+    return d.weights
+
+
 def _products_s(d: Deployment, tokens: Floats) -> Floats:
-    kept, wide, engine = kept_ratio(d), sixteen_bit(), engine_key(d.engine)
+    kept, wide = kept_ratio(d), sixteen_bit()
     total = 0.0 * tokens
     for count, out, inner in matrices_of(d):
-        for share, fmt in ((1 - kept, d.weights), (kept, wide)):
+        for share, fmt in ((1 - kept, as_multiplied(d)), (kept, wide)):
             if share > 0:
-                total = total + share * count * gemm_s(GRID_TOKENS, out, inner, fmt, d.accelerator, engine)
+                total = total + share * count * gemm_s(GRID_TOKENS, out, inner, fmt, d.accelerator)
     return total
 
 
@@ -143,16 +158,16 @@ def _experts_s(d: Deployment, tokens: Floats) -> Floats:
     together = d.parallel.dp if shares_experts(d) else 1
     apart = experts_shards(d) if shares_experts(d) else min(max(d.parallel.ep, 1), d.parallel.tp)
     cut = experts_shards(d) / apart
-    rows, engine = tuple((tokens * together).tolist()), engine_key(d.engine)
+    rows = tuple((tokens * together).tolist())
     hidden = float(d.model.hidden_dim_count)
     total = 0.0 * tokens
     for group in d.model.mlp:
         if group.experts_count:
             one = experts_s(
                 rows, hidden, group.intermediate_dim_count, group.experts_per_token_count, group.experts_count,
-                cut, apart, d.weights, d.accelerator, engine, matrices=float(group.matrices_count),
+                cut, apart, as_multiplied(d), d.accelerator, matrices=float(group.matrices_count),
             )  # fmt: skip
-            router = gemm_s(GRID_TOKENS, group.experts_count, hidden, sixteen_bit(), d.accelerator, engine)
+            router = gemm_s(GRID_TOKENS, group.experts_count, hidden, sixteen_bit(), d.accelerator)
             total = total + group.layers_count * (one + router)
     return total
 
@@ -190,7 +205,10 @@ def _elements_s(d: Deployment, tokens: Floats) -> Floats:
     tp, hidden, layers = d.parallel.tp, d.model.hidden_dim_count, d.model.layers_count
     heads = sum(2.0 * g.layers_count * g.heads_count * g.head_dim_count / tp for g in d.model.attention)
     wide = sum(
-        3.0 * g.layers_count * (g.shared_intermediate_dim_count if g.experts_count else g.intermediate_dim_count) / tp
+        3.0
+        * g.layers_count
+        * (g.shared_intermediate_dim_count if g.experts_count else g.intermediate_dim_count)
+        / tp
         for g in d.model.mlp
     )
     total = tokens * attention_of(d).prompt_s_per_token

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida import memory
 from cabida.plan import Deployment, Load, Parallel
-from cabida.timing.coefficients import Coefficients, coefficients, engine_key
+from cabida.timing.coefficients import Coefficients, coefficients
 from cabida.timing.kernels import gemm_s
 from cabida.timing.own import corrected
 from cabida.timing.roofline import launch_s, token_work_s
@@ -62,9 +62,13 @@ class StepModel:
     mixed: bool
     table: tuple[float, ...] = NO_TABLE  # seconds by tokens of a step (``step_time.GRID_TOKENS``)
     shares_prefixes: bool = True
-    shared_ratio: float = 0.0  # share of products that ranks do for each other, each waiting for all; 0 = apart
+    shared_ratio: float = (
+        0.0  # share of products that ranks do for each other, each waiting for all; 0 = apart
+    )
     scheduler: Scheduler = VLLM  # the engine's habits beyond ``mixed`` and ``reserve_ratio``
-    first_token_ratio: float = 1.0  # what the user's own observations say of the time to a first token (own.py)
+    first_token_ratio: float = (
+        1.0  # what the user's own observations say of the time to a first token (own.py)
+    )
 
     def shared_tokens(self, load: Load) -> float:
         """Leading tokens of a prompt that need no computing again."""
@@ -140,7 +144,7 @@ def head_of(d: Deployment) -> tuple[float, float]:
     """The output head: seconds of one sequence alone, and of each of many, at single-kernel speed."""
     fmt = d.weights if d.weights.head_bits < SIXTEEN_BITS else sixteen_bit()
     size = (float(d.model.vocab_count) / d.parallel.tp, float(d.model.hidden_dim_count))
-    alone, many = gemm_s(HEAD_TOKENS, *size, fmt, d.accelerator, engine_key(d.engine))
+    alone, many = gemm_s(HEAD_TOKENS, *size, fmt, d.accelerator)
     return float(alone), float(many) / HEAD_TOKENS[1]
 
 

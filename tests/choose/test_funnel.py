@@ -23,7 +23,10 @@ def coarse(monkeypatch):
     monkeypatch.setattr(import_module("cabida.timing.simulate"), "MOST_REQUESTS", 2000)
 
 
-@pytest.mark.parametrize("seed", range(50))
+SEEDS = [pytest.param(seed, marks=[pytest.mark.long] if seed >= 20 else []) for seed in range(200)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.usefixtures("coarse")
 def test_the_funnels_winner_ties_the_exhaustive_one(seed):
     brief = random_brief(seed)

@@ -21,6 +21,8 @@ from cabida.plan import Candidate, Deployment, Load
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
 from cabida.timing.capacity import Capacity, capacity_of
+from cabida.timing.fleet import Pool
+from cabida.timing.profile import batch_rate
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel
@@ -90,7 +92,7 @@ class Serving:
 
 def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
     """Simulated capacity, replicas for the peak, and the bill under every way to hold them."""
-    spread = spread_of(one.deployment)
+    spread = spread_of(one.deployment, ask.shape)
     found = _capacity(one, ask, spread, seed)
     name = name_of(one.deployment)
     if found.requests_per_s <= 0:
@@ -143,9 +145,8 @@ def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serv
 def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
     if not ask.batch:
         return capacity_of(one.steps, ask.shape, ask.objectives, spread, seed)
-    queued = replace(ask.shape, requests_per_s=None, concurrency=float("inf"))
-    speed = simulate_model(one.steps, queued, spread, seed)
-    return Capacity(speed.requests_per_s, speed, "saturation")
+    rate, speed = batch_rate((Pool(one.steps),), ask.shape, int(ask.items_count), spread, seed)
+    return Capacity(rate if speed.requests_per_s > 0 else 0.0, speed, "saturation")
 
 
 def most_replicas(one: Runnable, tenure: Tenure, means: Means) -> float:
@@ -163,7 +164,7 @@ def held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[
         return
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / replicas)
-    speed = simulate_model(one.steps, load, spread_of(one.deployment), seed)
+    speed = simulate_model(one.steps, load, spread_of(one.deployment, load), seed)
     outrun = Miss(tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s)), OUTRUN_RATIO)
     misses = [outrun] if speed.saturated else slow_answers(speed, ask.objectives) or [outrun]
     kept = _billed(one, ask, means, tenure, Serving(_all_month(replicas), 0, speed, load, 0.0))

@@ -133,6 +133,18 @@ def batch_in_time(
     return Batch(high, start_s + took_s, one_s, speed)
 
 
+def batch_rate(
+    pools: tuple[Pool, ...],
+    shape: Load,
+    items_count: int,
+    spread: dict[str, tuple[float, float]],
+    seed: int = 0,
+) -> tuple[float, ServingSpeed]:
+    """Requests/s that one replica answers of ``items_count`` queued all at once, filling and draining included."""
+    took_s, speed = _runs(pools, shape, spread, seed)(max(items_count, 1))
+    return max(items_count, 1) / took_s, speed
+
+
 def _runs(
     pools: tuple[Pool, ...], shape: Load, spread: dict[str, tuple[float, float]], seed: int
 ) -> Callable[[int], tuple[float, ServingSpeed]]:

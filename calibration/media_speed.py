@@ -2,8 +2,8 @@
 
 ``python calibration/media_speed.py`` fits them to ``cases/media.jsonl`` (log error, each page by the root of its rows,
 large errors weighing less), prints how far predictions are off with whole pages, whole models and whole cards left
-out, and the factors of the 90 % interval that the left-out rows give. ``--write`` stores them. Each coefficient is drawn to its
-starting value, which is what its source says: what few rows speak of hardly moves.
+out, and the factors of the 90 % interval that the left-out rows give. ``--write`` stores them. Each coefficient is drawn to
+its starting value, which is what its source says: what few rows speak of hardly moves.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
+from cabida.choose.media import search_media
 from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
@@ -27,7 +28,7 @@ from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
 from cabida.plan import Decision, Option, Progress, Rejection
-from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
+from cabida.plan.outputs import denominator_of, output_cost, output_scale
 from cabida.text import language, tr
 from cabida.text import money as money_text
 from cabida.timing.own import own_source
@@ -56,7 +57,7 @@ def decide(
     """The dated answer to a completed brief.
 
     Args:
-        brief: of one of the four served classes, completed.
+        brief: of one of the served classes, completed.
         as_of: ISO date; facts and prices seen later don't exist.
         seed: of every draw and simulation.
         progress: called with (stage, done, total).
@@ -69,6 +70,8 @@ def decide(
         found = search_training(brief, means, progress, exhaustive=exhaustive)
     elif brief.workload == "retrieval":
         found = search_retrieval(brief, means, seed, progress, exhaustive=exhaustive)
+    elif brief.workload == "media-generation":
+        found = search_media(brief, means, progress, exhaustive=exhaustive)
     elif brief.workload == "evaluation":
         found = search_evaluation(brief, means, seed, progress, exhaustive=exhaustive)
     else:
@@ -100,7 +103,7 @@ def decide(
         facts_digest=facts.digest(),
         seed=seed,
         currency=brief.currency,
-        denominator=DENOMINATORS[brief.workload],
+        denominator=denominator_of(brief),
         candidates_count=tally.count + len(kept),
         elapsed_s=0.0,
         options=tuple(options),
@@ -151,7 +154,7 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
         "unit": output_cost(
             first.unit_cost.value,
             brief.currency,
-            DENOMINATORS[brief.workload],
+            denominator_of(brief),
             output_scale(one.unit_cost.value for one in options),
         ),
     }

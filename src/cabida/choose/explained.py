@@ -31,7 +31,7 @@ def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[st
     deployment, run = one.candidate.deployment, one.candidate.run
     if deployment is not None:
         roots |= _replicas(one, ask, roots["cost_per_month"], seed) if ask else {}
-        roots |= memory.serving_tree(deployment)
+        roots |= {} if deployment.making else memory.serving_tree(deployment)
         if one.load is not None and isinstance(one.room, memory.ServingMemory):
             roots |= timing.step_tree(deployment, one.room, one.load)
         if isinstance(one.speed, timing.ServingSpeed):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cabida import facts
-from cabida.choose.splits import describe, describe_run
-from cabida.choose.worked import Worked
+from cabida.choose.splits import describe, describe_run, engine_name
+from cabida.choose.worked import Room, Speed, Worked
 from cabida.memory import ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option
 from cabida.plan.decision import LATENCIES, STATISTICS
@@ -102,7 +101,7 @@ def _own_title(one: Worked, *, named: bool) -> str:
         replicas = one.candidate.replicas_count + one.candidate.spare_replicas_count
         count = f"{each.parallel.accelerators_count}×{each.accelerator.name}"
         many = tr("choose.title.replicas", replicas=replicas, each=count) if replicas > 1 else count
-        words = [many, model, each.weights.id, facts.engine(each.engine).name, whom]
+        words = [many, model, each.weights.id, engine_name(each), whom]
     else:
         run = one.candidate.run
         words = (
@@ -228,14 +227,14 @@ def _inverse(factors: tuple[float, float]) -> tuple[float, float]:
     return 1 / factors[1], 1 / factors[0]
 
 
-def _memory(room: ServingMemory | TrainingMemory | None) -> dict[str, float]:
+def _memory(room: Room | None) -> dict[str, float]:
     if room is None:
         return {}
     parts = {name: value for name, value in room.parts.items() if value > 0}
     return parts | {"headroom": room.usable_bytes - sum(parts.values())}
 
 
-def _quantiles(speed: ServingSpeed | TrainingSpeed | None) -> dict[str, tuple[float, ...]]:
+def _quantiles(speed: Speed | None) -> dict[str, tuple[float, ...]]:
     if not isinstance(speed, ServingSpeed):
         return {}
     return {

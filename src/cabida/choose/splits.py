@@ -5,6 +5,7 @@ from __future__ import annotations
 from cabida import facts
 from cabida.facts.model import Accelerator, Model, Node
 from cabida.plan import Deployment, Parallel, TrainingRun
+from cabida.plan.media import ENGINE_NAMES, MediaRun
 
 REPLICA_SIZES = (1, 2, 4, 8, 16, 32)
 PC_ACCELERATORS_COUNT = 4  # what one workstation board feeds: four double-width slots
@@ -74,7 +75,9 @@ def describe_run(run: TrainingRun) -> str:
     """``fsdp tp2 pp4 full recompute`` for people."""
     parts = [run.sharding] if run.sharding not in ("", "none") else []
     parts += [
-        f"{name}{count}" for name, count in (("tp", run.tp), ("pp", run.pp), ("cp", run.cp)) if count > 1
+        f"{name}{count}"
+        for name, count in (("tp", run.tp), ("pp", run.pp), ("cp", run.cp), ("ep", run.ep))
+        if count > 1
     ]
     parts += [f"recompute-{run.recompute}"] if run.recompute != "none" else []
     return " ".join(parts) or "single"
@@ -83,8 +86,17 @@ def describe_run(run: TrainingRun) -> str:
 def name_of(deployment: Deployment) -> str:
     """``2×H100 SXM5 80 GB fp8 vLLM, tp2``: a deployment in a sentence."""
     count, split = deployment.parallel.accelerators_count, describe(deployment.parallel)
-    words = f"{count}×{deployment.accelerator.name} {deployment.weights.id} {facts.engine(deployment.engine).name}"
+    words = f"{count}×{deployment.accelerator.name} {deployment.weights.id} {engine_name(deployment)}"
     return words if split == "single" else f"{words}, {split}"
+
+
+def engine_name(deployment: Deployment) -> str:
+    """What runs a deployment, for people; of pictures and clips with how their kernels are made."""
+    run = deployment.making
+    if run is None:
+        return facts.engine(deployment.engine).name
+    name = ENGINE_NAMES[deployment.engine]
+    return f"{name} torch.compile" if isinstance(run, MediaRun) and run.compiler == "compile" else name
 
 
 def name_of_run(run: TrainingRun) -> str:

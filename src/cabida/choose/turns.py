@@ -24,9 +24,9 @@ from cabida.money.paths import OWNER
 from cabida.money.serving import HELD
 from cabida.money.terms import TrainingUse
 from cabida.plan import Flip, Option
-from cabida.plan.outputs import DENOMINATORS, output_cost, output_scale
+from cabida.plan.outputs import denominator_of, output_cost, output_scale
 from cabida.text import money, number, percent, tr
-from cabida.timing import ServingSpeed, TrainingSpeed
+from cabida.timing import TrainingSpeed
 
 API_PRICE_FACTORS = (0.95, 1.05)  # interval of a published price, assumed
 ACCEPTANCE_SIGMAS = {"measured": 0.01, "quoted": 0.02}  # 400 judged answers at 0.95 err by 0.011
@@ -105,7 +105,7 @@ def flips(
     titles = {stake.key: short_title(option) for stake, option in zip(stakes, options, strict=True)}
     able = [stake for stake, one in zip(stakes, worked, strict=True) if one.status == "satisfies"]
     winner, first = able[0], worked[stakes.index(able[0])]
-    scale, denominator = output_scale(one.unit_cost.value for one in options), DENOMINATORS[brief.workload]
+    scale, denominator = output_scale(one.unit_cost.value for one in options), denominator_of(brief)
 
     def told(amount: float) -> str:
         return output_cost(amount, currency, denominator, scale)
@@ -214,9 +214,8 @@ def _speed_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str]) 
     turn: Turn | None = speed_turn(stakes) if first.speed else None
     if first.speed is None:
         return None
-    if isinstance(first.speed, ServingSpeed):
-        now, unit = first.capacity_requests_per_s, "req/s"
-    elif isinstance(first.speed, TrainingSpeed):
+    now, unit = first.capacity_requests_per_s, "req/s"
+    if isinstance(first.speed, TrainingSpeed):
         now, unit = first.speed.tokens_per_s_per_accelerator, "tok/s"
     if turn is None:
         return Flip("speed", unit, now, None, "", tr("choose.flip.speed.never"))

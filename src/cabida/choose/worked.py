@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cabida.brief import Acceptance
-from cabida.memory import ServingMemory, TrainingMemory
+from cabida.memory import MediaMemory, ServingMemory, SpeechMemory, TrainingMemory
 from cabida.money.tenure import Tenure
 from cabida.money.terms import Cost, TrainingUse, Usage
 from cabida.plan import Candidate, Estimate, Load
 from cabida.quantity import Quantity
-from cabida.timing import ServingSpeed, TrainingSpeed
+from cabida.timing import MediaSpeed, ServingSpeed, SpeechSpeed, TrainingSpeed
 
 if TYPE_CHECKING:
     from cabida.choose.means import Means
 
+Room = ServingMemory | TrainingMemory | MediaMemory | SpeechMemory
+Speed = ServingSpeed | TrainingSpeed | MediaSpeed | SpeechSpeed
 STATUS_ORDER = ("satisfies", "misses", "ruled_out")
 
 
@@ -51,8 +53,8 @@ class Worked:
     acceptance: Acceptance
     acceptance_ratio: float
     tenure: Tenure | None = None
-    room: ServingMemory | TrainingMemory | None = None
-    speed: ServingSpeed | TrainingSpeed | None = None
+    room: Room | None = None
+    speed: Speed | None = None
     load: Load | None = None  # of one replica at the peak
     capacity_requests_per_s: float = 0.0
     wanted_requests_per_s: float = 0.0

@@ -9,6 +9,7 @@ from cabida.memory.optimizers import OPTIMIZERS
 from cabida.memory.params import Params, params
 from cabida.memory.served import ServingMemory
 from cabida.memory.serving import requests_that_fit, sequences_that_fit, serving, serving_tree
+from cabida.memory.speech import SpeechMemory, speech, speech_tree
 from cabida.memory.training import TrainingMemory, training, training_tree
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "MediaMemory",
     "Params",
     "ServingMemory",
+    "SpeechMemory",
     "TrainingMemory",
     "encoder_tree",
     "encoding",
@@ -33,6 +35,8 @@ __all__ = [
     "sequences_that_fit",
     "serving",
     "serving_tree",
+    "speech",
+    "speech_tree",
     "training",
     "training_tree",
 ]

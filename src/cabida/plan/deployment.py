@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cabida.facts.model import Accelerator, ApiOffer, Model, Node, Offer, WeightFormat
+from cabida.plan.media import MediaRun
+from cabida.plan.speech import SpeechRun
 from cabida.plan.training import TrainingRun
 
 
@@ -61,6 +63,7 @@ class Deployment:
     settings: Settings = Settings()
     node: Node | None = None
     draft: Model | None = None  # a second, small model that speculates
+    making: MediaRun | SpeechRun | None = None  # what it makes where that is no text: pictures, clips, transcripts
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from cabida.facts.model import Accelerator, WeightFormat
 OFFLOADS = ("none", "text", "model", "group", "sequential")
 ATTENTIONS = ("flash", "flash3", "sage", "eager")
 GRAPH_RUNTIMES = ("tensorrt", "onediff", "stable-fast")
+ENGINE_NAMES = {"diffusers": "Diffusers", "transformers": "Transformers", "ctranslate2": "CTranslate2"}
 SPLITS = ("none", "data", "sequence", "fsdp", "fsdp+sequence", "tensor")
 
 

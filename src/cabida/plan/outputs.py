@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cabida.brief import Brief
 from cabida.text import has_text, money, tr
 
 PER_THOUSAND_BELOW = 0.01
 PER_MILLION_BELOW = 1e-5
 
 DENOMINATORS = {
+    "media-generation": "accepted_asset",
     "realtime-inference": "accepted_answer",
     "batch-inference": "accepted_record",
     "retrieval": "accepted_answer",
@@ -18,6 +20,13 @@ DENOMINATORS = {
     "full-finetune": "accepted_model",
     "pretraining": "completed_run",
 }
+
+
+def denominator_of(brief: Brief) -> str:
+    """What a brief's cost is per: an accepted answer, record, model, asset, or hour of audio."""
+    if brief.media is not None and brief.media.kind == "transcription":
+        return "accepted_audio_hour"
+    return DENOMINATORS[brief.workload]
 
 
 def output_scale(amounts: Iterable[float]) -> float:

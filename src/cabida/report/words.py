@@ -46,6 +46,9 @@ STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 HEADLINE: tuple[str, ...] = (
     "minutes_per_model",
     "evaluated_model_money",
+    "seconds_per_item",
+    "items_per_day",
+    "audio_hours_per_h",
     "ttft_ms_p95",
     "itl_ms_p95",
     "capacity_req_s",

@@ -6,6 +6,7 @@ from cabida.timing.fluid import fluid
 from cabida.timing.media import MediaSpeed, media_speed, media_speed_tree
 from cabida.timing.serving_trees import simulated_leaves, step_tree
 from cabida.timing.simulate import simulate, simulate_trace
+from cabida.timing.speech import SpeechSpeed, speech_speed, speech_speed_tree
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed
 from cabida.timing.steps import StepModel, step_model, step_s
 from cabida.timing.training import TrainingSpeed, training
@@ -18,6 +19,7 @@ __all__ = [
     "Distribution",
     "MediaSpeed",
     "ServingSpeed",
+    "SpeechSpeed",
     "StepModel",
     "TrainingAnswer",
     "TrainingSpeed",
@@ -30,6 +32,8 @@ __all__ = [
     "simulate",
     "simulate_trace",
     "simulated_leaves",
+    "speech_speed",
+    "speech_speed_tree",
     "step_model",
     "step_s",
     "step_tree",

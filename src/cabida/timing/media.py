@@ -85,7 +85,8 @@ def spread_of(run: MediaRun) -> dict[str, tuple[float, float]]:
     """Factors of the 90 % interval of seconds and of steps a second, by regime."""
     table = rates.shipped()["spread"]["seen" if is_measured_kind(run) else "unseen"]
     low, high = table.get(regime(run)) or table["all"]
-    return {"seconds_per_item": (low, high), "it_s": (1 / high, 1 / low)}
+    faster = (1 / high, 1 / low)
+    return {"seconds_per_item": (low, high), "it_s": faster, "requests_per_s": faster}
 
 
 def regime(run: MediaRun) -> str:
@@ -205,7 +206,7 @@ def _reached(run: MediaRun, lens: Lens) -> Number:
 
 
 def _cycles(run: MediaRun, lens: Lens) -> Number:
-    return lens.of(work.cycles_per_s)(
+    return lens.of(work.cycles_count_per_s)(
         lens.setting("vector_flop_per_s", rates.vector_rate(run.accelerator)),
         lens.setting("lanes_count", rates.lanes_count(run.accelerator)),
     )
@@ -227,7 +228,7 @@ def _convolved(run: MediaRun, flop: Number, peak: Number, lens: Lens) -> Number:
 
 def head_dim(one: Component) -> float:
     """Width of one head of the largest attention; UNets widen where they halve the picture."""
-    return one.hidden_dim_count / max(1, one.heads_count) / (one.attention_ratio or 1.0) ** 0.5
+    return float(one.hidden_dim_count / max(1, one.heads_count) / (one.attention_ratio or 1.0) ** 0.5)
 
 
 def _attention(

@@ -93,12 +93,12 @@ def convolved_s(
     peak_flop_per_s: float,
     reached_ratio: float,
     convolution_ratio: float,
-    cycles_per_s: float,
+    cycles_count_per_s: float,
     fed_flop_count: float,
 ) -> float:
     """Convolutions: matrix units, and the operands each multiprocessor can be fed with in a cycle; they overlap."""
     tensor_s = convolved_flop / (peak_flop_per_s * reached_ratio * convolution_ratio)
-    feeding_s = convolved_flop / (cycles_per_s * fed_flop_count)
+    feeding_s = convolved_flop / (cycles_count_per_s * fed_flop_count)
     return (tensor_s**2 + feeding_s**2) ** 0.5
 
 
@@ -109,7 +109,7 @@ def convolved_flop(denoised_flop: float, convolved_ratio: float) -> float:
 
 
 @formula
-def cycles_per_s(vector_flop_per_s: float, lanes_count: float) -> float:
+def cycles_count_per_s(vector_flop_per_s: float, lanes_count: float) -> float:
     """Cycles of all multiprocessors together: each of their lanes does two FLOP in one."""
     return vector_flop_per_s / (2 * lanes_count)
 
@@ -121,7 +121,7 @@ def attended_s(
     reached_ratio: float,
     attention_ratio: float,
     head_dim_count: float,
-    cycles_per_s: float,
+    cycles_count_per_s: float,
     softmax_count: float,
     kernel_ratio: float,
 ) -> float:
@@ -130,7 +130,7 @@ def attended_s(
     Shah et al. 2024 (FlashAttention-3), section 2: exponentials are what holds a card with fast matrix units back.
     """
     tensor_s = attended_flop / (peak_flop_per_s * reached_ratio * attention_ratio)
-    softmax_s = attended_flop / (4 * head_dim_count) / (cycles_per_s * softmax_count)
+    softmax_s = attended_flop / (4 * head_dim_count) / (cycles_count_per_s * softmax_count)
     return (tensor_s**2 + softmax_s**2) ** 0.5 / kernel_ratio
 
 

@@ -140,7 +140,7 @@ def speech_speed(run: SpeechRun) -> SpeechSpeed:
         s_per_audio_hour=whole,
         real_time_ratio=float(S_PER_HOUR) / whole,
         parts={name: float(found[f"{name}_s"]) for name in ("host", "encode", "decode")},
-        spread={"seconds_per_item": (low, high)},
+        spread={"seconds_per_item": (low, high), "requests_per_s": (1 / high, 1 / low)},
         basis="formula",
     )
 

@@ -15,6 +15,7 @@ from cabida import facts, memory, money
 from cabida.brief import Acceptance, Brief, ModelChoice
 from cabida.brief.harness import Evaluation, EvaluationTask
 from cabida.brief.jobs import Lengths
+from cabida.choose.beside_told import harness_cautions, harness_measurements
 from cabida.choose.limits import Miss, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.search import Search
@@ -22,7 +23,7 @@ from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
 from cabida.facts.model import Model
 from cabida.money.evaluation import JudgeUse, judged_tree, judging_money, with_judge
-from cabida.plan import Assumption, Deployment, Estimate, Load, Parallel, Progress
+from cabida.plan import Assumption, Caution, Deployment, Estimate, Load, Measurement, Parallel, Progress
 from cabida.quantity import Quantity
 from cabida.text import duration, tr
 from cabida.timing import ServingSpeed
@@ -92,6 +93,14 @@ class Harness:
     def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
         """The cost tree with the judge."""
         return judged_tree(tree, self.judge, self.evaluation.models_per_month or 1.0, means.terms)
+
+    def cautions(self) -> Iterator[Caution]:
+        """What to doubt about the harness."""
+        return harness_cautions(self.evaluation, self.judge_s)
+
+    def measurements(self) -> Iterator[Measurement]:
+        """What to measure of the verdicts."""
+        return harness_measurements(self.evaluation)
 
     def trees(self) -> dict[str, Quantity]:
         """Nothing beyond the engine's own."""

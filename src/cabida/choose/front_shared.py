@@ -15,6 +15,7 @@ from cabida.choose.worked import Worked
 from cabida.memory.encoders import needed_bytes
 from cabida.plan import Deployment
 from cabida.timing.capacity import slowed
+from cabida.timing.fleet import Pool
 from cabida.timing.pipeline import joined
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
@@ -84,7 +85,7 @@ def _with_replicas(
         if tenure is None:
             continue
         load = replace(one.load, requests_per_s=rate)
-        speed = simulate_model(slowed(steps, 1 / (1 - busy)), load, spread, seed)
+        speed = simulate_model(slowed(Pool(steps), 1 / (1 - busy)).model, load, spread, seed)
         carried = wanted / replicas
         usage = usage_of(ask, one.acceptance_ratio, shift_of(ask, carried * (1 + 1e-9), one.acceptance_ratio))
         plain = replace(

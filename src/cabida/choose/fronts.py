@@ -43,6 +43,7 @@ INGEST_BATCH_COUNT = 256
 PROMPT_MARK_TOKENS = 12.0  # around each passage: a number, a title
 AVAILABLE_RATIO = 0.995  # of one rented machine: the service level most providers promise, assumed
 FRONTS_KEPT = 10
+ALIKE_RATIO = 1.02  # bills this near are alike: the faster placement goes first
 FLAT_MOST_S = 0.25  # a scan longer than this is no search
 
 
@@ -114,7 +115,7 @@ def fronts_of(brief: Brief, ask: Ask, means: Means, acceptance_ratio: float) -> 
     ingestion = ingestion_of(brief, retrieval, means)
     rough = sorted(
         _rough(brief, retrieval, ask, means, acceptance_ratio, ingestion),
-        key=lambda one: (one.month_money, one.latency.mean),
+        key=lambda one: (math.floor(math.log(one.month_money) / math.log(ALIKE_RATIO)), one.latency.mean),
     )
     kept: list[Front] = []
     for one in rough:

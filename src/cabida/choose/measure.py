@@ -41,6 +41,7 @@ def measurements(
         _latency_of_api(first, option, brief),
         _acceptance(first, option, flips, brief),
         _price(first, option),
+        *(first.beside.measurements() if first.beside is not None else ()),
     ]
     return tuple(item for item in found if item is not None)
 

@@ -14,6 +14,7 @@ from cabida import money
 from cabida.brief import Brief
 from cabida.brief.corpus import Retrieval
 from cabida.choose.ask import Ask, ask_of
+from cabida.choose.beside_told import front_cautions, front_measurements
 from cabida.choose.enumerate_serving import served_models
 from cabida.choose.front_shared import sharing
 from cabida.choose.front_stages import front_metrics
@@ -24,7 +25,7 @@ from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
 from cabida.money.retrieval import stages_tree, with_stages
-from cabida.plan import Assumption, Estimate, Progress
+from cabida.plan import Assumption, Caution, Estimate, Measurement, Progress
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity
 from cabida.text import number, tr
@@ -72,6 +73,15 @@ class Beside:
     def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
         """The generator's cost tree with the stages' bill."""
         return stages_tree(tree, self.front.use, means.terms)
+
+    def cautions(self) -> Iterator[Caution]:
+        """What to doubt about the stages."""
+        return front_cautions(self.front, self.retrieval)
+
+    def measurements(self) -> Iterator[Measurement]:
+        """What to measure of the stages."""
+        held = self.front.use.tenure
+        return front_measurements(self.front, self.retrieval, held.money_per_hour if held else 0.0)
 
     def trees(self) -> dict[str, Quantity]:
         """Where the stages' seconds come from."""

@@ -13,6 +13,7 @@ from cabida.choose.ask import Ask, objective_name
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
+from cabida.choose.paying import BESIDE
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
 from cabida.money.assumptions import assumed_ranges
@@ -73,6 +74,7 @@ def _switched(first: Worked, brief: Brief, means: Means) -> list[Assumption]:
         utilisation_ratio=usage.utilisation_ratio * usage.active_hours_per_month / month,
     )
     cost = money.serving_cost(first.candidate, always, means.terms, first.tenure).per_month_money
+    cost += sum(line.money for line in first.cost.lines if line.key in BESIDE)
     why = tr("choose.assume.switched.why", cost=money_text(cost, brief.currency))
     value = number(usage.active_hours_per_month)
     return [Assumption("active_hours_per_month", value, why, tr("choose.assume.switched.how"))]
@@ -100,6 +102,7 @@ def cautions_of(
             *_of_the_run(first, brief),
             *_of_the_models(kept, brief, means),
         ]
+        found += first.beside.cautions() if first.beside is not None else ()
         found += [*_of_what_is_held(first, brief, means), *_of_the_team(first, means)]
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]

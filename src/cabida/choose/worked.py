@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,7 +10,7 @@ from cabida.brief import Acceptance
 from cabida.memory import MediaMemory, ServingMemory, SpeechMemory, TrainingMemory
 from cabida.money.tenure import Tenure
 from cabida.money.terms import Cost, TrainingUse, Usage
-from cabida.plan import Candidate, Estimate, Load
+from cabida.plan import Candidate, Caution, Estimate, Load, Measurement
 from cabida.quantity import Quantity
 from cabida.timing import MediaSpeed, ServingSpeed, SpeechSpeed, TrainingSpeed
 
@@ -41,6 +41,12 @@ class Companion(Protocol):
 
     def trees(self) -> dict[str, Quantity]:
         """Where its other figures come from."""
+
+    def cautions(self) -> Iterable[Caution]:
+        """What to doubt about it."""
+
+    def measurements(self) -> Iterable[Measurement]:
+        """What to measure of it before signing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,9 +150,10 @@ def test_a_tighter_objective_never_costs_less(outcome):
     )
 
 
-def test_encoders_on_the_generators_cards_take_its_memory_and_time(brief):
+def test_encoders_on_the_generators_cards_take_its_memory_and_time():
     """Nothing is held for them, but the generator needs more replicas, each with a smaller pool."""
-    outcome = decide(brief, AS_OF, show_all=True)
+    patient = TEXT.replace("{ttft_p95: 2 s, e2e_p95: 20 s}", "{ttft_p95: 6 s, e2e_p95: 90 s}")
+    outcome = decide(brief_of(patient), AS_OF, show_all=True)
     shared = [one for one in outcome.worked if one.beside.shared]
     assert shared
     for one in shared:

@@ -31,12 +31,12 @@ SHARING_ENGINES = ("vllm", "sglang")  # whose share of a card is a setting
 
 
 def sharing(
-    worked: Sequence[Worked], fronts: Sequence[Front], retrieval: Retrieval, ask: Ask, means: Means, seed: int
+    worked: Sequence[Worked], base: Front, retrieval: Retrieval, ask: Ask, means: Means, seed: int
 ) -> Iterator[tuple[Worked, Iterator[tuple[Worked, Front]]]]:
-    """The best generators, each with ever more replicas that carry the encoders too; ``speed`` is the generator's."""
-    base = next((front for front in fronts if front.index.accelerator is None), None)
-    if base is None:
-        return
+    """The best generators, each with ever more replicas that carry the encoders too; ``speed`` is the generator's.
+
+    ``base`` is the index in host memory that they search.
+    """
     able = [
         one for one in worked if one.candidate.deployment and one.load and one.capacity_requests_per_s > 0
     ]

@@ -154,6 +154,28 @@ def _cards(brief: Brief, retrieval: Retrieval, means: Means) -> list[Accelerator
     return [card for card in reach if engine_on(card) and _fits(retrieval, card, 0.0)]
 
 
+def hosted_index(
+    brief: Brief, retrieval: Retrieval, ask: Ask, means: Means, acceptance_ratio: float
+) -> Front | None:
+    """An index in host memory, its machines held for it alone: for encoders that live elsewhere."""
+    ingestion, host = ingestion_of(brief, retrieval, means), host_of(HOST)
+    wanted = ask.wanted_requests_per_s(acceptance_ratio)
+    spare = 1 if brief.limits.availability == "n+1" else 0
+    for one in _host_indexes(retrieval):
+        front = _front(brief, retrieval, ask, means, None, one, host, wanted, ingestion)
+        if front is not None:
+            held = _beside_bytes(one) + searched_bytes(one)
+            cores_s = front.search.search_s / front.search.servers_count
+            hosts = _hosts(held, wanted * cores_s, host)
+            return replace(front, hosts_count=hosts, use=replace(front.use, hosts_count=hosts + spare))
+    return None
+
+
+def _hosts(held_bytes: float, busy: float, host: Host) -> int:
+    """Machines for so much memory and so many of them busy."""
+    return max(math.ceil(held_bytes / (MEMORY_RATIO * host.memory_bytes)), math.ceil(busy / BUSY_RATIO), 1)
+
+
 def _index(retrieval: Retrieval, kind: str, card: Accelerator | None) -> VectorIndex:
     model = facts.model(retrieval.embedder)
     return VectorIndex(
@@ -254,11 +276,7 @@ def _front(
         return None
     cores_s = 0.0 if on_card else search.search_s / search.servers_count
     cores_s += sum(services.values()) if card is None else 0.0
-    hosts = max(
-        math.ceil((beside + (0.0 if on_card else searched)) / (MEMORY_RATIO * host.memory_bytes)),
-        math.ceil(wanted * cores_s / BUSY_RATIO),
-        1,
-    )
+    hosts = _hosts(beside + (0.0 if on_card else searched), wanted * cores_s, host)
     tenure = _held(means, card, cards + spare) if card is not None else None
     if card is not None and tenure is None:
         return None

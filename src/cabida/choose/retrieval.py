@@ -18,7 +18,7 @@ from cabida.choose.beside_told import front_cautions, front_measurements
 from cabida.choose.enumerate_serving import served_models
 from cabida.choose.front_shared import sharing
 from cabida.choose.front_stages import front_metrics
-from cabida.choose.fronts import Front, fronts_of, passages_tokens
+from cabida.choose.fronts import Front, fronts_of, hosted_index, passages_tokens
 from cabida.choose.limits import Miss, missing, over_limits, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.search import Search
@@ -124,7 +124,9 @@ def search_retrieval(
         return Search([], _nothing(brief), whole)
     inner = generator_brief(brief, retrieval, usual_front(fronts, whole))
     found = search_serving(inner, replace(means, brief=inner), seed, progress, exhaustive=exhaustive)
-    pairs = Pairs(brief, retrieval, whole, means, fronts, found.ask.objectives if found.ask else {})
+    pairs = Pairs(
+        brief, retrieval, whole, means, fronts, min(ratios), found.ask.objectives if found.ask else {}
+    )
     worked = [pairs.paired(one) for one in found.worked]
     inner_ask = found.ask or whole
     worked += [
@@ -195,6 +197,7 @@ class Pairs:
     ask: Ask
     means: Means
     fronts: list[Front]
+    acceptance_ratio: float  # the least of the brief's
     inner: dict[str, float]  # objectives that generators were searched under
     known: dict[tuple[int, str], tuple[ServingSpeed, list[Miss]]] = field(default_factory=dict)
 
@@ -270,7 +273,10 @@ def _shared(
     worked: Sequence[Worked], pairs: Pairs, inner: Ask, seed: int
 ) -> Iterator[tuple[Worked, Front, ServingSpeed, list[Miss]]]:
     """Generators with the encoders on their own cards, with as many replicas as keep the objectives."""
-    for one, tried in sharing(worked, pairs.fronts, pairs.retrieval, inner, pairs.means, seed):
+    base = hosted_index(pairs.brief, pairs.retrieval, pairs.ask, pairs.means, pairs.acceptance_ratio)
+    if base is None:
+        return
+    for one, tried in sharing(worked, base, pairs.retrieval, inner, pairs.means, seed):
         for alone, front in tried:
             if isinstance(alone.speed, ServingSpeed) and not alone.speed.saturated:
                 whole = together(alone.speed, front)

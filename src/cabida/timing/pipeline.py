@@ -119,7 +119,9 @@ def measured_stage(
     name: str, latency: Distribution, utilisation_ratio: float = 0.0, availability_ratio: float = 1.0
 ) -> Stage:
     """A stage whose latency is known by its quantiles: a simulation's, or a measured one's."""
-    pairs = [(value, share) for value, share in zip(latency.quantiles, QUANTILES, strict=True)]
+    if not all(math.isfinite(value) for value in latency.quantiles):
+        return Stage(name, (), math.inf, 1.0, availability_ratio, saturated=True)
+    pairs = list(zip(latency.quantiles, QUANTILES, strict=True))
     least = max(0.0, 2 * pairs[0][0] - pairs[1][0])
     step = max(pairs[-1][0] - pairs[-2][0], 1e-12) / math.log((1 - QUANTILES[-2]) / (1 - QUANTILES[-1]))
     tail = [

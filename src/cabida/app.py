@@ -209,8 +209,11 @@ def speed(
             ``shared_prefix_tokens``, ``prefixes_count``, ``cached_ratio``, ``turns_count``, ``turn_gap_s``,
             ``adapters_count``, ``ramp_s``, ``harness``.
     """
+    from cabida.report.encoder_speed import encoder_speed_answer, is_encoder
     from cabida.report.speed import Wants, speed_answer
 
+    if trace is None and is_encoder(model):
+        return encoder_speed_answer(model, gpu, flags)
     if flags.get("requests_per_s") is not None and profile and demand is None:
         flags["hourly_weights"] = tuple(profile)
         whole = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile once

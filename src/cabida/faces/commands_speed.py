@@ -42,6 +42,10 @@ def speed(
         write_text(svg, drawing(answer))
 
     def screen() -> Any:
+        if answer.get("kind") == "encoder":
+            from cabida.faces.encoder_screens import encoder
+
+            return encoder(answer)
         from cabida.faces import speed_screens
 
         return speed_screens.speed(answer)

@@ -17,6 +17,7 @@ from cabida.text import has_text, tr
 ENDINGS = (
     ("_ms", "ms"),
     ("tok_s", "tok/s"),
+    ("items_s", "/s"),
     ("tokens_s_per_gpu", "tok/s"),
     ("tokens_s", "tok/s"),
     ("req_s", "req/s"),

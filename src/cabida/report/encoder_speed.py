@@ -1,0 +1,97 @@
+"""How fast an embedder or a reranker is: texts or pairs a second, one batch, and the wait at a rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.facts.models import find_model
+from cabida.plan import Estimate
+from cabida.plan.encoding import SPEED_ENGINES, EncoderRun
+from cabida.text import problem
+from cabida.timing.encoders import Texts, encode_s, encoder_speed
+from cabida.timing.pipeline import batched_stage, joined
+
+TASKS = ("embedding", "rerank")
+BATCH_COUNT, TOKENS = 32, 256
+MS = 1000.0
+STATISTICS = ("mean", "p50", "p95", "p99")
+
+
+def is_encoder(model: str) -> bool:
+    """Whether a name is that of an embedder or a reranker."""
+    found = find_model(model)
+    return found is not None and found.task in TASKS
+
+
+def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """The answer of ``cabida speed`` for an encoder.
+
+    Args:
+        model: id or alias.
+        gpu: accelerator.
+        flags: ``input_tokens`` (mean of a text, or of a pair), ``input_spread_ratio``, ``concurrency`` (texts in a
+            batch), ``requests_per_s`` (texts that arrive one by one), ``weights``, ``engine``,
+            ``max_num_batched_tokens``.
+
+    Raises:
+        InvalidInput: no such engine (CB-U019), format or accelerator.
+    """
+    found, card = facts.model(model), facts.accelerator(gpu)
+    engine = str(flags.get("engine") or ("tei" if card.vendor.lower() == "nvidia" else "infinity")).lower()
+    if engine not in SPEED_ENGINES:
+        told = problem("CB-U019", flag="--engine", name=engine, known=", ".join(SPEED_ENGINES))
+        raise InvalidInput([told])
+    tokens = float(flags.get("input_tokens") or min(TOKENS, found.context_tokens or TOKENS))
+    texts = Texts(tokens, float(flags.get("input_spread_ratio") or 0.0), pairs=found.task == "rerank")
+    run = EncoderRun(
+        model=found,
+        accelerator=card,
+        weights=facts.weight_format(flags.get("weights") or "fp16"),
+        engine=engine,
+        batch_count=max(1, round(flags.get("concurrency") or BATCH_COUNT)),
+        input_tokens=round(tokens),
+        max_batch_tokens=flags.get("max_num_batched_tokens"),
+    )
+    speed = encoder_speed(run, texts)
+    low, high = speed.spread
+    alone = encode_s(run, texts, 1)
+
+    def rate(value: float) -> Estimate:
+        return Estimate(value, value * low, value * high, speed.basis)
+
+    def time(value: float) -> Estimate:
+        return Estimate(value, value / high, value / low, speed.basis)
+
+    metrics = {
+        "items_s": rate(speed.texts_per_s),
+        "input_tok_s": rate(speed.tokens_per_s),
+        "batch_ms": time(speed.batch_s * MS),
+        "alone_ms": time(alone * MS),
+    }
+    asked, saturated = flags.get("requests_per_s"), False
+    if asked:
+        many = encode_s(run, texts, run.batch_count)
+        each = max(1e-9, (many - alone) / max(1, run.batch_count - 1))
+        stage = batched_stage("encode", alone, each, float(asked), float(run.batch_count))
+        latency, saturated = joined([stage]), stage.saturated
+        if latency is not None:
+            metrics |= {f"e2e_ms_{name}": time(getattr(latency, name) * MS) for name in STATISTICS}
+    return {
+        "kind": "encoder",
+        "model": found.id,
+        "task": found.task,
+        "gpu": card.id,
+        "gpus": 1,
+        "engine": engine,
+        "weights": run.weights.id,
+        "batch": run.batch_count,
+        "input_tokens": tokens,
+        "requests_per_s": asked,
+        "padded_ratio": speed.padded_ratio,
+        "saturated": saturated,
+        "metrics": metrics,
+        "parts_ms": {name: seconds * MS for name, seconds in speed.parts.items()},
+        "warnings": [],
+    }

@@ -90,16 +90,25 @@ def newest(
     table: str,
     column: str,
     wanted: Callable[[Columns], np.ndarray] | None = None,
+    *,
     least: int = ROWS_LEAST,
+    older: bool = False,
 ) -> Iterator[tuple[str, str, str, Columns]]:
-    """Card, engine, type and rows: of each type in ``column`` those of the newest version that has enough of them."""
+    """Card, engine, type and rows: of each type in ``column`` those of the newest version that has enough of them.
+
+    With ``older`` also what came before, under the engine's name and the version, ``vllm 0.22.0``.
+    """
     seen: set[tuple[str, str, str]] = set()
     for card, engine, path in files(systems, op, table):
         columns = read(path, wanted)
         for name, part in by_type(columns, column).items():
-            if (card, engine, name) not in seen and len(part["latency"]) >= least:
+            if len(part["latency"]) < least:
+                continue
+            if (card, engine, name) not in seen:
                 seen.add((card, engine, name))
                 yield card, engine, name, part
+            elif older:
+                yield card, f"{engine} {path.parent.name}", name, part
 
 
 def by_type(columns: Columns, column: str) -> dict[str, Columns]:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from kernel_families import FAMILIES, Family, Group
+from kernel_families import FAMILIES
+from kernel_groups import Family, Group
 from kernel_rows import CARDS, arguments, joined, systems_folder
 
 FILE = "src/cabida/timing/data/kernels.json"
@@ -27,6 +28,7 @@ PULL = 0.3  # weight of the prior, in rows' worth of log error
 ROWS_FOR_POOL = 500  # of one card and engine, in what several share
 SLOW_RATIO = 2.0  # this much slower at large sizes than the fastest: not what "any" engine is like
 FALLBACK_RATIO = 2.5  # in a family with fallbacks: one that serving doesn't take, no curve of its own
+OLDER_RATIO = 0.7  # of the error under today's curve: an older version so far off has one of its own
 LIBRARIES = ("nccl",)  # not engines: no part in what "any" of them does
 
 
@@ -86,6 +88,14 @@ def slowness(family: Family, groups: list[Group]) -> dict[int, float]:
     return {key: float(np.exp(value - fastest)) for key, value in bias.items()}
 
 
+def covers(own: list[Group], pool: list[Group]) -> bool:
+    """Whether an engine was measured over as many cards at once as the pool."""
+    if "count" not in own[0].rows:
+        return True
+    widest = [max(g.rows["count"][g.rows["weight"] > 0].max() for g in some) for some in (own, pool)]
+    return bool(widest[0] >= widest[1])
+
+
 def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Curves by architecture, format and engine, and the errors of held-out cards."""
     curves: dict[str, Any] = {}
@@ -95,8 +105,11 @@ def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dic
         kept_of_format: list[Group] = []
         for architecture in sorted({group.architecture for group in of_format}):
             here = [group for group in of_format if group.architecture == architecture]
-            slow = slowness(family, here)
-            good = [group for group in here if slow[id(group)] < SLOW_RATIO and group.engine not in LIBRARIES]
+            today = [group for group in here if " " not in group.engine]
+            slow = slowness(family, today)
+            good = [
+                group for group in today if slow[id(group)] < SLOW_RATIO and group.engine not in LIBRARIES
+            ]
             kept_of_format += good
             table = curves.setdefault(architecture, {}).setdefault(fmt, {})
             table["any"] = fit(family, good, ROWS_FOR_POOL)
@@ -108,6 +121,14 @@ def fit_family(family: Family, groups: list[Group]) -> tuple[dict[str, Any], dic
                 print(
                     f"  {family.name:10} {architecture:5} {fmt:10} {engine:13} {told(alone)} any {told(shared)}"
                 )
+                if " " in engine:  # an older version: where it differs from today's
+                    name = engine.split()[0]
+                    then = np.concatenate([errors(family, table.get(name, table["any"]), one) for one in own])
+                    if np.median(np.abs(alone)) < OLDER_RATIO * np.median(np.abs(then)):
+                        table[engine] = curve
+                    continue
+                if not covers(own, good):
+                    continue
                 better = np.median(np.abs(alone)) < 0.9 * np.median(np.abs(shared))
                 taken = not family.fallbacks or min(slow[id(group)] for group in own) < FALLBACK_RATIO
                 if better and taken:

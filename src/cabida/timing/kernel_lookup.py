@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def is_measured(architecture: str, family: str = "product") -> bool:
 
 
 @cache
-def curve_of(family: str, architecture: str, fmt: str, engine: str) -> tuple[float, ...]:
+def curve_of(family: str, architecture: str, fmt: str, engine: str, version: str = "") -> tuple[float, ...]:
     """Parameters by architecture, format and engine, each giving way to the next best known.
 
     Args:
@@ -63,6 +64,7 @@ def curve_of(family: str, architecture: str, fmt: str, engine: str) -> tuple[flo
         architecture: compute capability, or kind of link.
         fmt: kernel format.
         engine: ``vllm``, ``sglang``, ``tensorrt-llm``; any other means what they have in common.
+        version: of the engine; the first measured one that isn't older counts, "" means today's.
     """
     curves = kernel_facts()["curves"][family]
     known = architecture if architecture in curves else LIKE.get(architecture, OTHER)
@@ -70,6 +72,17 @@ def curve_of(family: str, architecture: str, fmt: str, engine: str) -> tuple[flo
         for place in (known, OTHER):
             found = curves.get(place, {}).get(named)
             if found:
-                return tuple(found.get(engine) or found[ANY])
+                return tuple(found.get(_at(found, engine, version)) or found.get(engine) or found[ANY])
     message = f"data/kernels.json has no curve of {family}"
     raise KeyError(message)
+
+
+def _at(found: dict[str, list[float]], engine: str, version: str) -> str:
+    """The row of the first measured version that isn't older than ``version``, of those apart from today's."""
+    wanted = _numbers(version)
+    later = [name for name in found if name.startswith(f"{engine} ") and _numbers(name) >= wanted]
+    return min(later, key=_numbers, default="") if wanted else ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version.rpartition(" ")[2]))

@@ -159,6 +159,7 @@ def experts_s(
     engine: str = ANY,
     spread: float = SPREAD,
     matrices: float = 3.0,
+    version: str = "",
 ) -> Any:
     """Seconds of the routed experts of one layer on the busiest rank.
 
@@ -175,8 +176,9 @@ def experts_s(
         engine: as for :func:`gemm_s`.
         spread: shape of the gamma distribution of experts' popularity; the larger, the more even.
         matrices: of one expert: gate, up and down; 2 without a gate.
+        version: of the engine, where it is known.
     """
-    curve = curve_of("experts", accelerator.capability, kernel_format(fmt, accelerator), engine)
+    curve = curve_of("experts", accelerator.capability, kernel_format(fmt, accelerator), engine, version)
     size = matrices * hidden * inter / tp
     rates = rates_of(accelerator, fmt.compute)
     return _experts(
@@ -247,7 +249,7 @@ def prefill_attention(
     rates = rates_of(accelerator, "bf16")
     pair = one_pair_s.raw(heads, key_dim, value_dim, rates.flop_per_s, c.compute_ratio, c.softmax_count)
     values_bytes = (2 * heads + kv_heads) * (key_dim + value_dim) * RESULT_BITS / 8
-    token = values_bytes / (rates.memory_bytes_per_s * c.bandwidth_ratio) + c.block_tokens * pair
+    token = values_bytes / (rates.memory_bytes_per_s * c.bandwidth_ratio) + c.block_tokens * pair + c.wave_s
     return Attention(c.start_s, c.sequence_s, token, pair)
 
 

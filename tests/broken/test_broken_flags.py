@@ -37,7 +37,7 @@ FLAGS = {
     "concurrency infinite": (("speed", LLAMA, *L40S, "--concurrency", "inf"), 2, "CB-U004"),
     "two loads": (("speed", LLAMA, *L40S, "--concurrency", "3", "--requests-per-s", "3"), 2, "CB-U009"),
     "half an answer": (("speed", LLAMA, *L40S, "--output-tokens", "0.5"), 2, "CB-U004"),
-    "an embedding model": (("speed", "BAAI/bge-m3", *L40S), 3, "CB-K091"),
+    "an embedding model": (("cost", "BAAI/bge-m3", *L40S), 3, "CB-K091"),
     "seed below zero": (("speed", LLAMA, *L40S, "--seed", "-1"), 2, "CB-U004"),
     "watts NaN": (("cost", "energy", "--watts", "nan", "--price", "0.15"), 2, "CB-U004"),
     "acceptance next to zero": (("cost", LLAMA, *L40S, "--acceptance", "1e-320"), 2, "CB-U004"),

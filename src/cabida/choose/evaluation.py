@@ -76,7 +76,7 @@ class Harness:
         found = {
             "minutes_per_model": Estimate(minutes, minutes * low, minutes * high, "simulated"),
             "evaluated_model_money": Estimate(each, each * low, each * high, "derived"),
-            "verdicts_per_model": Estimate(*[self.evaluation.verdicts_count] * 3, "derived"),
+            "verdicts_per_model": _exactly(self.evaluation.verdicts_count),
         }
         for kind in dict.fromkeys(task.kind for task in self.evaluation.tasks):
             value = (
@@ -367,6 +367,10 @@ def _load(task: EvaluationTask) -> Load:
         output_spread_ratio=SPREAD_RATIO if written else 0.0,
         shared_prefix_tokens=task.shared_tokens,
     )
+
+
+def _exactly(value: float) -> Estimate:
+    return Estimate(value, value, value, "derived")
 
 
 def _short(model: Model) -> str:

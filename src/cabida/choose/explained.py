@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from cabida import memory, money, timing
-from cabida.choose.ask import Ask, needed_replicas_count, needed_requests_per_s
+from cabida.choose.ask import Ask, needed_requests_per_s
 from cabida.choose.means import Means
 from cabida.choose.options import capacity_factors
 from cabida.choose.worked import Worked
 from cabida.plan.decision import LATENCIES
 from cabida.quantity import Quantity, Source, assumed, leaf, simulated, tree_nodes
 from cabida.text import tr
+from cabida.timing.profile import needed_replicas_count
 
 
 def trees_of(

@@ -297,12 +297,12 @@ def _nothing(brief: Brief) -> Any:
 def _assumptions(retrieval: Retrieval, front: Front) -> list[Assumption]:
     """What the stages take for granted."""
     host = front.host
-    values = {
+    values: dict[str, object] = {
         "cores": host.cores_count,
         "memory": number(host.memory_bytes / 2**30),
         "price": number(host.money_per_hour),
     }
-    found = [
+    found: list[tuple[str, str, dict[str, object]]] = [
         ("retrieval.host", f"{number(host.money_per_hour)} {host.currency}/h", values),
         ("retrieval.recall", number(retrieval.recall_ratio), {}),
         ("retrieval.passages", number(passages_tokens(retrieval)), {"count": retrieval.passages_count}),

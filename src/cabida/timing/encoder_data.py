@@ -40,16 +40,17 @@ def host_of(name: str) -> Host:
     """A host by its id. KeyError: there is none."""
     row = encoder_facts()["hosts"][name]
     source = Source(row["source"], row.get("url", ""), encoder_facts()["seen"], row["grade"])
-    names = (
-        "cores_count",
-        "flop_per_s",
-        "bytes_per_s",
-        "memory_bytes",
-        "random_read_s",
-        "money_per_hour",
-        "currency",
+    return Host(
+        id=name,
+        cores_count=row["cores_count"],
+        flop_per_s=row["flop_per_s"],
+        bytes_per_s=row["bytes_per_s"],
+        memory_bytes=row["memory_bytes"],
+        random_read_s=row["random_read_s"],
+        money_per_hour=row["money_per_hour"],
+        currency=row["currency"],
+        source=source,
     )
-    return Host(name, *(row[each] for each in names), source=source)
 
 
 def engine_rules(engine: str) -> dict[str, Any]:

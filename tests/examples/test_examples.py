@@ -77,7 +77,7 @@ def test_titles_name_the_model_where_there_are_several(decision):
     models = {one.model for one in decision.options}
     if len(models) > 1:
         for one in decision.options:
-            assert one.model.split("/")[1].lower() in one.title.lower(), one.title
+            assert one.model.rpartition("/")[2].lower() in one.title.lower(), one.title
     titles = [one.title for one in decision.options]
     assert len(titles) == len(set(titles)), titles
 

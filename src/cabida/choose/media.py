@@ -1,12 +1,13 @@
 """From a media brief to options: what makes an asset, how many copies keep the date, and what an accepted one costs.
 
 An order is one item, or a batch of them made together. Orders wait for a free copy (M/G/c) where the brief limits the
-time from order to asset (``objectives.e2e_p95``); with a window (``traffic.window``, ``objectives.deadline``) they are a
-batch; without either, copies only have to keep up, at most :data:`BUSY_RATIO` busy in the peak hour.
+time from order to asset (``objectives.e2e_p95``); with a window (``traffic.window``, ``objectives.deadline``) they are
+a batch; without either, copies only have to keep up, at most :data:`BUSY_RATIO` busy in the peak hour.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cabida import memory, money, timing
@@ -23,7 +24,7 @@ from cabida.choose.worked import Worked
 from cabida.facts.model import Accelerator
 from cabida.money import Tenure, Usage
 from cabida.money.media import Assets, assets_tree, with_assets
-from cabida.plan import Assumption, Candidate, Estimate, Progress
+from cabida.plan import Assumption, Candidate, Caution, Estimate, Measurement, Progress
 from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity
@@ -97,6 +98,21 @@ class Renderer:
     def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
         """The cost tree with moderation."""
         return assets_tree(tree, self.usage, self.assets, means.terms)
+
+    def cautions(self) -> Iterator[Caution]:
+        """What to doubt about its speed: an architecture nobody measured, weights that come over the bus."""
+        run, speed = self.made.deployment.making, self.made.speed
+        values = {"card": self.made.deployment.accelerator.name}
+        if speed.basis == "physics":
+            yield Caution("CB-X051", tr("choose.caution.unseen_media", **values), "info")
+        if isinstance(run, MediaRun) and run.offload in ("model", "group", "text"):
+            yield Caution("CB-X052", tr("choose.caution.offloaded", **values), "info")
+        if isinstance(run, MediaRun) and run.multiplied and run.compiler == "eager":
+            yield Caution("CB-X053", tr("choose.caution.unfused", format=run.weights.id))
+
+    def measurements(self) -> Iterator[Measurement]:
+        """The seconds of one item are what a measurement of speed already asks for."""
+        return iter(())
 
     def trees(self) -> dict[str, Quantity]:
         """Memory and seconds, down to the published code they were counted on."""

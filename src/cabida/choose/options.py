@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cabida.choose.splits import describe, describe_run, engine_name
 from cabida.choose.worked import Room, Speed, Worked
-from cabida.memory import ServingMemory, TrainingMemory
+from cabida.memory import MediaMemory, ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.text import has_text, tr
@@ -230,8 +230,19 @@ def _inverse(factors: tuple[float, float]) -> tuple[float, float]:
 def _memory(room: Room | None) -> dict[str, float]:
     if room is None:
         return {}
+    if isinstance(room, MediaMemory):
+        return _media_memory(room)
     parts = {name: value for name, value in room.parts.items() if value > 0}
     return parts | {"headroom": room.usable_bytes - sum(parts.values())}
+
+
+def _media_memory(room: MediaMemory) -> dict[str, float]:
+    """Weights of all components there at the peak together; what the driver and the allocator keep is "other"."""
+    beside = ("activations", "gathered", "peers", "graphs")
+    weights = sum(size for name, size in room.parts.items() if name not in beside)
+    alive = room.parts.get("activations", 0.0)
+    other = room.needed_bytes - weights - alive
+    return {"weights": weights, "activations": alive, "other": other, "headroom": room.headroom_bytes}
 
 
 def _quantiles(speed: Speed | None) -> dict[str, tuple[float, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cabida.launch.media import making
 from cabida.launch.serve import serving
 from cabida.launch.train import training
 from cabida.plan import Deployment, TrainingRun
@@ -13,7 +14,9 @@ def command(what: Deployment | TrainingRun) -> str:
     One option a line, joined by backslashes; whatever needs doing first stands above as a comment.
     Empty for an engine whose command line isn't known.
     """
-    return serving(what) if isinstance(what, Deployment) else training(what)
+    if isinstance(what, Deployment):
+        return making(what) if what.making else serving(what)
+    return training(what)
 
 
-__all__ = ["command", "serving", "training"]
+__all__ = ["command", "making", "serving", "training"]

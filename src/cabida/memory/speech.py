@@ -63,7 +63,7 @@ def _parts(run: SpeechRun, lens: Lens) -> dict[str, Number]:
         "activations": lens.of(listening_bytes)(
             tokens, hidden, lens.constant(known.TEXT_COPIES_COUNT), batch, wide
         ),
-        "context": lens.constant(known.MEDIA_CONTEXT_BYTES),
+        "other": lens.constant(known.MEDIA_CONTEXT_BYTES),
     }
 
 

@@ -36,7 +36,7 @@ class MediaSpeed:
     items_per_hour: float  # one run after the other, all accelerators of the run together
     parts: dict[str, float]  # seconds of a batch: start, text, denoise, decode, brought
     spread: dict[str, tuple[float, float]]  # metric -> factors of the 90 % interval
-    basis: str  # calibrated | formula
+    basis: str  # calibrated | physics
 
 
 def media_speed(run: MediaRun) -> MediaSpeed:
@@ -65,7 +65,7 @@ def media_speed(run: MediaRun) -> MediaSpeed:
             "brought": float(found["brought_s"]),
         },
         spread=spread,
-        basis="calibrated" if is_measured_kind(run) else "formula",
+        basis="calibrated" if is_measured_kind(run) else "physics",
     )
 
 

@@ -141,7 +141,7 @@ def speech_speed(run: SpeechRun) -> SpeechSpeed:
         real_time_ratio=float(S_PER_HOUR) / whole,
         parts={name: float(found[f"{name}_s"]) for name in ("host", "encode", "decode")},
         spread={"seconds_per_item": (low, high), "requests_per_s": (1 / high, 1 / low)},
-        basis="formula",
+        basis="physics",
     )
 
 

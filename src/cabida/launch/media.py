@@ -1,0 +1,89 @@
+"""What starts a pipeline of images or clips, or a transcription: a few lines of Python for the libraries themselves.
+
+As in the documentation of diffusers, transformers and faster-whisper, seen 2026-11-30.
+"""
+
+from __future__ import annotations
+
+from cabida.plan import Deployment
+from cabida.plan.media import MediaRun
+from cabida.plan.speech import SpeechRun
+
+DTYPES = {"bf16": "torch.bfloat16", "fp16": "torch.float16", "fp32": "torch.float32"}
+OFFLOADS = {
+    "model": "enable_model_cpu_offload",
+    "group": "enable_group_offload",
+    "text": "enable_model_cpu_offload",
+}
+QUANTISED = {
+    "fp8": "Float8DynamicActivationFloat8WeightConfig",
+    "int8": "Int8DynamicActivationInt8WeightConfig",
+    "nvfp4": "NVFP4DynamicActivationNVFP4WeightConfig",
+}
+
+
+def making(d: Deployment) -> str:
+    """Shell text that makes one item; empty when what it runs on isn't known."""
+    if isinstance(d.making, MediaRun):
+        return _script(_pipeline(d.making), d.making.accelerators_count)
+    return _script(_transcription(d.making), 1) if isinstance(d.making, SpeechRun) else ""
+
+
+def _script(lines: list[str], count: int) -> str:
+    start = f"torchrun --nproc-per-node {count} /dev/stdin" if count > 1 else "python -"
+    return "\n".join([f"{start} <<'END'", *lines, "END"])
+
+
+def _pipeline(run: MediaRun) -> list[str]:
+    name = next((one for one in run.pipeline.aliases if "/" in one), run.pipeline.id)
+    dtype = DTYPES[run.precision]
+    lines = ["import torch", "from diffusers import DiffusionPipeline", ""]
+    lines.append(f'pipe = DiffusionPipeline.from_pretrained("{name}", torch_dtype={dtype})')
+    part = (
+        "unet"
+        if run.pipeline.task == "image" and "unet" in " ".join(run.pipeline.components)
+        else "transformer"
+    )
+    if run.weights.id in QUANTISED:
+        config = QUANTISED[run.weights.id]
+        lines.insert(2, f"from torchao.quantization import {config}, quantize_")
+        lines.append(f"quantize_(pipe.{part}, {config}())")
+    if run.accelerators_count > 1:
+        lines += [
+            "torch.distributed.init_process_group('nccl')",
+            "torch.cuda.set_device(torch.distributed.get_rank())",
+            "from diffusers import ContextParallelConfig",
+            f"pipe.{part}.enable_parallelism(config=ContextParallelConfig(ulysses_degree={run.accelerators_count}))",
+        ]
+    lines.append(f"pipe.{OFFLOADS[run.offload]}()" if run.offload in OFFLOADS else "pipe.to('cuda')")
+    if run.vae_tiling:
+        lines.append("pipe.vae.enable_tiling()")
+    if run.compiled:
+        lines.append(f"pipe.{part} = torch.compile(pipe.{part})")
+    asked = f"num_inference_steps={run.steps_count}, width={run.width_count}, height={run.height_count}"
+    if run.pipeline.task == "video":
+        asked += f", num_frames={run.frames_count}"
+    if run.batch_count > 1:
+        asked += f", num_images_per_prompt={run.batch_count}"
+    return [*lines, f'pipe("a lighthouse at dawn", {asked})']
+
+
+def _transcription(run: SpeechRun) -> list[str]:
+    if run.framework == "ctranslate2":
+        kind = "int8_float16" if run.weights.family == "int8" else "float16"
+        name = run.model.id.rpartition("/")[2].removeprefix("whisper-")
+        return [
+            "from faster_whisper import WhisperModel",
+            "",
+            f'model = WhisperModel("{name}", device="cuda", compute_type="{kind}")',
+            "segments, _ = model.transcribe('audio.mp3', beam_size=1)",
+            "print(' '.join(one.text for one in segments))",
+        ]
+    return [
+        "import torch",
+        "from transformers import pipeline",
+        "",
+        f'listen = pipeline("automatic-speech-recognition", "{run.model.id}", torch_dtype={DTYPES[run.precision]},',
+        '                  device="cuda", model_kwargs={"attn_implementation": "flash_attention_2"})',
+        f"print(listen('audio.mp3', chunk_length_s=30, batch_size={run.batch_count})['text'])",
+    ]

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from cabida.plan import Load
+from cabida.timing.harness import harness_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,13 +71,10 @@ def drawn(
     """
     import numpy as np
 
-    inputs = lengths(seed_streams.inputs, load.input_tokens, load.input_spread_ratio, count)
-    outputs = lengths(
-        seed_streams.outputs,
-        load.output_tokens,
-        max(load.output_spread_ratio, LOOSENING_RATIO * loose),
-        count,
-    )
+    draw = uniform if harness_of(load.harness).spread_ratio else lengths  # tools draw evenly, people do not
+    inputs = draw(seed_streams.inputs, load.input_tokens, load.input_spread_ratio, count)
+    spread = max(load.output_spread_ratio, LOOSENING_RATIO * loose)
+    outputs = draw(seed_streams.outputs, load.output_tokens, spread, count)
     times = np.zeros(count)
     if load.requests_per_s is not None and load.hourly_weights:
         times = profiled(seed_streams.arrivals, load.requests_per_s, load.hourly_weights, count)
@@ -119,6 +117,21 @@ def lengths(rng: np.random.Generator, mean: float, spread: float, count: int) ->
         return np.full(count, float(max(1, round(mean))))
     found = rng.lognormal(math.log(mean) - 0.5 * spread**2, spread, count)
     return np.asarray(np.maximum(1.0, np.rint(found)))
+
+
+def uniform(rng: np.random.Generator, mean: float, spread: float, count: int) -> Floats:
+    """Lengths drawn evenly around a mean; whole tokens, at least one.
+
+    Args:
+        rng: where chance comes from.
+        mean: tokens.
+        spread: standard deviation over the mean, at most that of lengths from nothing to twice the mean.
+        count: how many.
+    """
+    import numpy as np
+
+    half = min(spread * 3**0.5, 1.0)
+    return np.asarray(np.maximum(1.0, np.rint(mean * (1.0 + half * (2.0 * rng.random(count) - 1.0)))))
 
 
 def renewed(rng: np.random.Generator, requests_per_s: float, burst_ratio: float, count: int) -> Floats:

@@ -67,8 +67,9 @@ SEAT_COUNT = 4
     POOL,  # which row of ``rules``
     HAND_FREE,  # when its link is free to hand over the next prompt, s
     HELD_ADAPTERS,  # adapters on the device, in use or not
-) = range(31)
-STATE_COUNT = 31
+    POLLED,  # decoding step at which the line was last looked at
+) = range(32)
+STATE_COUNT = 32
 
 # totals: one replica, added up
 (
@@ -107,8 +108,9 @@ TOTALS_COUNT = 14
     WAITING_WEIGHT,  # routing: how much one waiting counts against one running
     RANKS,  # ranks that take each step together
     SHARED,  # share of a step's work by tokens that ranks in step do for each other (experts)
-) = range(28)
-RULES_COUNT = 28
+    POLL,  # decoding steps between two looks at the line
+) = range(29)
+RULES_COUNT = 29
 BOTH, READS, WRITES = range(3)
 
 # loop: what the event loop carries from one stretch to the next

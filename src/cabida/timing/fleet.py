@@ -256,6 +256,7 @@ def rule_of(pool: Pool, *, static: bool = False) -> Floats:
         (col.WAITING_WEIGHT, habits.waiting_weight),
         (col.RANKS, model.ranks_count if model.shared_ratio > 0 else 1),
         (col.SHARED, model.shared_ratio),
+        (col.POLL, habits.poll_steps),
     ):
         rule[column] = value
     return rule

@@ -159,6 +159,7 @@ def _arrive(
     if first[col.SPAN] <= 1 or not was_empty or s[col.ALIVE] >= rule[col.SLOTS] or rule[col.STATIC] > 0:
         return
     steps = _steps_within(first[col.ONE_S], first[col.GROWTH_S], at_s - first[col.NOW])
+    steps = max(steps, rule[col.POLL] - (s[col.STEP] - s[col.POLLED]))
     if steps < first[col.SPAN]:
         until_s = first[col.NOW] + steps * (first[col.ONE_S] + 0.5 * first[col.GROWTH_S] * (steps - 1.0))
         for rank in range(low, low + together):

@@ -139,6 +139,8 @@ def _admit(
     prefill = pairs = loading_s = owed = 0.0
     finished = 0
     can_admit = rule[col.STATIC] == 0 or s[col.ALIVE] == 0
+    if s[col.ALIVE] > 0 and s[col.STEP] - s[col.POLLED] < rule[col.POLL]:
+        can_admit = False  # the line is looked at again only after so many decoding steps
     s[col.BLOCKED] = 0.0
     while left >= 1:
         taken = (s[col.ALIVE] + finished + 1) * waste
@@ -168,10 +170,8 @@ def _admit(
             handed = asked[request, col.FILLED] > 0
             whole = rule[col.CHUNKED] == 0
             if (
-                whole
-                and piece > left
-                and (prefill > 0 or (mixed and s[col.ALIVE] > 0 and piece <= rule[col.BUDGET]))
-            ):
+                whole and piece > left and prefill > 0
+            ):  # alone it is let through: who sets budgets sets them so
                 break
             need = own
             if rule[col.RESERVE_NEW] > 0:
@@ -232,6 +232,10 @@ def _admit(
             s[col.PART] = -1.0
     s[col.PREFILL] = prefill
     s[col.FINISHED] = finished
+    if prefill > 0:
+        s[col.POLLED] = s[col.STEP] - rule[col.POLL]  # and after every step with a prompt
+    elif can_admit:
+        s[col.POLLED] = s[col.STEP]
     return pairs, loading_s
 
 
@@ -382,6 +386,8 @@ def plan(
             span = max(1.0, np.floor(room / s[col.PACES]))
         if s[col.BLOCKED] > 0 and s[col.RATIO] > rule[col.RESERVE_LEAST]:
             span = min(span, float(RATIO_STEPS))
+        if rule[col.POLL] > 1 and s[col.WAITING] > 0:
+            span = min(span, max(1.0, rule[col.POLL] - (s[col.STEP] - s[col.POLLED])))
         if span > 1:
             after = context + s[col.PACES]
             growth_s = _one_step_s(rule, c, table, dc, dtable, 0.0, 0.0, count, after, s[col.ADAPTED]) - one_s

@@ -24,6 +24,9 @@ class Scheduler:
     reserve_steps_count: float = 0.0  # after so many decoding steps
     fixed_slots: bool = False  # each sequence has an equal part of the cache for its own
     micro_tokens: float = float("inf")  # tokens that pass through the model at once
+    poll_steps: float = (
+        1.0  # decoding steps between two looks at the line (SGLang's --scheduler-recv-interval)
+    )
     waiting_weight: float = 1.0  # one waiting counts so much when a router compares loads
     ranks_routing: str = "round-robin"  # how data-parallel ranks take requests: a word of ``routing.ROUTES``
     source: str = "vllm/v1/core/sched/scheduler.py"

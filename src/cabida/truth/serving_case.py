@@ -147,7 +147,7 @@ def _deployment(row: dict[str, Any], load: Load, accelerator: Accelerator, split
         accelerator=accelerator,
         parallel=split,
         weights=format_of(row),
-        kv_cache=_cache_format(row, engine),
+        kv_cache=_cache_format(row, engine, accelerator.architecture),
         engine=engine,
         engine_version=row.get("engine_version") or "",
         settings=Settings(max_num_seqs=most, max_model_len=int(load.input_tokens + load.output_tokens) + 256),
@@ -164,13 +164,21 @@ def engine_of(text: str) -> str:
     return lowered
 
 
-def _cache_format(row: dict[str, Any], engine: str) -> WeightFormat:
-    """As stated; where a row is silent, TensorRT-LLM keeps an fp8 cache beside fp8 and fp4 weights."""
+def _cache_format(row: dict[str, Any], engine: str, architecture: str) -> WeightFormat:
+    """As stated; unsaid, TensorRT-LLM and tools known for it keep an fp8 cache beside fp8 and fp4 weights."""
     stated = stated_format(row.get("kv_cache") or "")
     if stated is not None:
         return stated
     quantised = row["weights"].startswith(("fp8", "fp4", "nvfp4", "mxfp4"))
-    return facts.weight_format("fp8" if engine == "tensorrt-llm" and quantised else "bf16")
+    kept = engine == "tensorrt-llm" or _asks_for_eight_bits(row, engine, architecture)
+    return facts.weight_format("fp8" if kept and quantised else "bf16")
+
+
+def _asks_for_eight_bits(row: dict[str, Any], engine: str, architecture: str) -> bool:
+    """Whether a vLLM run keeps an fp8 cache: its tool's scripts say so, or a checkpoint ModelOpt made does."""
+    harness = harness_of(_harness_name(row, row["load"].get("dataset") or ""))
+    made = row["weights"] == "fp8" and "fp8" not in model_of(row).native_format
+    return (engine, architecture) in harness.eight_bit_cache or (bool(harness.eight_bit_cache) and made)
 
 
 def split_of(row: dict[str, Any], count: int, domain: int) -> Parallel:

@@ -4,7 +4,7 @@
 
 Residuals are log(measured / predicted) of what ``cabida validate`` predicts today. A file of held-out residuals
 (``calibration/serving.py --residuals``: a line each of ``id, source, model, card, engine, metric, way, log_error``,
-log_error = log(predicted / measured), way = "fitted" or what was left out; with ``kind`` and the ``words`` of the regime
+log_error = log(predicted / measured), way = "fitted" or what was left out; with ``kind`` and ``words`` of the regime
 where the kind is not serving) adds, for each way of leaving out, the same residuals moved by what leaving out moved
 them, under the word that says so (``card=unseen``, ``model=unseen``, ``engine=generic``).
 
@@ -13,18 +13,20 @@ Quantile regression on words, conformal on whole (source, model) groups left out
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small products: threads only stand in each other's way
 import argparse
 import json
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from cabida.timing import intervals
 from cabida.timing.spread import regime_of, version_number
@@ -34,16 +36,12 @@ from cabida.truth.names import Unanswerable
 from cabida.truth.serving_case import served
 from cabida.truth.unstated import left_unsaid
 from cabida.truth.validate import answered
+from quantiles import Sample, fit_figure, moved
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "src/cabida/timing/data/spread.json"
 CASES = ROOT / "cases/serving.jsonl"
-TAU = 0.05  # missed on either side
-FOLDS = 6
 ENOUGH = 25  # rows for a card or a model to be a word of its own
-RIDGE = 0.7  # how firmly a word is held at changing nothing
-SMOOTH = 0.02  # the pinball loss is rounded off over this much
-CROWD = 0.3  # a group of n rows counts as n ** (1 - CROWD)
 UNHELD = 1.15  # widening of a residual that no held-out fit speaks for
 FIGURES = {  # metric of the cases -> figure, and whether more of it means quicker
     "tpot_ms": ("tpot_s", False), "tpot_ms_mean": ("tpot_s", False), "tpot_ms_p50": ("tpot_s", False),
@@ -57,23 +55,8 @@ FIGURES = {  # metric of the cases -> figure, and whether more of it means quick
 }  # fmt: skip
 
 
-TOLD = ("tpot_s", "output_tokens_per_s")  # told at the widest an answer may be where their interval is wider
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One residual: log(measured / predicted) of a figure, the words of its setup, and what it belongs to."""
-
-    id: str
-    figure: str
-    words: tuple[str, ...]
-    residual: float
-    source: str
-    model: str
-    card: str
-    engine: str
-    mode: str
-    held: str = ""  # what was left out of the fit that predicted it; "" = nothing
+# an interval as wide as this is still told, cut to the widest that is an answer
+TOLD = {"tpot_s": 1e6, "output_tokens_per_s": 1e6, "ttft_s": 6.0}
 
 
 def serving_samples(path: Path) -> list[Sample]:
@@ -175,157 +158,6 @@ def error_of(row: dict[str, Any]) -> float:
 ERROR_FIGURES = {"tpot_s": "tpot_s", "ttft_s": "ttft_s", "output_tokens_per_s": "output_tokens_per_s"}
 
 
-def moved(words: tuple[str, ...], to: str) -> tuple[str, ...]:
-    key = to.partition("=")[0]
-    return tuple(to if key and word.startswith(f"{key}=") else word for word in words)
-
-
-def weights_of(samples: list[Sample]) -> np.ndarray:
-    """Each (source, model, card) counts by a root of its rows, and what was left out as much as what was not."""
-    sizes = Counter((one.source, one.model, one.card, one.held) for one in samples)
-    found = np.array([sizes[one.source, one.model, one.card, one.held] ** -CROWD for one in samples])
-    seen = np.array([not one.held for one in samples])
-    if (~seen).any():
-        found[~seen] *= found[seen].sum() / found[~seen].sum()
-    return found * len(found) / found.sum()
-
-
-def quantile_fit(samples: list[Sample], weights: np.ndarray, tau: float, names: list[str]) -> np.ndarray:
-    """Weights of the words for one quantile of the residuals."""
-    place = {name: index for index, name in enumerate(names)}
-    rows, columns = [], []
-    for index, one in enumerate(samples):
-        rows.append(index)
-        columns.append(0)
-        for word in one.words:
-            if word in place:
-                rows.append(index)
-                columns.append(place[word])
-    from scipy.sparse import csr_matrix
-
-    x = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(samples), len(names)))
-    y = np.array([one.residual for one in samples])
-    ridge = np.full(len(names), RIDGE)
-    ridge[0] = 0.0
-    start = np.zeros(len(names))
-    start[0] = np.quantile(y, tau)
-
-    def loss(beta: np.ndarray) -> tuple[float, np.ndarray]:
-        u = (y - x @ beta) / SMOOTH
-        value = tau * u + np.logaddexp(0.0, -u)
-        slope = tau - 1.0 / (1.0 + np.exp(np.clip(u, -500, 500)))
-        total = SMOOTH * float(weights @ value) + 0.5 * float(ridge @ beta**2)
-        return total, -(x.T @ (weights * slope)) + ridge * beta
-
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-
-
-def bounds(samples: list[Sample], names: list[str], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(lower, upper) logarithms of each sample's interval."""
-    place = {name: index for index, name in enumerate(names)}
-    index = [[0, *(place[word] for word in one.words if word in place)] for one in samples]
-    return np.array([[low[i].sum(), high[i].sum()] for i in index])
-
-
-def words_in(samples: list[Sample], least: int) -> list[str]:
-    counts = Counter(word for one in samples for word in one.words)
-    return ["", *sorted(word for word, n in counts.items() if n >= least)]
-
-
-def fit_figure(samples: list[Sample]) -> dict[str, Any]:
-    """Words and weights of one figure, conformal on whole groups left out."""
-    weights = weights_of(samples)
-    names = words_in(samples, max(8, len(samples) // 200))
-    groups = sorted({(one.source, one.model) for one in samples})
-    fold = {group: index % FOLDS for index, group in enumerate(groups)}
-    short_low, short_high, inside_weights = [], [], []
-    for part in range(FOLDS if len(groups) >= FOLDS else 0):
-        inside = np.array([fold[one.source, one.model] == part for one in samples])
-        train = [one for one, held in zip(samples, inside, strict=True) if not held]
-        test = [one for one, held in zip(samples, inside, strict=True) if held]
-        if not train or not test:
-            continue
-        low, high = (quantile_fit(train, weights[~inside], tau, names) for tau in (TAU, 1 - TAU))
-        ends = bounds(
-            [replace(one, words=moved(one.words, "model=unseen")) for one in test], names, low, high
-        )
-        y = np.array([one.residual for one in test])
-        short_low += list(ends[:, 0] - y)
-        short_high += list(y - ends[:, 1])
-        inside_weights += list(weights[inside])
-    low, high = (quantile_fit(samples, weights, tau, names) for tau in (TAU, 1 - TAU))
-    wider = [
-        weighed_quantile(np.array(short), np.array(inside_weights), 1 - TAU) if short else 0.0
-        for short in (short_low, short_high)
-    ]
-    tables = []
-    for values, sign, more in ((low, -1, wider[0]), (high, 1, wider[1])):
-        table = {name: round(float(v), 3) for name, v in zip(names, values, strict=True) if abs(v) >= 0.005}
-        table["model=unseen"] = round(table.get("model=unseen", 0.0) + sign * max(0.0, HONEST * more), 3)
-        tables.append({name: v for name, v in table.items() if v})
-    return {
-        "low": tables[0],
-        "high": tables[1],
-        "rows": len({one.id for one in samples}),
-        "sources": len({one.source for one in samples}),
-        "own": parts_of(samples),
-    }
-
-
-def parts_of(samples: list[Sample]) -> dict[str, float]:
-    """Variances of what residuals have in common by engine, card and model, and of the rest (``timing/own.py``).
-
-    Moments of pairs: the mean product of two residuals that share just those words, less what coarser parts explain.
-    """
-    held = [one for one in samples if one.held == "model"] or [one for one in samples if not one.held]
-    keyed = [(word_of(one, "engine"), one.card, one.model) for one in held]
-    values = np.clip([one.residual for one in held], -1.2, 1.2)
-    values = values - np.median(values)
-    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for index, key in enumerate(keyed):
-        places[key].append(index)
-    means = {key: (float(values[part].mean()), len(part)) for key, part in places.items()}
-    whole = float(np.mean([(values[part] ** 2).mean() for part in places.values()]))
-
-    def common(engine: bool, card: bool, model: bool) -> float:
-        found = []
-        keys = list(means)
-        for i, one in enumerate(keys):
-            for other in keys[i + 1 :]:
-                same = tuple(a == b for a, b in zip(one, other, strict=True))
-                if same == (engine, card, model):
-                    found.append(means[one][0] * means[other][0])
-        return float(np.mean(found)) if len(found) >= 3 else 0.0
-
-    alone = max(0.0, common(True, False, False))
-    card = max(0.0, common(True, True, False) - alone)
-    model = max(0.0, common(True, False, True) - alone)
-    several = [values[part] for part in places.values() if len(part) > 1]
-    within = float(np.mean([part.var(ddof=1) for part in several])) if several else whole
-    setup = max(0.0, whole - within - alone - card - model)
-    parts = {
-        "engine": alone,
-        "engine card": card,
-        "engine model": model,
-        "engine card model": setup,
-        "rest": within,
-    }
-    return {name: round(max(value, 1e-5), 5) for name, value in parts.items()}
-
-
-def word_of(one: Sample, key: str) -> str:
-    return next((word.partition("=")[2] for word in one.words if word.startswith(f"{key}=")), "")
-
-
-HONEST = 0.5  # how much of what whole groups left out were missed by is added for a model nobody has measured
-
-
-def weighed_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(reached, share)), len(values) - 1)])
-
-
 def versions(samples: Iterable[Sample], path: Path) -> dict[str, list[int]]:
     """Latest version of each engine among the cases."""
     del samples
@@ -370,8 +202,8 @@ def fitted(samples: list[Sample], files: list[Path]) -> dict[str, Any]:
     stacked = known_words(with_held_out(samples, files), cards, models)
     figures = sorted({one.figure for one in stacked})
     metrics = {figure: fit_figure([one for one in stacked if one.figure == figure]) for figure in figures}
-    for figure in TOLD:
-        metrics[figure]["told"] = True
+    for figure, most_ratio in TOLD.items():
+        metrics[figure]["told_until_ratio"] = most_ratio
     serving = {"cards": cards, "models": models, "engines": versions(samples, CASES), "metrics": metrics}
     return {
         "what": "90 % intervals by regime, from residuals of cases/*.jsonl. Written by calibration/intervals.py.",

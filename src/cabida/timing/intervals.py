@@ -89,7 +89,7 @@ def factors_in(table: Mapping[str, Any], regime: tuple[str, ...]) -> tuple[float
     low, high = (math.fsum(table[side].get(word, 0.0) for word in words) for side in ("low", "high"))
     closest, widest = math.log1p(CLOSEST_RATIO), math.log(WIDEST_RATIO)
     low, high = -min(max(closest, -low), widest), min(max(closest, high), widest)
-    if table.get("told", False) and high - low > math.log(SAYING_RATIO):
+    if SAYING_RATIO < math.exp(high - low) <= table.get("told_until_ratio", 0.0):
         told = math.log(SAYING_RATIO) / (high - low)
         low, high = low * told, high * told
     return math.exp(low), math.exp(high)

@@ -20,7 +20,7 @@ from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment, Load
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.capacity import Capacity, capacity_of
+from cabida.timing.capacity import Capacity, capacity_of, sustains
 from cabida.timing.fleet import Pool
 from cabida.timing.profile import batch_rate
 from cabida.timing.simulate import simulate_model
@@ -28,6 +28,7 @@ from cabida.timing.spread import spread_of
 from cabida.timing.steps import StepModel
 from cabida.units import HOURS_PER_MONTH
 
+LEAST_SHARE, RATE_HALVINGS = 0.02, 7  # of the most it could carry; the last bracket is 3 % wide
 OUTRUN_RATIO = 100.0  # arrivals that outrun what is held are further off than any late answer
 
 
@@ -72,6 +73,26 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
         money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
         for tenure in cheapest.values()
     )
+
+
+def outbid(one: Runnable, best_money: float, ask: Ask, means: Means, seed: int) -> bool:
+    """Whether one simulation shows that ``one`` can't cost less than ``best_money`` for an accepted output.
+
+    At the highest rate where even the cheapest way to hold it costs as much, it misses an objective: so what it
+    carries is less, and costs more.
+    """
+    if ask.batch:
+        return False
+    dear, cheap = one.most_requests_per_s * LEAST_SHARE, one.most_requests_per_s
+    if least_unit_money(one, dear, ask, means) < best_money:
+        return False
+    for _ in range(RATE_HALVINGS):
+        middle = (dear * cheap) ** 0.5
+        if least_unit_money(one, middle, ask, means) < best_money:
+            cheap = middle
+        else:
+            dear = middle
+    return not sustains(one.steps, ask.shape, ask.objectives, dear, seed)
 
 
 def spare_count(brief: Brief) -> int:

@@ -13,7 +13,7 @@ from cabida.choose.enumerate_serving import Served, accelerators_in_reach, serve
 from cabida.choose.limits import told_apart
 from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
-from cabida.choose.priced import Runnable, least_unit_money, priced, priced_apis
+from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis
 from cabida.choose.search import Search
 from cabida.choose.splits import name_of
 from cabida.choose.tally import Tally
@@ -119,14 +119,19 @@ class _Seen:
     accelerators: set[str] = field(default_factory=set)
     held: dict[str, int] = field(default_factory=dict)
 
-    def wants(self, one: Runnable, means: Means, *, affordable: bool) -> bool:
-        """Whether ``one`` could still win, or is the first of its accelerator, or runs on something held."""
+    def shows(self, one: Runnable, means: Means) -> bool:
+        """Whether ``one`` is worked out whatever it costs: among the first, of its accelerator, or of what is held."""
         accelerator = one.deployment.accelerator.id
         if accelerator in means.held_counts and self.held.get(accelerator, 0) < HELD_SHOWN:
             return True
-        if self.count < FEWEST_SIMULATED or (affordable and one.least_unit_money < self.best_money):
-            return True
-        return accelerator not in self.accelerators and len(self.accelerators) < ACCELERATORS_SHOWN
+        fresh = accelerator not in self.accelerators and len(self.accelerators) < ACCELERATORS_SHOWN
+        return fresh or self.count < FEWEST_SIMULATED
+
+    def may_win(self, one: Runnable, ask: Ask, means: Means, seed: int) -> bool:
+        """Whether ``one`` could still cost less than the best so far; one simulation, where its bound allows it."""
+        if one.least_unit_money >= self.best_money:
+            return False
+        return self.best_money == float("inf") or not outbid(one, self.best_money, ask, means, seed)
 
     def note(self, one: Runnable, worked: list[Worked], means: Means) -> None:
         """Keep count of a simulated deployment."""
@@ -159,7 +164,8 @@ def _simulated(
             * coverage_ratio.raw(one.acceptance_ratio, ask.tries_count)
         )
         affordable = most is None or month <= most
-        if not (exhaustive or seen.wants(one, means, affordable=affordable)):
+        wanted = exhaustive or seen.shows(one, means) or (affordable and seen.may_win(one, ask, means, seed))
+        if not wanted:
             name = name_of(one.deployment)
             ways = one.ways_count(means)
             if month == float("inf"):

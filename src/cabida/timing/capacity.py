@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ CLOSE_RATIO = 1.01  # a bracket this narrow is the answer
 STRIDE_RATIO = 1.2  # first step of the bracket; each one after is the square of the one before
 NOTHING_RATIO = 0.01  # of the most it could ever carry: what misses there, misses alone
 TAILS = {"p99": 3000, "p95": 1500}  # requests that leave some 30 and 75 in the tail: assumed
+DEVIATIONS = {"p50": 0.0, "p95": 1.645, "p99": 2.326}  # of a normal distribution
 FEWEST_REQUESTS, MOST_REQUESTS, IN_FLIGHT_TIMES = 400, 10_000, 8
 
 
@@ -68,19 +70,44 @@ def capacity_of_pools(
         routing: how requests are dealt out; "" = the engine's own way.
         seed: of the simulations.
     """
-    most = rate_at_most(pools, shape)
-    guess = min(_fluid_capacity(pools[-1].model, shape, objectives), 1.0) * most
-    count = _requests_count(pools[-1], shape, objectives, max(guess, 0.1 * most))
-    limits = limits_of(objectives)
+    trials = _Trials(pools, shape, objectives, spread, routing, seed)
+    return _searched(trials.at, trials.guess, trials.most)
 
-    def tried(rate: float) -> tuple[str, ServingSpeed]:
-        load = replace(shape, requests_per_s=rate, concurrency=None, prompts_count=None)
+
+def sustains(
+    model: StepModel, shape: Load, objectives: Mapping[str, float], requests_per_s: float, seed: int = 0
+) -> bool:
+    """Whether one replica meets every objective at a rate: one trial of the search that :func:`capacity_of` makes."""
+    return not _Trials((Pool(model),), shape, objectives, {}, "", seed).at(requests_per_s)[0]
+
+
+class _Trials:
+    """The same requests at one rate after the other."""
+
+    def __init__(
+        self,
+        pools: tuple[Pool, ...],
+        shape: Load,
+        objectives: Mapping[str, float],
+        spread: dict[str, tuple[float, float]],
+        routing: str,
+        seed: int,
+    ) -> None:
+        self.pools, self.shape, self.objectives = pools, shape, objectives
+        self.spread, self.routing, self.seed = spread, routing, seed
+        self.most = rate_at_most(pools, shape)
+        alone = _misses_alone(pools[0].model, shape, objectives)
+        self.guess = 0.0 if alone else _fluid_capacity(pools[-1].model, shape, objectives) * self.most
+        self.count = _requests_count(pools[-1], shape, objectives, max(self.guess, 0.1 * self.most))
+
+    def at(self, rate: float) -> tuple[str, ServingSpeed]:
+        """The objective missed at a rate ("" = none), and the speed there."""
+        load = replace(self.shape, requests_per_s=rate, concurrency=None, prompts_count=None)
         speed = simulate_pools(
-            pools, load, spread, routing=routing, seed=seed, requests_count=count, limits=limits
-        )
-        return first_missed(speed, objectives), speed
-
-    return _searched(tried, guess, most)
+            self.pools, load, self.spread, routing=self.routing, seed=self.seed, requests_count=self.count,
+            limits=limits_of(self.objectives),
+        )  # fmt: skip
+        return first_missed(speed, self.objectives), speed
 
 
 def rate_at_most(pools: tuple[Pool, ...], shape: Load) -> float:
@@ -105,7 +132,8 @@ def limits_of(objectives: Mapping[str, float]) -> dict[str, float]:
 def _searched(tried: Callable[[float], tuple[str, ServingSpeed]], guess: float, most: float) -> Capacity:
     """Bracket the rate at which an objective is first missed, then halve the bracket in ratio."""
     low, high, best, limit = 0.0, most, None, "saturation"
-    rate, stride = min(max(guess, 0.02 * most), 0.95 * most), STRIDE_RATIO
+    rate = min(max(guess, 0.02 * most), 0.95 * most) if guess > 0 else NOTHING_RATIO * most
+    stride = STRIDE_RATIO
     for _ in range(SIMULATIONS):
         missed, speed = tried(rate)
         if missed:
@@ -166,6 +194,18 @@ def _requests_count(pool: Pool, shape: Load, objectives: Mapping[str, float], ra
     state, _ = opened(pool.model.costs, flow_of(pool.model, shape), rate / pool.rows_count)
     flying = IN_FLIGHT_TIMES * float(state.batch) * pool.rows_count
     return int(min(max(wanted, FEWEST_REQUESTS, flying), MOST_REQUESTS))
+
+
+def _misses_alone(model: StepModel, shape: Load, objectives: Mapping[str, float]) -> bool:
+    """Whether a prompt as long as one in so many would be late with nobody else there: then no rate is worth a try."""
+    for name, limit_s in objectives.items():
+        metric, _, statistic = name.partition("_s_")
+        if metric == "ttft" and statistic in DEVIATIONS:
+            spread = shape.input_spread_ratio
+            longer = math.exp(DEVIATIONS[statistic] * spread - 0.5 * spread**2)
+            if bounds_of(model, replace(shape, input_tokens=shape.input_tokens * longer)).ttft_s > limit_s:
+                return True
+    return False
 
 
 def _fluid_capacity(model: StepModel, shape: Load, objectives: Mapping[str, float]) -> float:

@@ -20,7 +20,7 @@ def both_s(moved_s: float, multiplied_s: float, corner_ratio: float) -> float:
     """
     longer_s = most(moved_s, multiplied_s)
     overlap_ratio = (moved_s / longer_s) ** corner_ratio + (multiplied_s / longer_s) ** corner_ratio
-    return longer_s * overlap_ratio ** (1 / corner_ratio)
+    return longer_s * overlap_ratio ** (1 / corner_ratio)  # type: ignore[no-any-return]
 
 
 @formula
@@ -77,14 +77,14 @@ def experts_touched_count(
     """
     mean_count = tokens_count * per_token_count / experts_count
     missed_ratio = (1 + mean_count / spread_ratio) ** (-spread_ratio)
-    return least(experts_count * (1 - missed_ratio), tokens_count * per_token_count)
+    return least(experts_count * (1 - missed_ratio), tokens_count * per_token_count)  # type: ignore[no-any-return]
 
 
 @formula
 def busiest_ratio(experts_count: float, ranks_count: float, spread_ratio: float) -> float:
     """Tokens on the busiest rank over the mean: the expected largest of as many sums of gamma variates."""
     variance_ratio = ranks_count / (experts_count * spread_ratio)
-    return least(1 + sqrt(2 * log(ranks_count) * variance_ratio), ranks_count)
+    return least(1 + sqrt(2 * log(ranks_count) * variance_ratio), ranks_count)  # type: ignore[no-any-return]
 
 
 @formula
@@ -172,4 +172,4 @@ def collective_kernel_s(
     """
     wire_s = hops_ratio * payload_bytes / (link_bytes_per_s * link_ratio)
     fixed_s = start_s + rank_s * (ranks_count - 2)
-    return fixed_s + ramp_ratio * sqrt(fixed_s * wire_s) + wire_s
+    return fixed_s + ramp_ratio * sqrt(fixed_s * wire_s) + wire_s  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ from cabida.memory import budget as budgets
 from cabida.memory import media_constants as known
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.limits import verdict_of
+from cabida.memory.params import params
 from cabida.plan import Settings
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity, formula
@@ -49,6 +50,11 @@ def listening_bytes(
     return window_tokens * hidden_dim_count * copies_count * batch_count * body_bits / BITS_PER_BYTE
 
 
+def weights_count(run: SpeechRun) -> float:
+    """Weights of the model: as published, else counted from its shape."""
+    return run.model.params_count or params(run.model).total_count
+
+
 def _parts(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     bits = 32.0 if run.precision == "fp32" else 16.0
     held = run.weights.body_bits if run.weights.family != "bf16" else bits
@@ -57,7 +63,7 @@ def _parts(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     hidden, wide = lens.field(run.model, "hidden_dim_count"), lens.setting("body_bits", bits)
     return {
         "weights": lens.of(transcriber_bytes)(
-            lens.field(run.model, "params_count"), lens.setting("body_bits", held)
+            lens.field(run.model, "params_count", weights_count(run)), lens.setting("body_bits", held)
         ),
         "kv_cache": lens.of(windows_bytes)(tokens, hidden, lens.setting("layers_count", layers), batch, wide),
         "activations": lens.of(listening_bytes)(

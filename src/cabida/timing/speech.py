@@ -15,6 +15,7 @@ from typing import Any
 
 from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
+from cabida.memory.speech import weights_count
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity, Source, formula
 from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
@@ -184,7 +185,7 @@ def _seconds(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     )
     layers = lens.setting("layers_count", decoder_layers_count(run))
     encoder = encoder_params_count(run)
-    rest = max(0.0, (run.model.params_count or 0.0) - encoder)
+    rest = max(0.0, weights_count(run) - encoder)
     held_bits = run.weights.body_bits if run.weights.family != "bf16" else bits
     batch = lens.setting("batch_count", run.batch_count * run.beams_count)
     passes = _coefficient("eager_passes_count") if run.attention == "eager" else None

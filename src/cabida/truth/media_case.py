@@ -52,14 +52,22 @@ def media_figures(row: dict[str, Any]) -> Figures:
     if row.get("task") == "asr":
         return speech_figures(row)
     run = media_run(row)
-    figures = speed_figures(row, run) if any(name in row["measured"] for name in SPEEDS) else {}
     if FIGURE not in row["measured"]:
-        return figures
+        return speed_figures(row, run)
+    figures = _speed_beside(row, run)
     found = memory.media(run, bounds=False)
     driver = run.framework == "repository"  # such tables are read off the driver, others off PyTorch
     shown = (found.needed_bytes if driver else found.peak_bytes) / GIB
     low, high = (end / found.peak_bytes for end in (found.low_bytes, found.high_bytes))
     return {FIGURE: (shown, shown * low, shown * high), **figures}
+
+
+def _speed_beside(row: dict[str, Any], run: MediaRun) -> Figures:
+    """Seconds of a row whose memory is answered, where they can be."""
+    try:
+        return speed_figures(row, run) if any(name in row["measured"] for name in SPEEDS) else {}
+    except Unanswerable:
+        return {}
 
 
 @reading

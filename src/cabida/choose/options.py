@@ -12,6 +12,7 @@ from cabida.plan import Estimate, Option
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.text import has_text, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
+from cabida.timing.intervals import factors as interval_factors
 from cabida.units import BYTES_PER_GIB, MS_PER_S
 
 OPTIONS_SHOWN = 12  # unless all were asked for
@@ -186,10 +187,10 @@ def _serving_metrics(one: Worked, speed: ServingSpeed) -> dict[str, Estimate]:
         values = getattr(speed, f"{metric}_s")
         if not values.p99:  # answers of one token have no gaps
             continue
-        factors = speed.spread[f"{metric}_s"]
         for statistic in STATISTICS:
             value = getattr(values, statistic) * float(MS_PER_S)
-            found[f"{metric}_ms_{statistic}"] = _estimate(value, factors, speed.basis)
+            ends = interval_factors(speed.spread, f"{metric}_s", statistic)
+            found[f"{metric}_ms_{statistic}"] = _estimate(value, ends, speed.basis)
     slow, fast = capacity_factors(speed.spread)
     replicas = one.candidate.replicas_count
     found["output_tok_s"] = _estimate(speed.output_tokens_per_s * replicas, (1.0, 1.0), speed.basis)

@@ -7,6 +7,7 @@ generator is paired with the cheapest front whose convolved latency keeps every 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from cabida.quantity import Quantity
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
 from cabida.timing.encoders import encoder_speed_tree
+from cabida.timing.intervals import factors
 from cabida.timing.pipeline import joined, measured_stage
 from cabida.timing.vector_search import search_tree
 
@@ -258,14 +260,15 @@ def together(speed: ServingSpeed, front: Front) -> ServingSpeed:
     last = joined([before, measured_stage("generate", speed.e2e_s)])
     if first is None or last is None:
         return speed
-    spread = dict(speed.spread)
+    spread = copy(speed.spread)
     for name, whole in (("ttft_s", first), ("e2e_s", last)):
-        low, high = spread.get(name, (1.0, 1.0))
         share = min(1.0, front.latency.mean / max(whole.mean, 1e-9))
-        spread[name] = (
-            low * (1 - share) + front.spread[0] * share,
-            high * (1 - share) + front.spread[1] * share,
-        )
+        for figure, statistic in ((name, "mean"), (f"{name}_tail", "p95")):
+            low, high = factors(speed.spread, name, statistic)
+            spread[figure] = (
+                low * (1 - share) + front.spread[0] * share,
+                high * (1 - share) + front.spread[1] * share,
+            )
     return replace(speed, ttft_s=first, e2e_s=last, spread=spread)
 
 

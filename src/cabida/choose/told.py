@@ -24,6 +24,7 @@ from cabida.plan import Assumption, Caution, Option
 from cabida.text import duration, number, percent, tr
 from cabida.text import money as money_text
 from cabida.timing import ServingSpeed, TrainingSpeed, metric_s
+from cabida.timing.intervals import factors as interval_factors
 from cabida.units import HOURS_PER_MONTH
 
 SURE_TO_KEEP = 0.9  # an objective kept with less than this is told
@@ -134,8 +135,8 @@ def _of_the_latency(first: Worked, brief: Brief) -> Iterator[Caution]:
     if not isinstance(first.speed, ServingSpeed) or first.status != "satisfies":
         return
     for metric, limits in brief.objectives.latency_s.items():
-        low, high = first.speed.spread.get(f"{metric}_s") or first.speed.spread.get("tpot_s", (1.0, 1.0))
         for statistic, limit_s in limits.items():
+            low, high = interval_factors(first.speed.spread, f"{metric}_s", statistic)
             name = f"{metric}_s_{statistic}"
             value_s = metric_s(first.speed, name)
             chance = kept_probability(value_s, low, high, limit_s)

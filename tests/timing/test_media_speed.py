@@ -57,7 +57,11 @@ def test_every_pipeline_has_a_speed_on_every_card_with_a_tensor_rate():
 
 
 def test_the_tree_says_the_same_as_the_number():
-    for made in (run(), run("wan2.1-t2v-1.3b", "l20", accelerators_count=4, split="sequence"), run(offload="model")):
+    for made in (
+        run(),
+        run("wan2.1-t2v-1.3b", "l20", accelerators_count=4, split="sequence"),
+        run(offload="model"),
+    ):
         tree = timing.media_speed_tree(made)
         assert tree["item_s"].value == pytest.approx(seconds(made), rel=1e-12)
         assert all(one.source.what for node in tree.values() for one in node.leaves() if one.value)
@@ -126,6 +130,9 @@ def test_weights_that_come_over_the_bus_cost_their_way():
 
 
 def test_half_accumulation_doubles_consumer_cards_alone():
-    consumer, server = run("sd-1.5", "rtx4090", framework="onediff"), run("sd-1.5", "a100-sxm-80", framework="onediff")
+    consumer, server = (
+        run("sd-1.5", "rtx4090", framework="onediff"),
+        run("sd-1.5", "a100-sxm-80", framework="onediff"),
+    )
     assert multiplied_rate(consumer) == 2 * multiplied_rate(replace(consumer, framework="diffusers"))
     assert multiplied_rate(server) == multiplied_rate(replace(server, framework="diffusers"))

@@ -6,7 +6,12 @@ import pytest
 
 from cabida import facts, memory, timing
 from cabida.plan.speech import SpeechRun
-from cabida.timing.speech import decoder_layers_count, encoder_flop, encoder_layers_count, encoder_params_count
+from cabida.timing.speech import (
+    decoder_layers_count,
+    encoder_flop,
+    encoder_layers_count,
+    encoder_params_count,
+)
 
 PLAIN = facts.weight_format("bf16")
 

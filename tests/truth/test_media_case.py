@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cabida.truth.case import read_cases
-from cabida.truth.media_case import media_run
+from cabida.truth.media_case import media_figures, media_run
+from cabida.truth.media_speed_case import as_run
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import answer
 from cabida.truth.score import metric_score
@@ -52,10 +53,45 @@ def test_formats_of_torchao_scripts():
 def test_an_unknown_pipeline_and_a_figure_of_speed_say_why():
     with pytest.raises(Unanswerable, match="no pipeline is known"):
         media_run({**ROW, "model": "Never-Heard-Of-It"})
-    skipped = validate([CASES])["skipped"]
-    speed = [one["why"] for one in skipped if "speed" in one["why"]]
-    assert len(speed) > 250
-    assert all("not predicted yet" in why for why in speed)
+    with pytest.raises(Unanswerable, match="steps"):
+        media_figures(
+            {"task": "t2i", "model": "FLUX.1-dev", "source": "x", "gpu": "l20", "measured": {"it_s": 1}}
+        )
+
+
+def test_kernels_caches_and_shares_are_read_from_what_people_call_them():
+    row = {**ROW, "model": "FLUX.1-dev", "resolution": "1024x1024", "precision": "fp8dq", "gpu": "l20"}
+    made = as_run(
+        {**row, "gpus": 4}, media_run({**row, "gpus": 4, "optimisations": ["FBCache0.12+FP8 DQ+CP"]})
+    )
+    assert (made.multiplied, made.weights.id) == ("fp8", "fp8")
+    sana = {
+        **row,
+        "model": "Sana-1.6B",
+        "precision": "bf16",
+        "optimisations": ["cfg2 ulysses2 pp2"],
+        "gpus": 8,
+    }
+    shared = as_run(sana, media_run(sana))
+    assert (shared.guidance_ranks_count, shared.stages_count, shared.split) == (2, 2, "sequence")
+    runtime = {**row, "optimisations": ["OneDiff compile"], "precision": "fp16", "gpus": 1}
+    assert as_run(runtime, media_run(runtime)).compiler == "graph"
+
+
+def test_speed_of_the_carried_rows_within_the_aims():
+    found = predicted([CASES])
+    for metric, rows in (("seconds_per_item", 270), ("it_s", 210)):
+        some = metric_score([one for one in found if one.metric == metric])
+        assert some["n"] >= rows
+        assert some["source_median_error_ratio"] < 0.15
+        assert some["p90_error_ratio"] < 0.40
+        assert 0.85 <= some["within_interval_ratio"] <= 0.97
+
+
+def test_transcriptions_are_answered_within_their_interval():
+    found = [one for one in predicted([CASES]) if one.case.row["task"] == "asr"]
+    assert len(found) == 7
+    assert sum(one.low <= one.measured <= one.high for one in found) >= 6
 
 
 def test_odd_values_are_told_not_raised(tmp_path):

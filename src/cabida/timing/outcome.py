@@ -69,8 +69,9 @@ def _join(rule: Any, asked: Any, seats: Any, s: Any, totals: Any, chosen: Any, s
         if asked[request, col.FIRST] < 0:
             asked[request, col.FIRST] = s[col.NOW]
         size = asked[request, col.INPUT] + asked[request, col.DONE]
-        asked[request, col.DONE] += 1
-        totals[col.GENERATED] += 1
+        given = min(1.0, asked[request, col.OUTPUT] - asked[request, col.DONE])
+        asked[request, col.DONE] += given
+        totals[col.GENERATED] += given
         if asked[request, col.DONE] >= asked[request, col.OUTPUT]:
             _end(asked, s, shelf, using, request, size)
             ended += 1

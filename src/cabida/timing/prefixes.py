@@ -74,6 +74,15 @@ def keep(s: Any, shelf: Any, asked: Any, request: int, tokens: float) -> None:
 
 
 @compiled
+def trim(s: Any, shelf: Any, group: int, tokens: float) -> None:
+    """Drop what an unused group keeps beyond ``tokens``: nobody asks for it any more."""
+    surplus = shelf[group, col.CACHED] - tokens
+    if surplus > 0:
+        shelf[group, col.CACHED] = tokens
+        s[col.RESIDENT] -= surplus
+
+
+@compiled
 def make_room(s: Any, totals: Any, shelf: Any, spare: float) -> None:
     """Drop unused groups, longest unused first, until ``spare`` tokens hold what groups keep."""
     group = int(s[col.OLDEST])

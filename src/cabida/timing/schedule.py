@@ -14,7 +14,7 @@ import numpy as np
 
 from cabida.timing import columns as col
 from cabida.timing.compiled import compiled
-from cabida.timing.prefixes import keep, make_room, pin, unpin
+from cabida.timing.prefixes import keep, make_room, pin, trim, unpin
 from cabida.timing.step_clock import engine_step_s
 
 RETRACTED_STEPS = 20.0  # SGLANG_RETRACT_DECODE_STEPS: what an engine with a falling reserve sets aside anew
@@ -161,7 +161,9 @@ def _admit(
             group, hit, fresh = int(asked[request, col.GROUP]), 0.0, 0.0
             if group >= 0:
                 hit = min(shelf[group, col.CACHED], asked[request, col.PREFIX], goal - 1.0)
-                fresh = shelf[group, col.CACHED] if shelf[group, col.USERS] == 0 else 0.0
+                if shelf[group, col.USERS] == 0:
+                    trim(s, shelf, group, hit)
+                    fresh = hit
             own = goal - hit
             start = max(hit, asked[request, col.FILLED])
             if group == col.FOUND:

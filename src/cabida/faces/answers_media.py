@@ -96,6 +96,9 @@ def _index(answer: dict[str, Any]) -> RenderableType:
             tr("faces.media.bytes", count=say.decimal(answer["bytes_per_vector"], 0)),
         )
     ]
+    metrics = answer["metrics"]
+    rows.append((tr("faces.media.search"), say.figure("search_ms", metrics["search_ms"])))
+    rows.append((tr("faces.media.rebuilt"), say.figure("minutes_to_build", metrics["minutes_to_build"])))
     building = answer["build_device_gib"] if on_card else answer["build_host_gib"]
     rows.append((tr("faces.media.building"), _gib(building)))
     if on_card and answer["host_gib"]:

@@ -19,6 +19,11 @@ from cabida.report.beyond_picture import margin, picture, shown_bytes
 from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem, size
+from cabida.timing.encoder_data import host_of
+from cabida.timing.vector_search import search_speed
+from cabida.units import MS_PER_S
+
+HOST, RECALL_RATIO = "cloud-8-core-128", 0.95  # what a search is timed on and for
 
 
 def index_fit(setup: Setup, own: Beyond, gpus: Sequence[str], as_of: str | None) -> dict[str, Any]:
@@ -134,7 +139,7 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "headroom_gib": found.headroom_bytes / GIB if one.accelerator else None,
         **(_on_card(one.accelerator, found) if one.accelerator else {"usable_gib": None}),
         "needed_gib": (found.usable_bytes - found.headroom_bytes) / GIB if one.accelerator else peak,
-        "metrics": {"peak_mem_gib": Estimate(peak, peak, peak, "formula")},
+        "metrics": {"peak_mem_gib": Estimate(peak, peak, peak, "formula"), **_times(one)},
         "parts_gib": {name: size / GIB for name, size in found.parts.items()},
         "host_gib": found.host_bytes / GIB,
         "device_gib": found.device_bytes / GIB,
@@ -147,6 +152,17 @@ def _answer(one: VectorIndex) -> dict[str, Any]:
         "changes": [],
         "cure": found.cure,
         "warnings": _warnings(found) if one.accelerator else [],
+    }
+
+
+def _times(one: VectorIndex) -> dict[str, Estimate]:
+    """One search at a recall of 95 %, and a rebuild, on a host of eight cores beside the card, if there is one."""
+    speed = search_speed(one, host_of(HOST), RECALL_RATIO)
+    low, high = speed.spread
+    search, build = speed.search_s * float(MS_PER_S), speed.build_s / 60
+    return {
+        "search_ms": Estimate(search, search * low, search * high, speed.basis),
+        "minutes_to_build": Estimate(build, build * low, build * high, speed.basis),
     }
 
 

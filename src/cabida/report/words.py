@@ -28,6 +28,7 @@ ENDINGS = (
     ("_gib", "GiB"),
     ("minutes_to_target", "minutes"),
     ("minutes_per_model", "minutes"),
+    ("minutes_to_build", "minutes"),
     ("minutes_choices", "minutes"),
     ("minutes_generated", "minutes"),
     ("minutes_judged", "minutes"),

@@ -207,13 +207,18 @@ def speed(
         flags: those of :class:`Setup`, and the load's: ``input_tokens``, ``output_tokens``, ``concurrency``,
             ``requests_per_s``, ``input_spread_ratio``, ``output_spread_ratio``, ``burst_ratio``, ``prompts_count``,
             ``shared_prefix_tokens``, ``prefixes_count``, ``cached_ratio``, ``turns_count``, ``turn_gap_s``,
-            ``adapters_count``, ``ramp_s``, ``harness``.
+            ``adapters_count``, ``ramp_s``, ``harness``. With ``method`` a training run is asked about; of a pipeline,
+            an embedder or a speech model, an image, a batch or an hour of audio: ``width``, ``steps`` ...
     """
     from cabida.report.encoder_speed import encoder_speed_answer, is_encoder
+    from cabida.report.run_speed import beyond_serving, run_speed_answer, serving_flags
     from cabida.report.speed import Wants, speed_answer
 
     if trace is None and is_encoder(model):
         return encoder_speed_answer(model, gpu, flags)
+    if (about := beyond_serving(model, flags)) is not None:
+        own = {"headroom": headroom, "spares": spares, "items": items, "knee": knee, "step": step, "demand": demand}
+        return run_speed_answer(about, gpu, {**flags, **own, **(objectives_ms or {}), "trace": trace})
     if flags.get("requests_per_s") is not None and profile and demand is None:
         flags["hourly_weights"] = tuple(profile)
         whole = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile once
@@ -225,7 +230,7 @@ def speed(
     )  # fmt: skip
     if wants.draft == "ngram":  # looked up in the text itself: no model to hold
         del flags["draft"]
-    return speed_answer(model, gpu, trace, seed, wants, flags)
+    return speed_answer(model, gpu, trace, seed, wants, serving_flags(flags))
 
 
 def cost(

@@ -9,9 +9,14 @@ import click
 
 from cabida.faces.commands_ask import SEED, _named, _one_load, load, setup
 from cabida.faces.output import emit
-from cabida.faces.speed_options import objectives_ms, shape, wanted
+from cabida.faces.speed_options import beyond, objectives_ms, shape, wanted
 from cabida.faces.words import Command, option, shared
 
+# flags that a question leaves open by saying nothing
+OPEN = (
+    "method", "optimizer", "sharding", "seq_len", "micro_batch", "global_batch", "recompute", "precision",
+    "target_tokens", "framework", "storage", "cluster", "width", "height", "frames", "steps", "batch", "offload",
+)  # fmt: skip
 UNMET = 4  # exit code: nothing satisfies what was asked
 
 
@@ -23,6 +28,7 @@ UNMET = 4  # exit code: nothing satisfies what was asked
 @shape
 @option("--trace", type=click.Path(path_type=Path), metavar="FILE.csv")
 @wanted
+@beyond
 @option("--seed", type=SEED, default=0, show_default=True, heading="answer")
 @shared
 @click.pass_context
@@ -34,8 +40,9 @@ def speed(
 
     _one_load(flags)
     flags["routing"] = flags["routing"] or ""
-    answer = app.speed(model, gpu=_named(flags), objectives_ms=objectives_ms(flags), **flags)
-    if svg is not None:
+    typed = {name: value for name, value in flags.items() if name not in OPEN or value is not None}
+    answer = app.speed(model, gpu=_named(typed), objectives_ms=objectives_ms(typed), **typed)
+    if svg is not None and "kind" not in answer:
         from cabida.files import write_text
         from cabida.report.speed_pictures import drawing
 
@@ -46,6 +53,10 @@ def speed(
             from cabida.faces.encoder_screens import encoder
 
             return encoder(answer)
+        if "kind" in answer:
+            from cabida.faces import run_screens
+
+            return run_screens.screen(answer)
         from cabida.faces import speed_screens
 
         return speed_screens.speed(answer)

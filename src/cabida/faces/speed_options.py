@@ -111,6 +111,38 @@ def wanted(function: F) -> F:
     return function
 
 
+def beyond(function: F) -> F:
+    """What a training run, an image, a clip or an hour of speech is asked with."""
+    size, count = click.IntRange(64, 16384), click.IntRange(1, 1 << 20)
+    for declare in reversed(
+        [
+            option("--method", heading="training", type=click.Choice(["full", "lora", "qlora", "pretrain"])),
+            option("--optimizer", metavar="NAME"),
+            option(
+                "--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"])
+            ),
+            option("--seq-len", type=count),
+            option("--micro-batch", type=count),
+            option("--global-batch", type=count),
+            option("--recompute", type=click.Choice(["none", "selective", "full"])),
+            option("--precision", metavar="TYPE"),
+            option("--target-tokens", type=Figure(min=1, max=1e18)),
+            option("--framework", metavar="NAME"),
+            option("--storage", type=click.Choice(["shared", "local-nvme", "local-nvme-a100"])),
+            option("--cluster", type=click.Choice(["mature", "new"])),
+            option("--width", heading="media", type=size),
+            option("--height", type=size),
+            option("--frames", type=click.IntRange(1, 4096)),
+            option("--steps", type=click.IntRange(1, 1000)),
+            option("--batch", type=count),
+            option("--offload", metavar="WHAT"),
+            option("--compile", "compiled", is_flag=True),
+        ]
+    ):
+        function = declare(function)
+    return function
+
+
 def objectives_ms(flags: dict[str, Any]) -> dict[str, float]:
     """The objectives among the flags, taken out of them: ``{"ttft_ms_p95": 500.0}``."""
     found = {}

@@ -327,7 +327,11 @@ def held_out() -> dict[str, dict[str, Any]]:
     data = ROOT / "src/cabida"
     serving = json.loads((data / "timing/data/serving.json").read_text(encoding="utf-8")).get("held_out", {})
     training = json.loads((data / "timing/data/training.json").read_text(encoding="utf-8"))["held_out"]
-    short = {key.replace("_", " "): part for key, part in training.items() if key != "in_sample"}
+    short = {
+        key.replace("_", " "): part
+        for key, part in training.items()
+        if key != "in_sample" and not key.endswith("_by")
+    }
     return {"serving": serving, "training tokens/s": short}
 
 

@@ -124,7 +124,8 @@ def recurrent_groups(systems: Path, phase: str) -> list[Group]:
     found = []
     of_phase = lambda c: c["phase"] == phase  # noqa: E731
     for card, engine, _, columns in newest(systems, "linear_attention", "gdn_perf", "op_name", of_phase):
-        found.append(group(card, engine, "bf16", "bf16", sample(both_kernels(columns), ROWS_MOST)))
+        if len(set(columns["kernel_source"])) > 1:  # else the convolution alone was measured
+            found.append(group(card, engine, "bf16", "bf16", sample(both_kernels(columns), ROWS_MOST)))
     return found
 
 

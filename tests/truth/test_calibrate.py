@@ -49,6 +49,7 @@ def test_few_runs_bring_those_left_out_nearer(tmp_path):
     file = runs(tmp_path, 1.4)
     found = app.calibrate([file])
     assert found["added"] == 4
+    assert found["digest"] == calibration_digest() == app.calibration()["digest"]
     assert found["before"]["step"] == pytest.approx(0.4, abs=0.01)
     assert found["after"]["step"] < 0.15
     before, after = (validate([file], calibrated=one)["metrics"]["tpot_ms_mean"] for one in (False, True))

@@ -64,6 +64,10 @@ def carried(answer: dict[str, Any]) -> list[Text]:
     """The load that the figures are about, also when nobody named one, and what to know before believing them."""
     load = answer.get("load")
     doubts = [clean(f"{tr('faces.check.warning')}: {one['sentence']}") for one in answer["warnings"]]
+    if note := answer.get("calibration"):
+        key = "here" if note["same_setup"] else "alike"
+        count = text.number(note["observations"], 7)
+        doubts.append(clean(tr(f"faces.calibrate.used_{key}", count=count, digest=note["digest"])))
     if not load:
         return doubts
     how = "at_once" if load["concurrency"] is not None else "each_second"

@@ -18,6 +18,7 @@ from cabida.timing.capacity import Capacity, capacity_of_pools, first_missed, li
 from cabida.timing.fleet import Pool
 from cabida.timing.intervals import factors
 from cabida.timing.knee import knee
+from cabida.timing.own import own_note
 from cabida.timing.pools import pools_of
 from cabida.timing.profile import batch_in_time, staffed
 from cabida.timing.simulate import simulate_pools
@@ -72,6 +73,7 @@ def speed_answer(
     pools, spread = _pools(d, m, wants), spread_of(d, load)
     run = _Run(pools, load, spread, wants, seed)
     found = {**named(d), "replicas": wants.replicas, "readers": wants.readers, "warnings": doubts(d)}
+    found |= {"calibration": note} if (note := own_note(d)) else {}
     carries = None
     if wants.capacity and trace is None:
         carries = capacity_of_pools(pools, load, wants.objectives_s, spread, routing=wants.routing, seed=seed)

@@ -260,6 +260,17 @@ STEP_SECONDS = (
 )  # fmt: skip
 
 
+def own_note(d: Deployment) -> dict[str, Any]:
+    """What an answer says of the calibration it used: ``observations`` (of this setup, else of its engine), ``digest``.
+
+    Empty where none speaks.
+    """
+    here, alike = observed_count(d) if own_residuals() else (0, 0)
+    if not here and not alike:
+        return {}
+    return {"observations": here or alike, "same_setup": bool(here), "digest": calibration_digest()}
+
+
 def observed_count(d: Deployment) -> tuple[int, int]:
     """How many of the user's observations are of this very setup, and how many share its engine."""
     mine = setup_of(d)
@@ -283,7 +294,7 @@ def plain(residuals: Sequence[Residual]) -> list[dict[str, Any]]:
     return [
         {
             "id": one.id, "engine": one.setup.engine, "card": one.setup.card, "model": one.setup.model,
-            "residuals": {name: round(value, 6) for name, value in one.values},
+            "residuals": dict(one.values),
         }
         for one in residuals
     ]  # fmt: skip

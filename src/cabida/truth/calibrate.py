@@ -163,7 +163,11 @@ def learn(case: Case) -> Learned:
     if FIRST in means and STEP in means:  # a slower step is already a later first token
         means[FIRST] -= means[STEP]
     d, _ = served(case.row)
-    return Learned(case, Residual(case.id, setup_of(d), tuple(sorted(means.items()))), figures)
+    return Learned(
+        case,
+        Residual(case.id, setup_of(d), tuple((what, round(means[what], 6)) for what in sorted(means))),
+        figures,
+    )
 
 
 def faults_of(one: Learned) -> list[Problem]:
@@ -197,7 +201,11 @@ def _contradictions(one: Learned, place: dict[str, Any]) -> list[Problem]:
     most = 1e3 * clients / tpot
     if rate <= CONTRADICTED_RATIO * most:
         return []
-    told: dict[str, Any] = {"measured": number(rate, 4), "most": number(most, 4), "clients": number(clients, 6)}
+    told: dict[str, Any] = {
+        "measured": number(rate, 4),
+        "most": number(most, 4),
+        "clients": number(clients, 6),
+    }
     return [problem("CB-V012", **place, **told)]
 
 

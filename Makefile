@@ -47,10 +47,13 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m cabida.faces.reference docs/commands.md
 	$(BIN)/python calibration/accuracy.py
 	$(BIN)/python calibration/readme.py
+	$(BIN)/python benchmarks/page.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulator.py
 	$(BIN)/python benchmarks/recommend.py
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/page.py
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis

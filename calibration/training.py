@@ -21,13 +21,13 @@ import numpy as np
 
 from cabida.memory.lens import PLAIN
 from cabida.timing.training import worked_out
-from cabida.timing.training_data import family_of
+from cabida.timing.training_data import family_of, shipped
 from training_priors import FAMILIES, template
 from training_rows import ROOT, Row, model_group, rows
 
 FILE = ROOT / "src/cabida/timing/data/training.json"
 SHARPNESS = 60.0  # one over the variance of a residual taken as noise: 13 %
-FEWEST_SHOWN = 4  # rows of a group worth a line
+FEWEST_SHOWN = 10  # rows of a group worth a line
 ENOUGH_ROWS = 20  # from which a family of frameworks has an interval of its own
 FITTED = "fitted to cases/training.jsonl"
 
@@ -169,11 +169,11 @@ def by_way(
     return held_out(fit, chosen, vector, groups), groups
 
 
-def grouped(errors: np.ndarray, groups: list[str]) -> dict[str, list[float]]:
-    """Per group: rows, median and 90th percentile of the error, bias."""
+def grouped(errors: np.ndarray, groups: list[str]) -> dict[str, dict[str, float]]:
+    """The summary of each group with enough rows to have one."""
     names = np.array(groups)
     return {
-        name: list(summary(errors[names == name]).values())
+        name: summary(errors[names == name])
         for name in sorted(set(groups))
         if (names == name).sum() >= FEWEST_SHOWN
     }
@@ -206,7 +206,8 @@ def rounded(table: Any) -> Any:
     return float(f"{table:.4g}") if isinstance(table, float) else table
 
 
-def fitted() -> dict[str, Any]:
+def fitted(keep: bool) -> dict[str, Any]:
+    """The file: coefficients, intervals, held-out figures. ``keep``: written before splits are guessed with it."""
     fit, chosen = Fit(), rows()
     vector, sd = fit.solve(chosen, rounds=25)
     inside = fit.residuals(vector, chosen)
@@ -218,6 +219,10 @@ def fitted() -> dict[str, Any]:
         row |= {"low": math.exp(value - 1.645 * deviation), "high": math.exp(value + 1.645 * deviation)}
         row["source"] = f"{row['source']}; {FITTED}"
     data["spread"] = spreads(chosen, by_model, by_source)
+    if keep:
+        data["spread"]["guessed"] = data["spread"]["dense_unknown"]
+        FILE.write_text(json.dumps(rounded(data), ensure_ascii=False), encoding="utf-8")
+        shipped.cache_clear()
     unfitted = rows(guessed=True)
     guessed = fit.residuals(vector, unfitted)
     data["spread"]["guessed"] = spread(guessed, unfitted, [row.source for row in unfitted])
@@ -248,18 +253,18 @@ def main() -> int:
             | {
                 "spread": {
                     key: {"low": 0.6, "high": 1.6, "n": 0}
-                    for key in ("dense", "moe", "dense_unknown", "moe_unknown", "wall")
+                    for key in ("dense", "moe", "dense_unknown", "moe_unknown", "guessed", "wall")
                 }
             }
         )
         if wanted.priors
-        else fitted()
+        else fitted(keep=not wanted.check)
     )
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if wanted.check:
         return 0 if FILE.read_text(encoding="utf-8") == text else 1
     FILE.write_text(text, encoding="utf-8")
-    print(json.dumps(data["held_out"], indent=1 if wanted.json else None))
+    print(json.dumps(data["held_out"], indent=1 if wanted.json else None), flush=True)
     return 0
 
 

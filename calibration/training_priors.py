@@ -18,7 +18,7 @@ FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext",
 KERNELS = {"megatron": "cudnn", "maxtext": "cudnn", "megatron-deepspeed": "eager"}  # else FlashAttention-2
 FORWARD = "FlashAttention-2 forward, public kernel benchmarks: A100 179 TFLOPS, H100 328; backward is slower"
 CUDNN = "cuDNN and FlashAttention-3: 0.75 of an H100's peak forward; NVIDIA's tables keep 1,608 TFLOPS on B200 at 1M"
-UNFUSED = "scores written to memory and read again (2022)"
+UNFUSED = "scores written to memory and read again: 10 bytes each way (Korthikanti et al. 2022), at A100's 2 TB/s"
 
 
 def kernels() -> dict[str, Any]:
@@ -34,7 +34,7 @@ def kernels() -> dict[str, Any]:
             "blackwell": prior(0.75, CUDNN, 0.25),
             "unknown": prior(0.6, CUDNN, 0.3),
         },
-        "eager": {"unknown": prior(0.4, UNFUSED, 0.5)},
+        "eager": {"unknown": prior(0.3, UNFUSED, 0.5)},
     }
 
 
@@ -63,7 +63,11 @@ def template() -> dict[str, Any]:
         name: {
             "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.2),
             "attention": KERNELS.get(name, "flash2"),
-            "tensor_exposed_ratio": prior(0.5, "tensor-parallel reductions partly hidden", 0.5),
+            "tensor_exposed_ratio": prior(
+                *{"megatron-deepspeed": (1.0, "tensor-parallel reductions wait, forward and backward (2022)", 0.1)}.get(
+                    name, (0.5, "tensor-parallel reductions partly hidden", 0.5)
+                )
+            ),
             "data_exposed_ratio": prior(
                 {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
                 "share of the data-parallel exchange that doesn't hide: short micro-batches hide little",
@@ -119,7 +123,9 @@ def template() -> dict[str, Any]:
             ),
             "expert_exposed_ratio": prior(0.5, "share of the all-to-all that doesn't hide", 0.5),
             "fixed_s": prior(0.02, "data loading, logging and synchronisation per step", 0.5),
-            "yearly_ratio": prior(1.06, "slowness of a release per year of age, dense models", 0.06),
+            "youth_ratio": prior(
+                1.06, "slowness of a release for every year of its card's first three, dense models", 0.06
+            ),
             "moe_yearly_ratio": prior(
                 1.25, "slowness of a release per year of age, mixtures of experts", 0.3
             ),

@@ -12,6 +12,7 @@ from cabida.choose.splits import accelerators_per_node, heads_divide, networked
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
+from cabida.timing.layouts import LONG_TOKENS
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RECOMPUTES = ("none", "selective", "full")
@@ -46,17 +47,33 @@ def counts_for(accelerator: Accelerator, brief: Brief, held_count: int) -> list[
     return sorted({count for count in (*COUNTS, held_count) if 0 < count <= most})
 
 
-def splits(model: Model, count: int, per_node: int, method: str) -> Iterator[tuple[int, int]]:
-    """(tensor parallel, pipeline parallel) pairs worth trying on ``count`` accelerators."""
-    yield 1, 1
-    if method in ("lora", "qlora") or count < 8:
+def splits(
+    model: Model, count: int, per_node: int, method: str, seq_tokens: int = 0
+) -> Iterator[tuple[int, int, int, int]]:
+    """(tensor, pipeline, context, expert) parallelism worth trying on ``count`` accelerators, the plainest first.
+
+    Sequences from ``LONG_TOKENS`` on are also split among accelerators, experts shared out in one machine or four.
+    """
+    contexts = (1, 2, 4, 8) if seq_tokens >= LONG_TOKENS else (1,)
+    experts = max((group.experts_count for group in model.mlp), default=0)
+    groups = [ep for ep in (8, 32) if experts and experts % ep == 0 and count % ep == 0]
+    adapters = method in ("lora", "qlora")
+    for cp in contexts:
+        if cp == 1 or (count % cp == 0 and cp <= per_node):
+            yield 1, 1, cp, 1
+    for ep in groups:
+        yield 1, 1, 1, ep
+    if adapters or count < 8:
         return
-    for tp in (2, 4, 8):
-        if tp > per_node or not heads_divide(model, tp):
+    for tp, pp in product((2, 4, 8), (1, 2, 4, 8)):
+        if tp > per_node or not heads_divide(model, tp) or model.layers_count % pp:
             continue
-        for pp in (1, 2, 4, 8):
-            if tp * pp <= count and count % (tp * pp) == 0 and model.layers_count % pp == 0:
-                yield tp, pp
+        for cp in contexts:
+            if tp * pp * cp <= count and count % (tp * pp * cp) == 0:
+                yield tp, pp, cp, 1
+    for pp, ep in product((2, 4, 8, 16), groups):
+        if pp * ep <= count and count % (pp * ep) == 0:
+            yield 1, pp, 1, ep
 
 
 def runs_on(
@@ -70,12 +87,13 @@ def runs_on(
     shardings = tuple(dict.fromkeys((training.sharding or "fsdp", *SHARDINGS[training.method])))
     recomputes = (training.recompute,) if training.recompute else RECOMPUTES
     for precision in precisions(accelerator, training):
-        for tp, pp in splits(model, count, accelerators_per_node(accelerator, node), training.method):
-            data_parallel = count // (tp * pp)
+        per_node = accelerators_per_node(accelerator, node)
+        for tp, pp, cp, ep in splits(model, count, per_node, training.method, seq_tokens):
+            data_parallel = count // (tp * pp * cp)
             if data_parallel > batch or batch % data_parallel:
                 continue
             for sharding, recompute in product(shardings if data_parallel > 1 else ("none",), recomputes):
-                if tp * pp > 1 and sharding not in ("zero-1", "none"):
+                if tp * pp * ep > 1 and sharding not in ("zero-1", "none"):
                     continue
                 yield TrainingRun(
                     model=model,
@@ -91,6 +109,8 @@ def runs_on(
                     global_batch_count=batch,
                     tp=tp,
                     pp=pp,
+                    cp=cp,
+                    ep=ep,
                     recompute=recompute,
                     lora_rank=training.lora_rank,
                     lora_targets=training.lora_targets,

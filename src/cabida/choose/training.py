@@ -23,6 +23,7 @@ from cabida.money import TrainingUse
 from cabida.plan import Candidate, Progress, TrainingRun
 from cabida.text import duration, size
 from cabida.timing import TrainingSpeed, goodput
+from cabida.timing.checkpoints import bytes_per_param
 from cabida.timing.training import trained_params
 from cabida.units import S_PER_HOUR
 
@@ -30,7 +31,6 @@ BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of t
 CHECKPOINT = "training.checkpoint"
 STAGES_EARN_RATIO = 1.05  # a pipeline is taken only when it is this much faster than a run without
 COUNTS_BEYOND = 3  # larger clusters tried after the first that meets the deadline
-CHECKPOINT_BYTES_PER_PARAM = 14.0  # BLOOM-176B kept 13 to 14 bytes a parameter with fp32 master and moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +232,5 @@ def _priced(
 
 
 def _checkpoint_bytes(run: TrainingRun) -> float:
-    if run.method in ("lora", "qlora"):
-        return memory.training(run).parts.get("optimizer", 0.0) * 2
-    return memory.params(run.model).total_count * CHECKPOINT_BYTES_PER_PARAM
+    """Of one checkpoint: what is trained, with its optimizer's states."""
+    return trained_params(run) * bytes_per_param(run)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 OLDEST_COUNT = 4.0  # years beyond which a release isn't slower still
+MATURE_COUNT = 3.0  # years after a card's launch until its kernels are as good as they get
 MACHINE_COUNT = 8.0  # accelerators that hardly wait for each other: one usual machine
 
 
@@ -135,19 +136,37 @@ def _slowness(run: TrainingRun, lens: Lens, data: dict[str, Any], family: dict[s
     ratio = lens.constant(constant(family, "slowness_ratio", "family_ratio"))
     yearly = lens.constant(
         constant(
-            data["coefficients"], "moe_yearly_ratio" if run.model.is_moe else "yearly_ratio", "yearly_ratio"
+            data["coefficients"], "moe_yearly_ratio" if run.model.is_moe else "youth_ratio", "yearly_ratio"
         )
     )
-    age = lens.setting("age_count", release_age(run.framework_version, data["newest"]))
+    if run.model.is_moe:
+        years = release_age(run.framework_version, data["newest"])
+    else:
+        years = youth(run.framework_version, run.accelerator.year, data["newest"])
+    age = lens.setting("age_count", years)
     return lens.of(step.aged_ratio)(ratio, yearly, age)
 
 
-def release_age(version: str, newest: float) -> float:
-    """Years between a release named by its month (``25.09`` or ``2022-02``) and the newest seen; 0 for other names."""
+def release_year(version: str) -> float | None:
+    """The year of a release named by its month (``25.09`` or ``2022-02``), ``None`` for other names."""
     found = re.match(r"(?:20)?(\d\d)[.-](\d\d)(?!\d)", version)
     if found is None or not (16 <= int(found.group(1)) <= 60 and 1 <= int(found.group(2)) <= 12):
+        return None
+    return 2000 + int(found.group(1)) + int(found.group(2)) / 12
+
+
+def release_age(version: str, newest: float) -> float:
+    """Years between a release named by its month and the newest seen; 0 for other names."""
+    released = release_year(version)
+    return 0.0 if released is None else min(OLDEST_COUNT, max(0.0, newest - released))
+
+
+def youth(version: str, card_year: int | None, newest: float) -> float:
+    """Years of its card's first ``MATURE_COUNT`` that a release came too early to see; 0 where either isn't known."""
+    released = release_year(version)
+    if card_year is None or released is None:
         return 0.0
-    return min(OLDEST_COUNT, max(0.0, newest - (2000 + int(found.group(1)) + int(found.group(2)) / 12)))
+    return min(MATURE_COUNT, max(0.0, MATURE_COUNT - (min(released, newest) - card_year)))
 
 
 def _sum(parts: list[Number], lens: Lens) -> Number:

@@ -11,7 +11,7 @@ from cabida import facts
 from cabida.facts.media import Component
 from cabida.memory.constants import Constant
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
-from cabida.memory.media_parts import DENOISER, PRECISION_BITS, TEXT, VAE, component_bytes, part_of
+from cabida.memory.media_parts import DENOISER, PRECISION_BITS, TEXT, VAE, part_of
 from cabida.memory.media_phases import latent_frames, patched_frames, picture_tokens
 from cabida.plan.media import MediaRun
 from cabida.quantity import Quantity, Source
@@ -361,6 +361,3 @@ def _brought(run: MediaRun, every: tuple[Component, ...], lens: Lens) -> Number:
         if not (run.text_on_cpu and one.kind == TEXT):
             made = lens.of(work.added_bytes)(made, part_of(run, one, lens).whole)
     return lens.of(work.brought_s)(made, _host_rate(run, lens))
-
-
-__all__ = ["MediaSpeed", "component_bytes", "media_speed", "media_speed_tree"]

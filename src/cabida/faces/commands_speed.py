@@ -33,7 +33,7 @@ UNMET = 4  # exit code: nothing satisfies what was asked
 @shared
 @click.pass_context
 def speed(
-    ctx: click.Context, model: str, as_json: bool, as_of: str | None, svg: Path | None, **flags: Any
+    ctx: click.Context, /, model: str, as_json: bool, as_of: str | None, svg: Path | None, **flags: Any
 ) -> None:
     """How fast is it? Percentiles under a load, what it sustains, and how many a demand takes."""
     from cabida import app

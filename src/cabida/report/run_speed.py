@@ -91,8 +91,8 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
 def _refuse(said: Mapping[str, Any], used: set[str], kind: str) -> None:
     if idle := [name for name in said if name not in used]:
         names = ", ".join(map(_typed, idle))
-        values = {"flags": names, "kind": tr(f"speed.about.{kind}"), "cure": tr(f"speed.takes.{kind}")}
-        raise UsageProblem([problem("CB-U046", **values)])
+        about, cure = tr(f"speed.about.{kind}"), tr(f"speed.takes.{kind}")
+        raise UsageProblem([problem("CB-U046", flags=names, kind=about, cure=cure)])
 
 
 def _typed(name: str) -> str:
@@ -189,8 +189,8 @@ def _speech(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
 
     framework = said.get("framework", "ctranslate2")
     if framework not in SPEECH_FRAMEWORKS:
-        values = {"flag": "--framework", "name": framework, "known": ", ".join(SPEECH_FRAMEWORKS)}
-        raise UsageProblem([problem("CB-U019", **values)])
+        known = ", ".join(SPEECH_FRAMEWORKS)
+        raise UsageProblem([problem("CB-U019", flag="--framework", name=framework, known=known)])
     run = SpeechRun(
         model=model,
         accelerator=facts.accelerator(gpu),
@@ -230,6 +230,6 @@ def serving_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     idle = [name for name in others if flags.get(name) and flags[name] != IDLE_DEFAULTS.get(name)]
     if idle:
         names = ", ".join(map(_typed, sorted(idle)))
-        values = {"flags": names, "kind": tr("speed.about.serving"), "cure": tr("speed.takes.serving")}
-        raise UsageProblem([problem("CB-U046", **values)])
+        about, cure = tr("speed.about.serving"), tr("speed.takes.serving")
+        raise UsageProblem([problem("CB-U046", flags=names, kind=about, cure=cure)])
     return {name: value for name, value in flags.items() if name not in others}

@@ -110,10 +110,12 @@ def trace_through(
         rows = ready.serve(_asked(pools, held, chance))
         return summary(joined(ready, rows, delay_steps=delay, clients=0, trim=False), spread, limits)
     ready, run = fleet(pools, routing=routing), _Run()
-    while held is not None:
+    while True:
         rows = ready.serve(_asked(pools, held, chance), more=following is not None)
         _note(run, pools[0].model, rows, delay, limits or {})
-        held, following = following, next(stream, None) if following is not None else None
+        if following is None:
+            break
+        held, following = following, next(stream, None)
     return _speed(run, ready, pools, spread)
 
 
@@ -133,10 +135,11 @@ def _note(run: _Run, model: Any, rows: Floats, delay_steps: float, limits: Mappi
     there = rows[rows[:, col.LAST] >= 0]
     if not len(there):
         return
+    outside_s = model.request_s + model.scheduler.front_s_per_token * there[:, col.INPUT]
     sent, first, last = (
         there[:, col.SENT],
-        there[:, col.FIRST] + model.request_s,
-        there[:, col.LAST] + model.request_s,
+        there[:, col.FIRST] + outside_s,
+        there[:, col.LAST] + outside_s,
     )
     outputs = there[:, col.OUTPUT]
     each = (last - first) / np.maximum(outputs - 1, 1)

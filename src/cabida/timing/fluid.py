@@ -34,12 +34,18 @@ class Flow:
     sequences_most_count: Any
     kv_tokens: Any
     window_tokens: Any
-    request_s: Any
+    request_s: Any  # outside the engine: fixed part
     first_steps_count: Any
     mixed_ratio: Any  # 1 = prompts and decoding share a step, 0 = prompts go alone
     alike_ratio: Any = 0.0  # 1 = all requests have the same lengths
     rounds_count: Any = float("inf")  # requests of each client of a closed loop; the first come all at once
     reserve_ratio: Any = 0.0  # share of an answer's cache set aside on admission
+    front_s: Any = 0.0  # outside the engine: what the length of a prompt adds
+
+    @property
+    def outside_s(self) -> Any:
+        """What a request takes outside the engine."""
+        return self.request_s + self.front_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def at_batch(c: Costs, flow: Flow, batch: Any, *, merged: bool = False) -> Stead
     busy = engine_steps_s(c, chunk, pairs, along, along * context, window * flow.mixed_ratio)
     tpot = (1 - ratio * flow.mixed_ratio) * quiet + ratio * busy
     chunks = most(flow.input_tokens / room, 1.0)
-    ttft = flow.request_s + (0.5 + flow.first_steps_count) * tpot + chunks * busy
+    ttft = flow.outside_s + (0.5 + flow.first_steps_count) * tpot + chunks * busy
     return Steady(tpot, busy, ttft, share / (flow.input_tokens * tpot), batch, ratio)
 
 
@@ -120,7 +126,7 @@ def _in_step(c: Costs, flow: Flow, clients: Any) -> Steady:
     pairs = chunk * (flow.prefix_tokens + 0.5 * flow.input_tokens)
     prompt = engine_steps_s(c, chunk, pairs, none, none, none)
     quiet = engine_steps_s(c, none, none, clients, clients * context, window)
-    outside = flow.request_s + flow.first_steps_count * quiet
+    outside = flow.outside_s + flow.first_steps_count * quiet
     tpot = quiet + 0.5 * (steps - 1) * prompt / flow.output_tokens
     cycle = outside + steps * prompt + flow.output_tokens * quiet
     first = outside + 0.5 * (steps + 1) * prompt
@@ -167,7 +173,7 @@ def opened(c: Costs, flow: Flow, requests_per_s: Any) -> tuple[Steady, Any]:
 
 def flow_of(model: StepModel, load: Load) -> Flow:
     """The load of one rank, and its limits, as this room's arithmetic wants them."""
-    prefix = model.shared_tokens(load)
+    prefix, habits = model.shared_tokens(load), model.scheduler
     return Flow(
         max(load.input_tokens - prefix, 1.0),
         prefix,
@@ -181,7 +187,8 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         1.0 if model.mixed else 0.0,
         1.0 if load.input_spread_ratio == 0 and load.output_spread_ratio == 0 else 0.0,
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),
-        model.reserve_ratio,
+        habits.reserve_least_ratio if habits.reserve_steps_count else model.reserve_ratio,
+        habits.front_s_per_token * load.input_tokens,
     )
 
 
@@ -225,7 +232,7 @@ def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]
     gaps = max(load.output_tokens - 1.0, 0.0)
     first, later = model.first_token_ratio, (model.first_token_ratio - 1.0) * float(state.ttft_s)
     ttft = _waiting(
-        first * float(state.ttft_s), first * float(state.ttft_s - flow.request_s - state.prompt_step_s)
+        first * float(state.ttft_s), first * float(state.ttft_s - flow.outside_s - state.prompt_step_s)
     )
     tpot = _waiting(float(state.tpot_s), 0.0)
     itl = _two_valued(float(state.tpot_s), float(state.prompt_step_s), float(state.prompt_ratio))

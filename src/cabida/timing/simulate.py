@@ -197,7 +197,8 @@ def _think(pools: tuple[Pool, ...], load: Load, clients: int) -> float:
         return 0.0
     model, writers = pools[0].model, pools[-1]
     state = closed(writers.model.costs, flow_of(writers.model, load), clients / writers.rows_count)
-    return model.request_s + model.delay_steps(load.harness) * float(state.tpot_s)
+    outside_s = model.request_s + model.scheduler.front_s_per_token * load.input_tokens
+    return outside_s + model.delay_steps(load.harness) * float(state.tpot_s)
 
 
 def _enough(pools: tuple[Pool, ...], load: Load) -> int:

@@ -38,7 +38,7 @@ class Outcome:
     kv_tokens: float  # of one of them
     slots_count: float
     launch_s: float
-    request_s: float
+    outside_s: Floats  # of each request's latency, what passes outside the engine
     delay_steps: float
     clients: int
     trim: bool
@@ -61,14 +61,15 @@ def joined(ready: Fleet, rows: Floats, *, delay_steps: float, clients: int, trim
     served = rows[:, col.LAST] >= 0
     order = np.flatnonzero(served)[np.argsort(rows[served, col.SENT], kind="stable")]
     there = rows[order]
+    outside_s = model.request_s + model.scheduler.front_s_per_token * there[:, col.INPUT]
     return Outcome(
         sent_s=there[:, col.SENT], scheduled_s=there[:, col.SCHEDULED],
-        first_s=there[:, col.FIRST] + model.request_s, last_s=there[:, col.LAST] + model.request_s,
+        first_s=there[:, col.FIRST] + outside_s, last_s=there[:, col.LAST] + outside_s,
         input_tokens=there[:, col.INPUT], output_tokens=there[:, col.OUTPUT],
         gaps=ready.arrays["gaps"], totals=ready.totals, refused_count=int((~served).sum()),
         rows_count=last.rows_count, kv_tokens=last.model.kv_tokens,
         slots_count=float(last.model.sequences_most_count * last.rows_count), launch_s=model.launch_s,
-        request_s=model.request_s, delay_steps=delay_steps, clients=clients, trim=trim,
+        outside_s=outside_s, delay_steps=delay_steps, clients=clients, trim=trim,
         first_token_ratio=model.first_token_ratio,
     )  # fmt: skip
 
@@ -164,7 +165,7 @@ def _rate(run: Outcome, skipped: int) -> float:
     """
     import numpy as np
 
-    last = run.last_s - run.request_s
+    last = run.last_s - run.outside_s
     whole = float(len(last) / max(last.max() - run.sent_s.min(), 1e-9))
     if not run.trim or len(last) < 20:
         return whole

@@ -131,10 +131,12 @@ def main() -> None:
     if options.residuals:
         lines = [
             {
-                "id": row[0],
+                "id": row[0].split()[0],
                 "source": row[1],
                 "model": row[2],
-                "metric": "items_s",
+                "card": row[3][0].accelerator.id,
+                "engine": row[3][0].engine,
+                "metric": "queries_s" if "queries_s" in row[0] else "items_s",
                 "way": "model",
                 "log_error": float(error),
             }

@@ -121,6 +121,9 @@ _SERVING = {
         Question("media.kind", "image", "image"),
         Question("media.items_per_month", "50000"),
         Question("media.steps", "28"),
+        Question("media.review_per_output", "0.03 EUR"),
+        Question("media.moderation_per_output", "0.001 EUR"),
+        Question("objectives.e2e_p95", "45 s"),
         *_SERVED,
     ),
 }

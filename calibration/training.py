@@ -186,7 +186,9 @@ def spreads(chosen: list[Row], by_model: np.ndarray, by_source: np.ndarray) -> d
     families = families_of(chosen)
     for kind in ("dense", "moe"):
         picked = np.array([one == kind for one in kinds])
-        found[kind] = spread(by_model[picked], chosen, [name for name, flag in zip(names, picked, strict=True) if flag])
+        found[kind] = spread(
+            by_model[picked], chosen, [name for name, flag in zip(names, picked, strict=True) if flag]
+        )
         sources = [row.source for row, flag in zip(chosen, picked, strict=True) if flag]
         found[f"{kind}_unknown"] = spread(by_source[picked], chosen, sources)
         for family in sorted(set(families)):

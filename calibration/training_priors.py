@@ -18,7 +18,9 @@ FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext",
 KERNELS = {"megatron": "cudnn", "maxtext": "cudnn", "megatron-deepspeed": "eager"}  # else FlashAttention-2
 FORWARD = "FlashAttention-2 forward, public kernel benchmarks: A100 179 TFLOPS, H100 328; backward is slower"
 CUDNN = "cuDNN and FlashAttention-3: 0.75 of an H100's peak forward; NVIDIA's tables keep 1,608 TFLOPS on B200 at 1M"
-UNFUSED = "scores written to memory and read again: 10 bytes each way (Korthikanti et al. 2022), at A100's 2 TB/s"
+UNFUSED = (
+    "scores written to memory and read again: 10 bytes each way (Korthikanti et al. 2022), at A100's 2 TB/s"
+)
 
 
 def kernels() -> dict[str, Any]:
@@ -64,9 +66,13 @@ def template() -> dict[str, Any]:
             "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.2),
             "attention": KERNELS.get(name, "flash2"),
             "tensor_exposed_ratio": prior(
-                *{"megatron-deepspeed": (1.0, "tensor-parallel reductions wait, forward and backward (2022)", 0.1)}.get(
-                    name, (0.5, "tensor-parallel reductions partly hidden", 0.5)
-                )
+                *{
+                    "megatron-deepspeed": (
+                        1.0,
+                        "tensor-parallel reductions wait, forward and backward (2022)",
+                        0.1,
+                    )
+                }.get(name, (0.5, "tensor-parallel reductions partly hidden", 0.5))
             ),
             "data_exposed_ratio": prior(
                 {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
@@ -95,11 +101,17 @@ def template() -> dict[str, Any]:
             ),
             "moe_matmul_ratio": prior(0.65, "the same for grouped products of experts", 0.2),
             "power_exponent_ratio": prior(
-                0.57, "exponent of watts per operation: one chip at 750 W and 1,000 W, MI300X 0.51, MI325X 0.60", 0.3
+                0.57,
+                "exponent of watts per operation: one chip at 750 W and 1,000 W, MI300X 0.51, MI325X 0.60",
+                0.3,
             ),
             "expert_copies_count": prior(10.0, "copies of an expert's activations moved in each pass", 0.7),
-            "half_expert_tokens": prior(500.0, "rows of an expert at which its products run at half speed", 0.7),
-            "routed_launch_ratio": prior(2.0, "kernels of a layer with experts beyond those of a dense one", 0.7),
+            "half_expert_tokens": prior(
+                500.0, "rows of an expert at which its products run at half speed", 0.7
+            ),
+            "routed_launch_ratio": prior(
+                2.0, "kernels of a layer with experts beyond those of a dense one", 0.7
+            ),
             "adapted_copies_count": prior(
                 20.0, "copies of a token's vector that adapters read and add, seven matrices a layer", 0.5
             ),
@@ -132,7 +144,9 @@ def template() -> dict[str, Any]:
             "context_exposed_ratio": entry(
                 0.3, "few rows; taken as the data-parallel share", "assumed", 0.1, 0.6
             ),
-            "host_exposed_ratio": prior(0.15, "share of the shorter of host and device that doesn't hide", 0.5),
+            "host_exposed_ratio": prior(
+                0.15, "share of the shorter of host and device that doesn't hide", 0.5
+            ),
             "offload_bytes_per_param": entry(
                 32.0, "gradients out, weights back over the bus, Adam in host memory", "assumed", 20.0, 45.0
             ),
@@ -156,18 +170,26 @@ def template() -> dict[str, Any]:
             "ampere": entry(
                 0.87, "stas00/ml-engineering, best measured matrix multiply, A100", "measured", 0.81, 0.87
             ),
-            "hopper": powered(entry(
-                0.80, "stas00/ml-engineering, best measured matrix multiply, H100", "measured", 0.78, 0.84
-            ), 0.708),
-            "blackwell": powered(entry(
-                0.76,
-                "stas00/ml-engineering, best measured matrix multiply, B200, B300, GB200",
-                "measured",
-                0.73,
-                0.79,
-            ), 0.471),
+            "hopper": powered(
+                entry(
+                    0.80, "stas00/ml-engineering, best measured matrix multiply, H100", "measured", 0.78, 0.84
+                ),
+                0.708,
+            ),
+            "blackwell": powered(
+                entry(
+                    0.76,
+                    "stas00/ml-engineering, best measured matrix multiply, B200, B300, GB200",
+                    "measured",
+                    0.73,
+                    0.79,
+                ),
+                0.471,
+            ),
             "ada": entry(0.80, "as Hopper; no public measurement seen", "assumed", 0.65, 0.9),
-            "cdna3": powered(entry(0.56, "stas00/ml-engineering, MI300X 0.51, MI325X 0.60", "measured", 0.51, 0.6), 0.669),
+            "cdna3": powered(
+                entry(0.56, "stas00/ml-engineering, MI300X 0.51, MI325X 0.60", "measured", 0.51, 0.6), 0.669
+            ),
             "cdna4": entry(0.68, "stas00/ml-engineering, MI355X", "measured", 0.6, 0.7),
             "volta": entry(
                 0.75, "Megatron 2020 rows reach 0.58 of peak with recomputation", "derived", 0.6, 0.85

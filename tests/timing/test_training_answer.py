@@ -63,7 +63,8 @@ def test_dalys_interval_wastes_least(write_s, stop_s):
     def slowdown(interval_s):
         return goodput.checkpoint_slowdown_ratio.raw(interval_s, write_s, 600, stop_s)
 
-    assert slowdown(best) <= slowdown(best * 1.3) and slowdown(best) <= slowdown(best / 1.3)
+    assert slowdown(best) <= slowdown(best * 1.3)
+    assert slowdown(best) <= slowdown(best / 1.3)
     young = goodput.young_interval_s.raw(write_s, stop_s)
     assert best == pytest.approx(young, rel=1.2 * math.sqrt(write_s / stop_s) + 1e-9)
 
@@ -147,7 +148,9 @@ def test_the_best_layout_fits_and_nothing_tried_was_faster(model, count, batch):
 def test_layouts_split_long_sequences_and_share_experts_out():
     long = list(layouts(a_run(accelerators_count=16, seq_tokens=65_536, global_batch_count=16)))
     assert {one.cp for one in long} > {1}
-    moe = list(layouts(a_run(model=facts.model("openai/gpt-oss-120b"), accelerators_count=64, seq_tokens=4096)))
+    moe = list(
+        layouts(a_run(model=facts.model("openai/gpt-oss-120b"), accelerators_count=64, seq_tokens=4096))
+    )
     assert {one.ep for one in moe} >= {8, 64}
     assert all(one.global_batch_count % (one.data_parallel_count * one.micro_batch_count) == 0 for one in moe)
 
@@ -198,7 +201,8 @@ def test_the_answer_joins_its_parts():
     assert seconds.value == pytest.approx(1e12 / speed.tokens_per_s / answer.checkpoints.goodput_ratio)
     assert hours.value == pytest.approx(seconds.value * 64 / 3600)
     project = answer.metrics["project_gpu_hours"]
-    assert project.low == pytest.approx(1.2 * hours.low) and project.high == pytest.approx(1.7 * hours.high)
+    assert project.low == pytest.approx(1.2 * hours.low)
+    assert project.high == pytest.approx(1.7 * hours.high)
     for one in answer.metrics.values():
         assert one.low <= one.value <= one.high
     assert "time_to_target_s" not in timing.training_answer(a_run()).metrics

@@ -1,4 +1,4 @@
-"""Parallel layouts of a training run: tensor x pipeline x context x expert x micro-batch x recomputation, the fastest that fit.
+"""Parallel layouts of a training run, the fastest that fit: tensor, pipeline, context, experts, batch, recomputation.
 
 Every lawful layout is timed by :func:`cabida.timing.training.worked_out` (about 0.1 ms); memory, which costs more
 to work out, is asked only of the fastest ones, best first. What divides: tensor parallelism the heads and a
@@ -28,7 +28,9 @@ RECOMPUTES = ("none", "selective", "full")
 LONG_TOKENS = 16_384  # sequences from which splitting them is worth trying
 ASKED = 40  # layouts whose memory is worked out before giving up
 STATE_BYTES_PER_PARAM = 4.0  # 16-bit weights and gradients: the least a trained weight takes where it is held
-MASTER_BYTES_PER_PARAM = 8.0  # master copy and one moment, the least of the optimizers that keep a master copy
+MASTER_BYTES_PER_PARAM = (
+    8.0  # master copy and one moment, the least of the optimizers that keep a master copy
+)
 KEPT_BYTES_PER_WIDTH, FULL_BYTES_PER_WIDTH = 20.0, 2.0
 
 
@@ -152,7 +154,11 @@ def _experts(run: TrainingRun, tp: int, pp: int, cp: int) -> list[int]:
         return [1]
     held = max(group.experts_count for group in run.model.mlp)
     ranks = run.accelerators_count // pp
-    return [ep for ep in (1, 2, 4, 8, 16, 32, 64) if ep <= held and ranks % ep == 0 and ep % max(1, tp) == 0 or ep == 1]
+    return [
+        ep
+        for ep in (1, 2, 4, 8, 16, 32, 64)
+        if (ep <= held and ranks % ep == 0 and ep % max(1, tp) == 0) or ep == 1
+    ]
 
 
 def _shardings(run: TrainingRun, replicas: int) -> tuple[str, ...]:

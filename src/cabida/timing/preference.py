@@ -21,7 +21,7 @@ from cabida.timing.training import spread_of, worked_out
 
 @dataclass(frozen=True, slots=True)
 class PreferenceKind:
-    """A method: sequences of one example that are trained on, forward passes beside them, whether answers are generated."""
+    """A method: sequences of an example that are trained on, forward passes beside them, answers generated or not."""
 
     name: str
     sequences_count: int  # an example's answers the policy learns from
@@ -51,9 +51,7 @@ def forward_s(step_s: float, passes_count: float) -> Any:
 
 
 @formula
-def generation_s(
-    sequences_count: float, output_tokens: float, output_tokens_per_s: float
-) -> Any:
+def generation_s(sequences_count: float, output_tokens: float, output_tokens_per_s: float) -> Any:
     """Time to generate a step's answers at the rate the serving side sustains."""
     return sequences_count * output_tokens / output_tokens_per_s
 

@@ -31,12 +31,12 @@ def counts_around(run: TrainingRun) -> list[int]:
     """Counts worth showing: those the run's own split allows, from an eighth of its accelerators to sixteen times."""
     least = run.tp * run.pp * run.cp * (max(1, run.ep // run.tp) if run.model.is_moe else 1)
     found = [
-        run.accelerators_count * 2**power
-        if power >= 0
-        else run.accelerators_count // 2**-power
+        run.accelerators_count * 2**power if power >= 0 else run.accelerators_count // 2**-power
         for power in range(-DOUBLINGS_BELOW, DOUBLINGS_ABOVE + 1)
     ]
-    return sorted({count for count in found if count >= least and count % least == 0} | {run.accelerators_count})
+    return sorted(
+        {count for count in found if count >= least and count % least == 0} | {run.accelerators_count}
+    )
 
 
 def scaling_curve(

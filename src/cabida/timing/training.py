@@ -254,8 +254,14 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
         goodput_ratio=useful.ratio,
         checkpoint_interval_s=useful.interval_s,
         spread=spread,
-        basis="assumed" if mem is not None and mem.verdict == "no" else "calibrated",
+        basis="assumed" if mem is not None and mem.verdict == "no" else basis_of(run),
     )
+
+
+def basis_of(run: TrainingRun) -> str:
+    """``calibrated`` where runs of the family of frameworks were fitted, else ``physics``."""
+    seen = shipped()["held_out"].get("left_out_frameworks_by", {})
+    return "calibrated" if family_of(run.framework) in seen else "physics"
 
 
 def spread_of(run: TrainingRun, *, guessed: bool = False) -> dict[str, tuple[float, float]]:

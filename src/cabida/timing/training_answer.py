@@ -32,7 +32,9 @@ class TrainingAnswer:
     """What :func:`training_answer` returns. Times in seconds, rates per second; ratios between 0 and 1."""
 
     run: TrainingRun
-    metrics: dict[str, Ranged]  # tokens_s_per_gpu, tokens_s, step_time_s, mfu, goodput, and of a target its time
+    metrics: dict[
+        str, Ranged
+    ]  # tokens_s_per_gpu, tokens_s, step_time_s, mfu, goodput, and of a target its time
     parts_s: dict[str, float]  # of a step; they add up to step_time_s
     mfu_by_convention: dict[str, float]  # causal (ours), palm, 6n; hardware counts what is recomputed (HFU)
     peak: str  # the type whose dense peak the MFU is over

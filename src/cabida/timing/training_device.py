@@ -57,7 +57,7 @@ def memory_rate(accelerator: Accelerator) -> float:
 
 
 def relative_power_ratio(accelerator: Accelerator, data: dict[str, Any]) -> float:
-    """Watts per operation at peak against the measured cards of its architecture; 1 where the card itself was measured."""
+    """Watts per operation at peak against its architecture's measured cards; 1 where the card itself was measured."""
     row = data["card_matmul_ratio"].get(accelerator.architecture.lower(), {})
     rate = accelerator.flop_per_s.get("bf16") or accelerator.flop_per_s.get("fp16")
     if accelerator.matmul_ratio or not accelerator.tdp_w or not rate or "w_per_tflop_per_s" not in row:
@@ -68,7 +68,9 @@ def relative_power_ratio(accelerator: Accelerator, data: dict[str, Any]) -> floa
 def routed_ratio(model: Model) -> float:
     """Share of the weights a token is multiplied with that lies in routed experts."""
     counted = memory.params(model)
-    experts = sum(group.layers_count * group.experts_count * group.intermediate_dim_count for group in model.mlp)
+    experts = sum(
+        group.layers_count * group.experts_count * group.intermediate_dim_count for group in model.mlp
+    )
     if not experts or not counted.experts_count:
         return 0.0
     chosen = sum(

@@ -114,9 +114,7 @@ def host_launch_s(
 ) -> Any:
     """Time the host needs to issue one micro-batch's kernels: more of them where experts or adapters are."""
     issued_count = (
-        layers_count
-        + routed_layers_count * routed_launch_ratio
-        + adapted_layers_count * adapted_launch_ratio
+        layers_count + routed_layers_count * routed_launch_ratio + adapted_layers_count * adapted_launch_ratio
     )
     return issued_count * passes_count / stages_count * launch_s_per_layer
 

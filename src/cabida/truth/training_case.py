@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from cabida import facts, memory, timing
@@ -17,12 +16,12 @@ from cabida.quantity import Source
 from cabida.text import tr
 from cabida.timing.checkpoints import failure_facts
 from cabida.timing.flops import flop_by_convention
-from cabida.timing.layouts import fastest
 from cabida.timing.training import spread_of
 from cabida.timing.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
 from cabida.truth.habits import as_scripted
+from cabida.truth.likely import likely_split, usual_batch
 from cabida.truth.names import (
     Unanswerable,
     accelerator_of,
@@ -42,6 +41,8 @@ LARGE_RUN_ACCELERATORS = 1024  # of model cards that print GPU-hours and no coun
 # the first two left out. v4.0 and v4.1 logs that print both rates and minutes: 1.13 to 1.19 on 4 and 8 GPUs.
 EVALUATION_RATIO = 1.15
 FIXED_MINUTES = 0.4  # and a fixed part that shows on 512 GPUs and more
+# how frameworks' own logs count a token's work: the whole attention matrix; recomputation in Megatron-DeepSpeed's
+MFU_CONVENTIONS = (("megatron-deepspeed", "hardware"), ("megatron", "palm"), ("foundry", "palm"))
 HIDDEN_PER_LAYER = 160  # GPT-3 175B 128, BLOOM 205, Llama 65B 102, OPT-175B 128, GLM-130B 176
 DIFFUSED = ("image", "video")
 ADAPTER_V1_MOST = 2e6  # weights of LitGPT's first adapter on models up to 13B
@@ -121,11 +122,6 @@ def training_run(row: dict[str, Any]) -> TrainingRun:
     return replace(run, global_batch_count=batch or usual_batch(run))
 
 
-def usual_batch(run: TrainingRun) -> int:
-    """Sequences of a step nobody printed: one micro-batch on each replica, enough to fill a pipeline."""
-    return run.data_parallel_count * run.micro_batch_count * (8 * run.pp if run.pp > 1 else 1)
-
-
 def _sharding_words(row: dict[str, Any]) -> str:
     """How the run is sharded, as printed: some sources say it where they say what is recomputed."""
     again = str(row.get("activation_checkpointing") or "")
@@ -186,62 +182,6 @@ def _usual_hidden(billions: float) -> int:
     return 128 * round(math.cbrt(billions * 1e9 / 12 * HIDDEN_PER_LAYER) / 128)
 
 
-def likely_split(run: TrainingRun, batch: int | None) -> TrainingRun:
-    """The fastest split that holds the states, for a source that prints none: large runs are tuned."""
-    if run.sharding in ("fsdp", "zero-3") or run.accelerators_count == 1:
-        return run
-    inside = max(1, min(8, run.accelerator.link_domain_count, run.accelerators_count))
-    held = [one for one in _splits(run, inside) if _holds(one)]
-    if not held:
-        return run
-    ready = [_with_enough_batch(_interleaved(one), batch) for one in held]
-    return fastest([replace(one, global_batch_count=batch or usual_batch(one)) for one in ready])
-
-
-def _splits(run: TrainingRun, inside: int) -> Iterator[TrainingRun]:
-    """Splits a tuned run might have: tensor inside the machine, stages, the sequence; experts by themselves."""
-    if run.model.is_moe:
-        experts = max(group.experts_count for group in run.model.mlp)
-        for pp, ep, recompute in product((1, 2, 4, 8, 16), (8, 16, 32, 64), ("none", "full")):
-            if ep <= experts and ep * pp <= run.accelerators_count:
-                yield replace(run, ep=ep, pp=pp, recompute=run.recompute if recompute == "none" else "full")
-        return
-    for pp, tp, cp, recompute in product((1, 2, 4, 8, 16), (1, 2, 4, 8), (1, 2), ("none", "full")):
-        if tp <= inside and run.accelerators_count % (tp * pp * cp) == 0:
-            yield replace(run, tp=tp, pp=pp, cp=cp, recompute=run.recompute if recompute == "none" else "full")
-
-
-def _holds(run: TrainingRun) -> bool:
-    """Whether weights, gradients, this accelerator's share of the optimizer and activations take no more than 80 %.
-
-    Activations of a layer are 34 bytes of each token's width in 16 bit without attention scores, 2 recomputed; a
-    pipeline keeps those of as many micro-batches as it has stages (Korthikanti et al., arXiv 2205.05198).
-    """
-    counted = memory.params(run.model)
-    adapters = run.method in ("lora", "qlora")
-    dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
-    experts = counted.experts_count / (max(run.tp, run.ep) * run.pp)
-    states = 0.0 if adapters else 12.0 * counted.total_count / run.accelerators_count
-    widths = run.seq_tokens / run.cp * run.micro_batch_count * run.model.hidden_dim_count / run.tp
-    kept = (2.0 if run.recompute == "full" else 34.0) * widths * run.model.layers_count
-    return (2.0 if adapters else 6.0) * (dense + experts) + states + kept <= 0.8 * run.accelerator.usable_bytes
-
-
-def _interleaved(run: TrainingRun) -> TrainingRun:
-    """Several chunks of layers on each pipeline stage, as large runs have it."""
-    if run.pp == 1:
-        return run
-    return replace(run, virtual_stages_count=max(1, min(8, run.model.layers_count // run.pp // 2)))
-
-
-def _with_enough_batch(run: TrainingRun, batch: int | None) -> TrainingRun:
-    """Where replicas outnumber sequences, the sequence itself is split."""
-    replicas = run.accelerators_count // (run.tp * run.pp)
-    if not batch or replicas <= batch * run.cp:
-        return run
-    return replace(run, cp=min(16, max(1, replicas // batch)))
-
-
 def _trained(row: dict[str, Any]) -> float | None:
     found = re.search(r"trainable ([\d,]+)", row.get("note", ""))
     return float(found.group(1).replace(",", "")) if found else None
@@ -284,7 +224,9 @@ def _precision(row: dict[str, Any], accelerator: Accelerator) -> str:
     if accelerator.vendor not in ("NVIDIA", "AMD") or "fp8" not in accelerator.flop_per_s or not _tuned(row):
         return "bf16"
     round_ = re.search(r"training_results_v(\d+\.\d+)", str(row["source"]))
-    four_bit = round_ is not None and float(round_.group(1)) >= FOUR_BIT_SINCE and accelerator.vendor == "NVIDIA"
+    four_bit = (
+        round_ is not None and float(round_.group(1)) >= FOUR_BIT_SINCE and accelerator.vendor == "NVIDIA"
+    )
     return "nvfp4" if four_bit and "fp4" in accelerator.flop_per_s else "fp8"
 
 
@@ -322,7 +264,7 @@ def _version(row: dict[str, Any]) -> str:
     if containers:
         return max(containers)
     round_ = "training_results_v" in str(row["source"]) and re.match(r"20\d\d-\d\d", str(row.get("date")))
-    return round_.group(0) if round_ else ""
+    return str(round_.group(0)) if round_ else ""
 
 
 def _virtual(note: str) -> int:
@@ -352,14 +294,14 @@ def _scripted(run: TrainingRun) -> Callable[[dict[str, Any]], TrainingRun]:
 
 
 def as_timed(run: TrainingRun, row: dict[str, Any]) -> TrainingRun:
-    """The run whose time a row prints: examples that aren't packed take the time of their mean length, not the longest."""
+    """The run whose time a row prints: examples that aren't packed take their mean length, not the longest."""
     if row.get("seq_len") or not _longest(row):
         return run
     return replace(run, seq_tokens=padded_tokens(run.micro_batch_count))
 
 
 def printed_steps(run: TrainingRun, row: dict[str, Any]) -> int:
-    """How many times what a row calls a step goes into an optimizer step: LitGPT prints the time of each micro-batch."""
+    """How many of what a row calls a step go into an optimizer's: LitGPT prints each micro-batch's time."""
     litgpt = str(row.get("framework", "")).lower().startswith("litgpt")
     return run.accumulation_count if litgpt else 1
 
@@ -387,6 +329,10 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     if row.get("global_batch"):
         step_s = speed.step_s / printed_steps(run, row)
         found["step_time_s"] = (step_s, step_s / high, step_s / low)
+    convention = next((name for word, name in MFU_CONVENTIONS if word in run.framework.lower()), None)
+    if convention and printed is None and "step_time_s" not in measured:  # nothing else to compare
+        tflops = rate * flop_by_convention(run)[convention] / 1e12
+        found["tflops_per_gpu"] = (tflops, tflops * low, tflops * high)
     if isinstance(measured.get("samples_to_target"), (int, float)):
         steady = measured["samples_to_target"] * run.seq_tokens / speed.tokens_per_s / 60
         minutes = EVALUATION_RATIO * steady + FIXED_MINUTES

@@ -11,9 +11,10 @@ from cabida.plan import TrainingRun
 from cabida.text import tr
 from cabida.truth.case import Figures
 from cabida.truth.habits import as_scripted, scripted_tokens, seen_images
+from cabida.truth.likely import likely_split
 from cabida.truth.memory_case import card_is_certain, card_of, format_of, model_of
 from cabida.truth.names import Unanswerable, reading, recompute_of, sharding_of, stated_format
-from cabida.truth.training_case import likely_split, printed_peak
+from cabida.truth.training_case import printed_peak
 
 KEEPS_MASTER = ("zero", "distributed optimizer", "megatron")  # shardings whose optimizers keep fp32 weights
 UNLIMITED_BYTES = 2.0**50

@@ -13,8 +13,8 @@ from serving_rows import Row
 NAMES = [field.name for field in fields(Coefficients)]
 CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics and single-kernel measurements
     bandwidth_ratio=1.0, context_bandwidth_ratio=1.0, routed_bandwidth_ratio=1.0, compute_ratio=0.9,
-    routed_compute_ratio=0.9, attended_compute_ratio=0.9, link_ratio=0.8, elements_ratio=0.9, step_s=5e-4,
-    layer_s=1e-5, prompt_layer_s=3e-4, moe_layer_s=1e-5, sequence_s=5e-6, exchange_s=1e-5, request_s=1e-2,
+    routed_compute_ratio=0.9, attended_compute_ratio=0.9, link_ratio=0.9, elements_ratio=0.9, step_s=5e-4,
+    layer_s=1e-5, prompt_layer_s=3e-4, moe_layer_s=1e-5, sequence_s=5e-6, exchange_s=2e-6, request_s=1e-2,
     first_steps_count=1.0, harness_steps_count=6.0,
 )  # fmt: skip
 LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
@@ -24,7 +24,7 @@ FIRMNESS = {  # times the looseness: what physics holds tighter, what a harness 
     "routed_compute_ratio": 3.0, "routed_bandwidth_ratio": 2.0,
 }  # fmt: skip
 ENGINES = ("vllm", "sglang", "tensorrt-llm")
-ENGINE_LOOSENESS = 1.5  # an engine's coefficient off that of all engines together
+ENGINE_LOOSENESS = 1.0  # an engine's coefficient off that of all engines together
 FACTORS = (  # what else changes a coefficient, which, and how firmly it is held at no change
     ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
@@ -43,6 +43,12 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
     ("format", "int4 gddr", "bandwidth_ratio", 1.0), ("format", "int4 hbm", "bandwidth_ratio", 1.0),
     ("format", "gguf hbm", "bandwidth_ratio", 1.0), ("format", "gguf gddr", "bandwidth_ratio", 1.0),
 )  # fmt: skip
+ARCHITECTURE_FACTORS = (  # each engine tunes its kernels and graphs for one generation of cards at a time
+    "layer_s", "moe_layer_s", "prompt_layer_s", "exchange_s", "sequence_s", "routed_bandwidth_ratio",
+    "bandwidth_ratio",
+)  # fmt: skip
+ARCHITECTURE_FIRMNESS = 2.5
+ROWS_LEAST = 15  # of an engine on a generation
 PRIOR_FACTORS = {  # where a factor goes when no row speaks: no change, but for these
     # No fitted row of AMD multiplies enough to show it. Three that are not fitted do: Llama-2-70B offline in MLPerf
     # v5.1 (MI300X and MI325X beside H100 and H200), ROCm/vllm's throughput table of 8 x MI300X, and the same vLLM on
@@ -94,6 +100,13 @@ class Terms:
         }
 
 
+def _by_architecture(members: list[set[tuple[str, str]]]) -> list[tuple[str, str, str, float]]:
+    group = "engine's architecture"
+    seen = [key for one in members for name, key in one if name == group]
+    keys = sorted({key for key in seen if seen.count(key) >= ROWS_LEAST})
+    return [(group, key, name, ARCHITECTURE_FIRMNESS) for key in keys for name in ARCHITECTURE_FACTORS]
+
+
 def terms_of(rows: list[Row]) -> Terms:
     """The terms, and how much of each a row has."""
     members = [set(groups_of(row.deployment)) for row in rows]
@@ -111,7 +124,7 @@ def terms_of(rows: list[Row]) -> Terms:
             columns.append(np.array([float(row.engine == engine) for row in rows]))
             prior.append(0.0)
             firmness.append(ENGINE_LOOSENESS * FIRMNESS.get(name, 1.0))
-    for group, key, name, firm in FACTORS:
+    for group, key, name, firm in (*FACTORS, *_by_architecture(members)):
         labels.append((group, key, name))
         columns.append(np.array([float((group, key) in one) for one in members]))
         prior.append(np.log(PRIOR_FACTORS.get((group, key, name), 1.0)))

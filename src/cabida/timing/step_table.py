@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from cabida import facts, memory
 from cabida.memory.cache import remembered
 from cabida.plan import Deployment
-from cabida.timing.collectives import link_between
+from cabida.quantity import least
 from cabida.timing.kernel_formulas import experts_touched_count
+from cabida.timing.kernel_links import all_reduce_s, exchange_s
 from cabida.timing.kernels import SPREAD, elementwise_s, experts_s, gemm_s
 from cabida.timing.step_attention import attention_of
 from cabida.timing.step_time import GRID_TOKENS
@@ -183,17 +184,21 @@ def touched_ratio(d: Deployment, sequences: float) -> float:
 
 
 def _wire_s(d: Deployment, tokens: Floats) -> Floats:
-    tp, layers, hidden = d.parallel.tp, d.model.layers_count, d.model.hidden_dim_count
-    rate = 0.0
+    """Two all-reduces a layer between tensor ranks; to the experts and back where data-parallel ranks share them."""
+    tp, hidden = d.parallel.tp, float(d.model.hidden_dim_count)
+    total = 0.0 * tokens
     if tp > 1:
-        link = link_between(tp, d.accelerator, d.node)
-        rate += 2 * layers * hidden * VALUE_BYTES * 2 * (tp - 1) / tp / link.all_reduce_bytes_per_s
+        sent = tuple((tokens * (hidden * VALUE_BYTES)).tolist())
+        total = total + 2.0 * d.model.layers_count * all_reduce_s(sent, tp, d.accelerator, d.node)
     if shares_experts(d):
-        link = link_between(d.parallel.accelerators_count, d.accelerator, d.node)
         per_token = max((group.experts_per_token_count for group in d.model.mlp), default=1)
-        away = min(d.parallel.dp, per_token)
-        rate += 2 * moe_layers(d) * hidden * VALUE_BYTES * away / link.other_bytes_per_s
-    return tokens * rate
+        ranks = d.parallel.accelerators_count // d.parallel.pp
+        few, many = (
+            exchange_s(GRID_TOKENS, hidden, per_token, ranks, d.accelerator, d.node, prompt=prompt)
+            for prompt in (False, True)
+        )
+        total = total + moe_layers(d) * least(few, many)
+    return total
 
 
 def _elements_s(d: Deployment, tokens: Floats) -> Floats:
@@ -227,7 +232,7 @@ def parts_of(d: Deployment) -> Parts:
     """The kernels of a step by tokens; remembered by model, card, split and format."""
     card, node = d.accelerator, d.node
     seat = (node.id, node.link_bytes_per_s, node.network_bytes_per_s) if node else ()
-    rates = (card.id, card.memory_bytes_per_s, *card.flop_per_s.values(), card.link_bytes_per_s)
+    rates = (card.id, card.memory_bytes_per_s, *card.flop_per_s.values(), card.link_bytes_per_s, card.capability)
     key = ("step parts", rates, seat, d.parallel, d.weights.id, d.engine)
     return remembered(d.model, key, lambda: _parts(d))
 

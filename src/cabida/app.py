@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_list, models, prices
-from cabida.report.metrics import speed_metrics
 from cabida.text import problem, use_language
 
 if TYPE_CHECKING:
@@ -252,6 +251,7 @@ def cost(
     from cabida import timing
     from cabida.report.asked import asked, carried, doubts, named
     from cabida.report.bills import bills
+    from cabida.report.metrics import speed_metrics
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
         flags["concurrency"] = 32.0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from cabida.plan import Deployment, Estimate
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.quantity import Quantity
-from cabida.timing.intervals import factors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +71,8 @@ def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
 
 def _spread(answer: ServingSpeed, field: str, value: float, statistic: str = "") -> Estimate:
     """``value`` with the 90 % interval factors that held-out measurements gave for its kind."""
+    from cabida.timing.intervals import factors  # not needed by what asks about memory alone
+
     low, high = factors(answer.spread, field, statistic)
     basis = getattr(answer.spread, "basis", "calibrated") if high > low else answer.basis
     return Estimate(value, value * low, value * high, basis)

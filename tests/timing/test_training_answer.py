@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serving_fixtures import deployment
 from test_training import a_run
 
-from cabida import facts, timing
+from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.errors import InvalidInput
 from cabida.memory.lens import PLAIN
@@ -185,6 +186,19 @@ def test_generation_takes_its_tokens_over_the_rate():
         preference.preference_step(run, "grpo")
     with pytest.raises(InvalidInput, match="CB-T054"):
         preference.preference_step(run, "rlhf2")
+
+
+def test_what_generates_is_simulated():
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    m = memory.serving(d)
+    asked = {"input_tokens": 500, "output_tokens": 400, "sequences_count": 256}
+    one = preference.generated_tokens_per_s(d, m, accelerators_count=1, **asked)
+    eight = preference.generated_tokens_per_s(d, m, accelerators_count=8, **asked)
+    assert 1000 < one < eight < 8 * one  # the same answers dealt out: smaller batches
+    wide = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80", tp=2)
+    room = memory.serving(wide)
+    with pytest.raises(InvalidInput, match="CB-T056"):
+        preference.generated_tokens_per_s(wide, room, accelerators_count=1, **asked)
 
 
 # --- the answer -----------------------------------------------------------------------------------

@@ -6,16 +6,19 @@ GRPO (2402.03300); how many passes each makes is read in the trainers of hugging
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida.errors import InvalidInput
+from cabida.memory import ServingMemory
 from cabida.memory.lens import PLAIN
-from cabida.plan import TrainingRun
+from cabida.plan import Deployment, Load, TrainingRun
 from cabida.quantity import formula
 from cabida.text import problem
 from cabida.timing import training_step as step
 from cabida.timing.flops import recomputed_passes, trains_adapters
+from cabida.timing.simulate import simulate
 from cabida.timing.training import spread_of, worked_out
 
 
@@ -54,6 +57,36 @@ def forward_s(step_s: float, passes_count: float) -> Any:
 def generation_s(sequences_count: float, output_tokens: float, output_tokens_per_s: float) -> Any:
     """Time to generate a step's answers at the rate the serving side sustains."""
     return sequences_count * output_tokens / output_tokens_per_s
+
+
+def generated_tokens_per_s(
+    d: Deployment,
+    m: ServingMemory,
+    *,
+    input_tokens: float,
+    output_tokens: float,
+    sequences_count: int,
+    accelerators_count: int,
+) -> float:
+    """Tokens/s that all accelerators of a run generate together between two updates, by the serving simulator.
+
+    Args:
+        d: one replica that generates.
+        m: its memory.
+        input_tokens: mean length of a prompt.
+        output_tokens: mean length of an answer.
+        sequences_count: answers of a step, dealt out evenly and queued at once.
+        accelerators_count: of the run; as many replicas as they make generate side by side.
+
+    Raises:
+        InvalidInput: CB-T056, the run has fewer accelerators than one replica.
+    """
+    replicas = accelerators_count // d.parallel.accelerators_count
+    if replicas < 1:
+        raise InvalidInput(problem("CB-T056", needed=d.parallel.accelerators_count, count=accelerators_count))
+    each = max(1, sequences_count // replicas)
+    load = Load(input_tokens, output_tokens, concurrency=math.inf)
+    return simulate(d, m, load, requests_count=each).output_tokens_per_s * replicas
 
 
 @dataclass(frozen=True, slots=True)

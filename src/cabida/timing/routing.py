@@ -56,7 +56,7 @@ def _familiar(
         return _least(state, weight, low, high, turn)  # type: ignore[no-any-return]
     if best >= 0 and min(hit, asked[request, col.PREFIX]) > MATCHED_RATIO * asked[request, col.INPUT]:
         return best
-    return empty if group >= 0 else _least(state, weight, low, high, turn)  # type: ignore[no-any-return]
+    return empty if group >= 0 else _least(state, weight, low, high, turn)
 
 
 @compiled

@@ -328,7 +328,7 @@ def _one_step_s(
             if rule[col.DRAFTED] > 1 and count > 0:
                 each_s = _work_s(rule, dc, dtable, 0.0, 0.0, count, count, context)
                 took_s += (rule[col.DRAFTED] - 1.0) * each_s
-    return took_s
+    return took_s  # type: ignore[no-any-return]
 
 
 @compiled

@@ -55,7 +55,7 @@ NO_DRAFT = Drafting()
 @formula
 def tokens_per_verified_step_count(drafted_tokens_count: float, accepted_ratio: float) -> float:
     """Tokens one verifying step gives on average. Leviathan et al. 2023, equation 1; the ratio below 1."""
-    return (1 - accepted_ratio ** (drafted_tokens_count + 1)) / (1 - accepted_ratio)
+    return (1 - accepted_ratio ** (drafted_tokens_count + 1)) / (1 - accepted_ratio)  # type: ignore[no-any-return]
 
 
 def accepted_moments(drafted_count: int, accepted_ratio: float) -> tuple[float, float]:

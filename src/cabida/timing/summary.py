@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cabida.plan.decision import QUANTILES
 from cabida.timing import columns as col
@@ -219,7 +219,6 @@ def gaps_of(histogram: Floats, tpot: Distribution, mean_s: float | None = None) 
 def _nothing(spread: dict[str, tuple[float, float]]) -> ServingSpeed:
     """No request could ever fit the cache."""
     never = alike(math.inf)
-    none: Any = ServingSpeed(
-        True, 0.0, 0.0, 0.0, 0.0, 1.0, 0, never, never, never, never, spread, "simulated"
+    return ServingSpeed(
+        True, 0.0, 0.0, 0.0, 0.0, 1.0, 0, never, never, never, never, spread, "simulated", met_ratio=0.0
     )
-    return replace(none, met_ratio=0.0)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ASKERS = Path(__file__).parent / "askers"
+ENDED = "the process ended without an answer"
 QUIET_PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 
@@ -100,7 +101,7 @@ def ask(
         kept.parent.mkdir(parents=True, exist_ok=True)
         with kept.open("a", encoding="utf-8") as file:
             said_of = _asked(rival, asker, [one for _, one in missing], seconds_most)
-            for (key, _), said in zip(missing, said_of, strict=False):
+            for said, (key, _) in zip(said_of, missing, strict=False):
                 known[key] = said | {"question": key}
                 file.write(json.dumps(known[key]) + "\n")
                 file.flush()
@@ -116,25 +117,24 @@ def _asked(
     ends, at = time.monotonic() + seconds_most, 0
     python = python_of(rival)
     while at < len(questions) and time.monotonic() < ends:
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [python, asker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        while at < len(questions) and time.monotonic() < ends:
-            said = _one(process, questions[at])
-            at += 1
-            if said is None:
-                yield {
-                    "id": questions[at - 1]["id"],
-                    "figures": {},
-                    "why": "the process ended without an answer",
-                }
-                break
-            yield said
-        process.kill()
-        process.wait()
+        ) as process:  # fmt: skip
+            try:
+                while at < len(questions) and time.monotonic() < ends:
+                    said = _one(process, questions[at])
+                    at += 1
+                    if said is None:
+                        yield {
+                            "id": questions[at - 1]["id"],
+                            "figures": {},
+                            "why": "the process ended without an answer",
+                        }
+                        break
+                    yield said
+            finally:
+                process.kill()
 
 
 def _one(process: subprocess.Popen[str], question: dict[str, Any]) -> dict[str, Any] | None:

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from cabida.timing import intervals
+from cabida.timing.intervals import CLOSED, LEADERS, RATES
 from cabida.timing.spread import regime_of, version_number
 from cabida.truth.case import read_cases
 from cabida.truth.disaggregated_case import decode_worker
@@ -56,6 +57,7 @@ FIGURES = {  # metric of the cases -> figure, and whether more of it means quick
 
 
 # an interval as wide as this is still told, cut to the widest that is an answer
+FIRST = ("tpot_s", "ttft_s", "output_tokens_per_s")  # measured by many: intervals of their own
 TOLD = {"tpot_s": 1e6, "output_tokens_per_s": 1e6, "ttft_s": 6.0}
 
 
@@ -200,8 +202,12 @@ def fitted(samples: list[Sample], files: list[Path]) -> dict[str, Any]:
     """All that ``spread.json`` holds."""
     cards, models = common(samples, "card"), common(samples, "model")
     stacked = known_words(with_held_out(samples, files), cards, models)
-    figures = sorted({one.figure for one in stacked})
-    metrics = {figure: fit_figure([one for one in stacked if one.figure == figure]) for figure in figures}
+    metrics: dict[str, Any] = {}
+    for figure in (*FIRST, *sorted({one.figure for one in stacked} - {*FIRST})):
+        part = [
+            one for one in stacked if one.figure == figure and not (figure in RATES and CLOSED in one.words)
+        ]
+        metrics[figure] = fit_figure(part, metrics.get(LEADERS.get(figure, "")))
     for figure, most_ratio in TOLD.items():
         metrics[figure]["told_until_ratio"] = most_ratio
     serving = {"cards": cards, "models": models, "engines": versions(samples, CASES), "metrics": metrics}
@@ -213,14 +219,21 @@ def fitted(samples: list[Sample], files: list[Path]) -> dict[str, Any]:
     }
 
 
+def ends_told(tables: dict[str, Any], one: Sample) -> tuple[float, float]:
+    """The factors of a sample as predictions carry them."""
+    if one.figure in RATES and CLOSED in one.words:
+        quick, slow = intervals.factors_in(tables, "tpot_s", one.words)
+        return 1 / slow, 1 / quick
+    return intervals.factors_in(tables, one.figure, one.words)
+
+
 def report(samples: list[Sample], table: dict[str, Any]) -> None:
     """Coverage and width by figure, and of every group of 100 rows."""
     facts = table["kinds"]["serving"]
     kept = known_words(samples, facts["cards"], facts["models"])
     ends = []
     for one in kept:
-        t = facts["metrics"][one.figure]
-        ends.append(tuple(map(math.log, intervals.factors_in(t, one.words))))
+        ends.append(tuple(map(math.log, ends_told(facts["metrics"], one))))
     keys: dict[str, Callable[[Sample], str]] = {
         "figure": lambda s: s.figure, "source": lambda s: f"{s.figure} {s.source}",
         "engine": lambda s: f"{s.figure} {s.engine}", "gpu": lambda s: f"{s.figure} {s.card}",

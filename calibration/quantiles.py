@@ -52,7 +52,9 @@ def weights_of(samples: list[Sample]) -> np.ndarray:
     return found * len(found) / found.sum()
 
 
-def quantile_fit(samples: list[Sample], weights: np.ndarray, tau: float, names: list[str]) -> np.ndarray:
+def quantile_fit(
+    samples: list[Sample], y: np.ndarray, weights: np.ndarray, tau: float, names: list[str]
+) -> np.ndarray:
     """Weights of the words for one quantile of the residuals."""
     place = {name: index for index, name in enumerate(names)}
     rows, columns = [], []
@@ -64,7 +66,6 @@ def quantile_fit(samples: list[Sample], weights: np.ndarray, tau: float, names: 
                 rows.append(index)
                 columns.append(place[word])
     x = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(samples), len(names)))
-    y = np.array([one.residual for one in samples])
     ridge = np.full(len(names), RIDGE)
     ridge[0] = 0.0
     start = np.zeros(len(names))
@@ -92,22 +93,39 @@ def words_in(samples: list[Sample], least: int) -> list[str]:
     return ["", *sorted(word for word, n in counts.items() if n >= least)]
 
 
-def fit_figure(samples: list[Sample]) -> dict[str, Any]:
-    """Words and weights of one figure, conformal on whole groups left out."""
+Table = dict[str, Any]
+
+
+def fit_figure(samples: list[Sample], leader: Table | None = None) -> Table:
+    """Words and weights of one figure, conformal on whole groups left out.
+
+    Args:
+        samples: its residuals.
+        leader: the table whose interval the figure's own is added to, for one that few sources measured: it then
+            only has words of its load and tool.
+    """
     weights = weights_of(samples)
-    names = words_in(samples, max(8, len(samples) // 200))
-    below, above, heavy = left_out(samples, weights, names)
-    low, high = (quantile_fit(samples, weights, tau, names) for tau in (TAU, 1 - TAU))
+    y = np.array([one.residual for one in samples])
+    few = leader is not None
+    names = [
+        name
+        for name in words_in(samples, max(8, len(samples) // 200))
+        if not few or not name or name.startswith(FEW)
+    ]
+    below, above, heavy = left_out(samples, weights, names, leader)
+    base = ends_of(samples, leader)
+    low = quantile_fit(samples, y - base[:, 0], weights, TAU, names)
+    high = quantile_fit(samples, y - base[:, 1], weights, 1 - TAU, names)
     wider = [
         HONEST * weighed_quantile(short, heavy, 1 - TAU) if len(short) else 0.0 for short in (below, above)
     ]
-    ends = bounds(samples, names, low, high)
-    y = np.array([one.residual for one in samples])
     today = np.array([not one.held for one in samples])
-    closer = tightened(ends[today], y[today])
+    whole = base + bounds(samples, names, low, high)
+    closer = drawn_in(whole[today], y[today])
     tables = []
     for values, sign, more in ((low, -1, wider[0]), (high, 1, wider[1])):
-        table = {name: float(v) * closer for name, v in zip(names, values, strict=True)}
+        table = dict(zip(names, map(float, values), strict=True))
+        table[""] -= sign * closer
         table[UNSEEN] = table.get(UNSEEN, 0.0) + sign * max(0.0, more)
         tables.append({name: round(v, 3) for name, v in table.items() if abs(v) >= 0.005})
     found = {
@@ -123,37 +141,52 @@ def fit_figure(samples: list[Sample]) -> dict[str, Any]:
     return found
 
 
-def tightened(ends: np.ndarray, y: np.ndarray) -> float:
-    """Factor on both ends of every interval, 1 unless they hold too much of what they were fitted to."""
+FEW = ("load=", "harness=")
 
-    def inside(factor: float) -> float:
-        low, high = np.minimum(factor * ends[:, 0], -0.02), np.maximum(factor * ends[:, 1], 0.02)
+
+def ends_of(samples: list[Sample], table: Table | None) -> np.ndarray:
+    """(lower, upper) logarithms of a table's intervals; none without a table."""
+    if table is None:
+        return np.zeros((len(samples), 2))
+    return np.array(
+        [
+            [sum(table[side].get(word, 0.0) for word in ("", *one.words)) for side in ("low", "high")]
+            for one in samples
+        ]
+    )
+
+
+def drawn_in(ends: np.ndarray, y: np.ndarray) -> float:
+    """By how much both ends come closer, 0 unless intervals hold too much of what they were fitted to."""
+
+    def inside(by: float) -> float:
+        low, high = np.minimum(ends[:, 0] + by, -0.02), np.maximum(ends[:, 1] - by, 0.02)
         return float(((low <= y) & (y <= high)).mean())
 
-    if inside(1.0) <= FULL:
-        return 1.0
-    return float(next((f for f in np.arange(0.98, 0.5, -0.02) if inside(f) <= ENOUGH_INSIDE), 0.5))
+    if inside(0.0) <= FULL:
+        return 0.0
+    return float(next((by for by in np.arange(0.01, 1.0, 0.01) if inside(by) <= ENOUGH_INSIDE), 0.0))
 
 
 def left_out(
-    samples: list[Sample], weights: np.ndarray, names: list[str]
+    samples: list[Sample], weights: np.ndarray, names: list[str], leader: Table | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """By how much each sample is missed below and above by a fit without its source and model, and its weight."""
     groups = sorted({(one.source, one.model) for one in samples})
     fold = {group: index % FOLDS for index, group in enumerate(groups)}
+    place = np.array([fold[one.source, one.model] for one in samples])
+    y, base = np.array([one.residual for one in samples]), ends_of(samples, leader)
+    foreign = [replace(one, words=moved(one.words, UNSEEN)) for one in samples]
+    apart = ends_of(foreign, leader)
     parts = []
     for part in range(FOLDS if len(groups) >= FOLDS else 0):
-        inside = np.array([fold[one.source, one.model] == part for one in samples])
+        inside = place == part
         train = [one for one, held in zip(samples, inside, strict=True) if not held]
-        test = [
-            replace(one, words=moved(one.words, UNSEEN))
-            for one, held in zip(samples, inside, strict=True)
-            if held
-        ]
-        low, high = (quantile_fit(train, weights[~inside], tau, names) for tau in (TAU, 1 - TAU))
-        ends = bounds(test, names, low, high)
-        y = np.array([one.residual for one in test])
-        parts.append((ends[:, 0] - y, y - ends[:, 1], weights[inside]))
+        test = [one for one, held in zip(foreign, inside, strict=True) if held]
+        low = quantile_fit(train, (y - base[:, 0])[~inside], weights[~inside], TAU, names)
+        high = quantile_fit(train, (y - base[:, 1])[~inside], weights[~inside], 1 - TAU, names)
+        ends = apart[inside] + bounds(test, names, low, high)
+        parts.append((ends[:, 0] - y[inside], y[inside] - ends[:, 1], weights[inside]))
     if not parts:
         return np.zeros(0), np.zeros(0), np.zeros(0)
     below, above, heavy = (np.concatenate(column) for column in zip(*parts, strict=True))

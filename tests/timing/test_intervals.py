@@ -35,7 +35,8 @@ def deployment(gpu: str = "h100-sxm-80", engine: str = "vllm", version: str = "0
     WORDS, WORDS, st.booleans(), st.lists(st.sampled_from(["engine=a", "card=b", "odd=word"]), unique=True)
 )
 def test_the_prediction_is_inside_and_no_interval_is_closer_than_repeated_runs(low, high, told, regime):
-    ends = factors_in({"low": low, "high": high, "told_until_ratio": 1e9 if told else 0.0}, tuple(regime))
+    tables = {"tpot_s": {"low": low, "high": high, "told_until_ratio": 1e9 if told else 0.0}}
+    ends = factors_in(tables, "tpot_s", tuple(regime))
     if not told:
         assert ends[0] <= 1 / (1 + CLOSEST_RATIO) + 1e-12
         assert ends[1] >= 1 + CLOSEST_RATIO - 1e-12
@@ -45,8 +46,19 @@ def test_the_prediction_is_inside_and_no_interval_is_closer_than_repeated_runs(l
 
 
 def test_words_add_up_in_logarithms():
-    table = {"low": {"": -0.1, "load=c": -0.2}, "high": {"": 0.3, "load=c": 0.1}}
-    assert factors_in(table, ("load=c", "engine=z")) == pytest.approx((math.exp(-0.3), math.exp(0.4)))
+    tables = {
+        "tpot_s": {"low": {"": -0.1, "load=c": -0.2}, "high": {"": 0.3, "load=c": 0.1}},
+        "itl_s": {"low": {"": -0.1}, "high": {}},
+    }
+    regime = ("load=c", "engine=z")
+    assert factors_in(tables, "tpot_s", regime) == pytest.approx((math.exp(-0.3), math.exp(0.4)))
+    assert factors_in(tables, "itl_s", regime) == pytest.approx((math.exp(-0.4), math.exp(0.4)))
+
+
+def test_a_closed_loops_rate_is_as_sure_as_its_time_per_token():
+    found = spread_of(deployment(), Load(1024, 256, concurrency=8))
+    quick, slow = found["tpot_s"]
+    assert found["output_tokens_per_s"] == pytest.approx((1 / slow, 1 / quick))
 
 
 def test_a_card_or_an_engine_nobody_measured_is_less_sure_and_says_physics():

@@ -22,17 +22,18 @@ SAYING_RATIO = (
 )
 EVERYWHERE = ""  # the word that every regime has
 TAILS = ("p95", "p99")
-LEADERS = {  # a figure nobody has residuals of -> the one it moves with
+LEADERS = {  # a figure that few sources measured -> the one whose interval its own is added to
     "requests_per_s": "output_tokens_per_s",
     "total_tokens_per_s": "output_tokens_per_s",
     "itl_s": "tpot_s",
-    "itl_s_tail": "tpot_s_tail",
+    "itl_s_tail": "tpot_s",
     "e2e_s": "tpot_s",
-    "e2e_s_tail": "tpot_s_tail",
+    "e2e_s_tail": "tpot_s",
     "tpot_s_tail": "tpot_s",
     "ttft_s_tail": "ttft_s",
-    "output_tokens_per_s": "tpot_s",
 }
+RATES = ("output_tokens_per_s", "total_tokens_per_s", "requests_per_s")
+CLOSED = "load=closed"  # where a rate is the number of clients over the time each takes
 SHARED = {
     "engine": "engine", "accelerator": "engine card", "model": "engine model", "setup": "engine card model",
 }  # fmt: skip
@@ -59,15 +60,6 @@ def residual_facts() -> dict[str, Any]:
     return loaded
 
 
-def metric_table(kind: str, metric: str) -> dict[str, Any] | None:
-    """The words of a metric (``serving``, ``tpot_s``) and their weights; ``None`` where nobody has residuals."""
-    tables = residual_facts()["kinds"].get(kind, {}).get("metrics", {})
-    while metric and metric not in tables:
-        metric = LEADERS.get(metric, "")
-    found: dict[str, Any] | None = tables.get(metric)
-    return found
-
-
 @cache
 def interval(kind: str, metric: str, regime: tuple[str, ...]) -> tuple[float, float]:
     """Factors (low, high) of the 90 % interval around a prediction.
@@ -77,16 +69,23 @@ def interval(kind: str, metric: str, regime: tuple[str, ...]) -> tuple[float, fl
         metric: the figure, as in ``data/spread.json``.
         regime: words of the setup; one that no residual knows changes nothing.
     """
-    table = metric_table(kind, metric)
-    if table is None:
+    if metric in RATES and CLOSED in regime:
+        quick, slow = interval(kind, "tpot_s", regime)
+        return 1 / slow, 1 / quick
+    tables = residual_facts()["kinds"].get(kind, {}).get("metrics", {})
+    if metric not in tables and metric not in LEADERS:
         return 1 / WIDEST_RATIO, WIDEST_RATIO
-    return factors_in(table, regime)
+    return factors_in(tables, metric, regime)
 
 
-def factors_in(table: Mapping[str, Any], regime: tuple[str, ...]) -> tuple[float, float]:
-    """:func:`interval` from the words of one metric."""
+def factors_in(tables: Mapping[str, Any], metric: str, regime: tuple[str, ...]) -> tuple[float, float]:
+    """:func:`interval` from the tables of a kind: a metric's own words, upon those of its leader."""
     words = (EVERYWHERE, *regime)
-    low, high = (math.fsum(table[side].get(word, 0.0) for word in words) for side in ("low", "high"))
+    chain = [tables[one] for one in (metric, LEADERS.get(metric, "")) if one in tables]
+    low, high = (
+        math.fsum(table[side].get(word, 0.0) for table in chain for word in words) for side in ("low", "high")
+    )
+    table = chain[0] if chain else {}
     closest, widest = math.log1p(CLOSEST_RATIO), math.log(WIDEST_RATIO)
     low, high = -min(max(closest, -low), widest), min(max(closest, high), widest)
     if SAYING_RATIO < math.exp(high - low) <= table.get("told_until_ratio", 0.0):
@@ -113,7 +112,6 @@ def shared_parts(kind: str = "serving", metric: str = "tpot_s") -> dict[str, flo
     Draws for ranking share these parts and differ in the rest: see ``own`` in ``data/spread.json``, worked out of
     public residuals by ``calibration/intervals.py``.
     """
-    table = metric_table(kind, metric) or {}
-    found: dict[str, float] = table["own"]
+    found: dict[str, float] = residual_facts()["kinds"][kind]["metrics"][metric]["own"]
     whole = sum(found.values())
     return {name: found[part] / whole for name, part in SHARED.items()}

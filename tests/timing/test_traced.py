@@ -1,5 +1,7 @@
 """A trace served in stretches is the trace served at once."""
 
+import weakref
+
 import numpy as np
 import pytest
 from serving_fixtures import CARD
@@ -90,3 +92,20 @@ def test_a_file_is_read_in_stretches_and_an_unsorted_one_whole(tmp_path, monkeyp
     ((arrivals, inputs, _),) = files.trace_blocks(file)
     assert list(arrivals) == [0.5, 1.5, 2.5, 3.5, 4.5]
     assert list(inputs) == [10, 11, 12, 13, 14]
+
+
+def test_stretches_are_let_go_when_they_are_served():
+    there = []
+
+    def blocks():
+        whole = a_trace(count=6000)
+        for at in range(0, 6000, 300):
+            piece = tuple(column[at : at + 300].copy() for column in whole)
+            there.append(weakref.ref(piece[0]))
+            yield piece
+            del piece
+            assert sum(one() is not None for one in there) <= 4
+
+    found = trace_through((Pool(CARD),), blocks(), {})
+    assert found.requests_count == 6000
+    assert len(there) == 20

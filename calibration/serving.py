@@ -35,7 +35,7 @@ DATA = HOME / "src" / "cabida" / "timing" / "data" / "serving.json"
 IS_RATIO = np.array([name.endswith("_ratio") for name in NAMES])
 IN_TABLE = [NAMES.index(name) for name in (
     "bandwidth_ratio", "compute_ratio", "routed_bandwidth_ratio", "routed_compute_ratio", "link_ratio",
-    "elements_ratio",
+    "elements_ratio", "starts_ratio",
 )]  # fmt: skip
 CROWDED = 256  # clients beyond which time to first token says more about the harness than about the engine
 TTFT_WEIGHT = 0.35

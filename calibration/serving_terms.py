@@ -13,14 +13,16 @@ from serving_rows import Row
 NAMES = [field.name for field in fields(Coefficients)]
 CENTRE = Coefficients(  # where a coefficient goes when no row speaks: physics and single-kernel measurements
     bandwidth_ratio=1.0, context_bandwidth_ratio=1.0, routed_bandwidth_ratio=1.0, compute_ratio=0.9,
-    routed_compute_ratio=0.9, attended_compute_ratio=0.9, link_ratio=0.9, elements_ratio=0.9, step_s=5e-4,
+    routed_compute_ratio=0.9, attended_compute_ratio=0.9, link_ratio=0.9, elements_ratio=0.9, starts_ratio=1.2,
+    step_s=5e-4,
     layer_s=1e-5, prompt_layer_s=3e-4, moe_layer_s=1e-5, sequence_s=5e-6, exchange_s=2e-6, request_s=1e-2,
     first_steps_count=1.0, harness_steps_count=6.0,
 )  # fmt: skip
 LOOSENESS = 0.6  # a coefficient e times off its centre weighs like this many standard residuals
 FIRMNESS = {  # times the looseness: what physics holds tighter, what a harness leaves open
     "bandwidth_ratio": 5.0, "context_bandwidth_ratio": 4.0, "compute_ratio": 4.0, "first_steps_count": 4.0,
-    "request_s": 10.0, "attended_compute_ratio": 4.0, "elements_ratio": 4.0, "harness_steps_count": 0.1,
+    "request_s": 10.0, "attended_compute_ratio": 4.0, "elements_ratio": 4.0, "starts_ratio": 1.5,
+    "harness_steps_count": 0.1,
     "routed_compute_ratio": 3.0, "routed_bandwidth_ratio": 2.0,
 }  # fmt: skip
 ENGINES = ("vllm", "sglang", "tensorrt-llm")
@@ -45,7 +47,7 @@ FACTORS = (  # what else changes a coefficient, which, and how firmly it is held
 )  # fmt: skip
 ARCHITECTURE_FACTORS = (  # each engine tunes its kernels and graphs for one generation of cards at a time
     "layer_s", "moe_layer_s", "prompt_layer_s", "exchange_s", "sequence_s", "routed_bandwidth_ratio",
-    "bandwidth_ratio",
+    "bandwidth_ratio", "starts_ratio",
 )  # fmt: skip
 ARCHITECTURE_FIRMNESS = 2.5
 ROWS_LEAST = 15  # of an engine on a generation

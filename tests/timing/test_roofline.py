@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE, READ_S, TOKEN_S, deployment
 
@@ -165,3 +165,52 @@ def test_few_tokens_cost_the_weights_and_many_cost_the_products():
     assert step_s(bare, many) == pytest.approx(many * TOKEN_S, rel=1e-4)
     ridge = READ_S / TOKEN_S
     assert step_s(bare, ridge) == pytest.approx(2**0.5 * READ_S, rel=0.01)
+
+
+LAYOUTS = [
+    ("meta-llama/Llama-3.1-70B", "h100-sxm-80", 4, "fp8", "tensorrt-llm"),
+    ("deepseek-ai/DeepSeek-V3", "b200-sxm-180", 8, "nvfp4", "sglang"),
+    ("openai/gpt-oss-120b", "h100-sxm-80", 2, "mxfp4", "vllm"),
+    ("Qwen/Qwen3.5-397B-A17B", "h200-sxm-141", 8, "fp8", "vllm"),
+    ("meta-llama/Llama-3.1-8B", "rtx4090", 1, "awq-int4", "vllm"),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(more=st.floats(1.0, 4.0), prefill=st.sampled_from([0.0, 300.0, 8000.0]), count=st.integers(1, 400))
+@settings(max_examples=12, deadline=None)
+def test_a_faster_card_never_takes_longer_and_a_longer_context_never_less(layout, more, prefill, count):
+    model, card, tp, weights, engine = layout
+    d = deployment(model, card, tp, weights, engine)
+    m = memory.serving(d)
+    took = step_s(step_model(d, m), prefill, 0.0, count, 900.0 * count)
+    rates = {kind: more * rate for kind, rate in d.accelerator.flop_per_s.items()}
+    for faster in ({"flop_per_s": rates}, {"memory_bytes_per_s": more * d.accelerator.memory_bytes_per_s}):
+        quick = replace(d, accelerator=replace(d.accelerator, **faster))
+        assert step_s(step_model(quick, m), prefill, 0.0, count, 900.0 * count) <= took * (1 + 1e-12)
+    assert step_s(step_model(d, m), prefill, 500.0 * more, count, 900.0 * more * count) >= took
+
+
+def test_tensor_parallel_over_pcie_stops_paying():
+    """Llama 3.1 70B fp8 on L40S, prompts of 2,048: TensorRT-LLM 0.14 gave out 169 tokens/s on 4 cards, 164 on 8."""
+    rates = []
+    for tp in (4, 8):
+        d = deployment("meta-llama/Llama-3.1-70B", "l40s", tp, "fp8", "tensorrt-llm", max_num_seqs=2048)
+        d = replace(d, kv_cache=d.weights)
+        load = Load(2048, 128, concurrency=float("inf"), prompts_count=3000)
+        rates.append(timing.fluid(d, memory.serving(d), load).output_tokens_per_s)
+    assert rates[1] < 1.15 * rates[0]
+    assert rates == pytest.approx([169, 164], rel=0.25)
+
+
+def test_a_step_model_is_built_quickly():
+    """5,000 candidates share few shapes; the table of a shape is worked out once."""
+    import time
+
+    d = deployment("deepseek-ai/DeepSeek-V3", "h200-sxm-141", 8, "fp8")
+    m = memory.serving(d)
+    step_model(d, m)
+    begun = time.process_time()
+    for _ in range(200):
+        step_model(d, m)
+    assert time.process_time() - begun < 200 * 4e-4

@@ -38,6 +38,7 @@ class Coefficients:
     attended_compute_ratio: float  # attention over the prompt
     link_ratio: float  # link rate inside a step, over the rate of large collectives
     elements_ratio: float  # memory rate of norms, rotations, activations, over the data sheet
+    starts_ratio: float  # starts of kernels in a recorded graph, one overlapping the next, against each alone
     step_s: float  # every step
     layer_s: float  # every layer of a step
     prompt_layer_s: float  # every layer of a step with a prompt, launched outside recorded graphs

@@ -61,17 +61,20 @@ def token_work_s(
     large_experts_s: float,
     wire_s: float,
     elements_s: float,
+    starts_s: float,
     bandwidth_ratio: float,
     compute_ratio: float,
     routed_bandwidth_ratio: float,
     routed_compute_ratio: float,
     link_ratio: float,
     elements_ratio: float,
+    starts_ratio: float,
 ) -> float:
     """What depends on the number of tokens in a step alone: kernels alone on the card, at an engine's shares."""
     products_s = small_products_s / bandwidth_ratio + large_products_s / compute_ratio
     experts_s = small_experts_s / routed_bandwidth_ratio + large_experts_s / routed_compute_ratio
-    return products_s + experts_s + wire_s / link_ratio + elements_s / elements_ratio
+    rest_s = wire_s / link_ratio + elements_s / elements_ratio + starts_s / starts_ratio
+    return products_s + experts_s + rest_s
 
 
 @formula

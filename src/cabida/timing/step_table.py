@@ -17,7 +17,8 @@ from cabida.plan import Deployment
 from cabida.quantity import least
 from cabida.timing.kernel_formulas import experts_touched_count
 from cabida.timing.kernel_links import all_reduce_s, exchange_s
-from cabida.timing.kernels import SPREAD, elementwise_s, experts_s, gemm_s
+from cabida.timing.kernel_lookup import ANY, curve_of
+from cabida.timing.kernels import SPREAD, elementwise_s, experts_s, gemm_s, kernel_format
 from cabida.timing.step_attention import attention_of
 from cabida.timing.step_time import GRID_TOKENS
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 NO_TABLE = (0.0,) * len(GRID_TOKENS)
 VALUE_BYTES = 2.0  # activations travel in 16 bit
 BLOCKED = "fp8-block"
+ELEMENTWISE_KERNELS = 4  # of a layer: two norms, rotation, activation
 RIDGE_TOKENS = 256.0  # where reading gives way to multiplying: between both shares of a product
 
 
@@ -52,6 +54,7 @@ class Parts(NamedTuple):
     large_experts_s: Floats
     wire_s: Floats
     elements_s: Floats
+    starts_s: Floats  # what every kernel takes however little it does, alone
 
 
 def attention_matrices(group: AttentionLayers, hidden: float, tp: int) -> list[Matrices]:
@@ -173,6 +176,19 @@ def _experts_s(d: Deployment, tokens: Floats) -> Floats:
     return total
 
 
+def _starts_s(d: Deployment) -> tuple[float, float, float]:
+    """Starts of all products, of routers and experts, and of element-wise kernels of a step."""
+    kept, capability = kept_ratio(d), d.accelerator.capability
+    kinds = [kernel_format(fmt, d.accelerator) for fmt in (as_multiplied(d), sixteen_bit())]
+    own, wide = (curve_of("product", capability, kind, ANY)[0] for kind in kinds)
+    products = sum(one.count for one in matrices_of(d)) * ((1 - kept) * own + kept * wide)
+    experts = curve_of("experts", capability, kinds[0], ANY)[0] + wide
+    elements = (
+        ELEMENTWISE_KERNELS * d.model.layers_count * curve_of("elementwise", capability, "bf16", ANY)[0]
+    )
+    return products, moe_layers(d) * experts, elements
+
+
 def touched_ratio(d: Deployment, sequences: float) -> float:
     """Share of the routed experts that a decode step reads."""
     group = max((g for g in d.model.mlp if g.experts_count), key=lambda g: g.layers_count, default=None)
@@ -232,7 +248,13 @@ def parts_of(d: Deployment) -> Parts:
     """The kernels of a step by tokens; remembered by model, card, split and format."""
     card, node = d.accelerator, d.node
     seat = (node.id, node.link_bytes_per_s, node.network_bytes_per_s) if node else ()
-    rates = (card.id, card.memory_bytes_per_s, *card.flop_per_s.values(), card.link_bytes_per_s, card.capability)
+    rates = (
+        card.id,
+        card.memory_bytes_per_s,
+        *card.flop_per_s.values(),
+        card.link_bytes_per_s,
+        card.capability,
+    )
     key = ("step parts", rates, seat, d.parallel, d.weights.id, d.engine)
     return remembered(d.model, key, lambda: _parts(d))
 
@@ -242,14 +264,16 @@ def _parts(d: Deployment) -> Parts:
 
     tokens = np.array(GRID_TOKENS)
     large = tokens / (tokens + RIDGE_TOKENS)
-    products, experts = _products_s(d, tokens), _experts_s(d, tokens)
+    starts = _starts_s(d)
+    products, experts = _products_s(d, tokens) - starts[0], _experts_s(d, tokens) - starts[1]
     return Parts(
         products * (1 - large),
         products * large,
         experts * (1 - large),
         experts * large,
         _wire_s(d, tokens),
-        _elements_s(d, tokens),
+        _elements_s(d, tokens) - starts[2],
+        0.0 * tokens + sum(starts),
     )
 
 

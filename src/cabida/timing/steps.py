@@ -156,6 +156,7 @@ def table_of(d: Deployment, c: Coefficients) -> tuple[float, ...]:
     found: Any = token_work_s.raw(
         *parts, c.bandwidth_ratio, c.compute_ratio, c.routed_bandwidth_ratio, c.routed_compute_ratio,
         c.link_ratio, c.elements_ratio,
+        c.starts_ratio,
     )  # fmt: skip
     return tuple(np.maximum.accumulate(found).tolist())
 

@@ -277,3 +277,24 @@ def test_a_stream_in_stretches_is_the_run_in_one():
         assert joined[:, column] == pytest.approx(rows[:, column], rel=1e-12)
     assert parts.totals == pytest.approx(whole.totals, rel=1e-9)
     assert most < 1500
+
+
+def test_llama_cpp_works_a_batch_off_in_micro_batches():
+    """Four micro-batches of 512 read the weights four times; a decoding slot waits for all of them."""
+    one = replace(CARD, scheduler=scheduler_of("llama.cpp", "b8000"), budget_tokens=512.0, reserve_ratio=1.0)
+    rows = fleet((Pool(one),)).serve(requests(np.zeros(1), np.array([2048.0]), np.ones(1)))
+    whole = fleet((Pool(replace(CARD, budget_tokens=2048.0)),)).serve(
+        requests(np.zeros(1), np.array([2048.0]), np.ones(1))
+    )
+    extra = rows[0, columns.FIRST] - whole[0, columns.FIRST]
+    assert extra > 2 * CARD.launch_s
+    assert fleet((Pool(one),)).arrays["rules"][0, columns.BUDGET] == 2048
+
+
+def test_a_line_looked_at_seldom_waits_longer_and_is_read_together():
+    often = replace(CARD, mixed=False, scheduler=replace(scheduler_of("sglang"), poll_steps=1.0))
+    seldom = replace(often, scheduler=replace(often.scheduler, poll_steps=30.0))
+    load = replace(LOAD, requests_per_s=10)
+    first, later = (simulate_pools((Pool(one),), load, {}, requests_count=800) for one in (often, seldom))
+    assert later.ttft_s.mean > first.ttft_s.mean + 5 * CARD.table[0]
+    assert later.requests_per_s == pytest.approx(first.requests_per_s, rel=0.05)

@@ -228,7 +228,7 @@ def rule_of(pool: Pool, *, static: bool = False) -> Floats:
     reserve = model.reserve_ratio
     least = min(habits.reserve_least_ratio, reserve) if habits.reserve_steps_count else reserve
     for column, value in (
-        (col.BUDGET, model.budget_tokens),
+        (col.BUDGET, max(model.budget_tokens, habits.batch_tokens)),
         (col.SLOTS, most),
         (col.KV, model.kv_tokens),
         (col.WASTE, 0.5 * (model.block_tokens - 1.0)),

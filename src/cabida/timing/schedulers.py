@@ -23,6 +23,7 @@ class Scheduler:
     reserve_least_ratio: float = 0.0  # ... and in the end,
     reserve_steps_count: float = 0.0  # after so many decoding steps
     fixed_slots: bool = False  # each sequence has an equal part of the cache for its own
+    batch_tokens: float = 0.0  # least tokens of one step: llama.cpp's n_batch, worked off in micro-batches
     micro_tokens: float = float("inf")  # tokens that pass through the model at once
     poll_steps: float = (
         1.0  # decoding steps between two looks at the line (SGLang's --scheduler-recv-interval)
@@ -61,9 +62,11 @@ ROWS = (
               source="cpp/include/tensorrt_llm/executor/executor.h: enableChunkedContext = true"),
     Scheduler("tensorrt-llm", (1,), chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
               ranks_routing="least-loaded", source=_TRT),
-    Scheduler("llama.cpp", (0,), reserve_ratio=1.0, reserve_least_ratio=1.0, fixed_slots=True, micro_tokens=512.0,
+    Scheduler("llama.cpp", (0,), reserve_ratio=1.0, reserve_least_ratio=1.0, fixed_slots=True,
+              batch_tokens=2048.0, micro_tokens=512.0,
               source="tools/server/server.cpp: n_ctx / n_parallel for each slot; common.h: n_batch 2048, n_ubatch 512"),
-    Scheduler("llama.cpp", (7000,), reserve_ratio=1.0, reserve_least_ratio=1.0, micro_tokens=512.0,
+    Scheduler("llama.cpp", (7000,), reserve_ratio=1.0, reserve_least_ratio=1.0, batch_tokens=2048.0,
+              micro_tokens=512.0,
               source="llama.cpp pull request 16736: four slots that share one pool of n_ctx, unless -np is given"),
     Scheduler("transformers", (0,), mixed=False, chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
               source="transformers generate(): one padded batch"),

@@ -259,10 +259,10 @@ def _version(row: dict[str, Any]) -> str:
     framework = row.get("framework") or ""
     dated = re.search(r"20\d\d-\d\d", framework)
     if dated:
-        return dated.group(0)
+        return str(dated.group(0))
     containers = re.findall(r"(?<![\d.])(2\d\.(?:0[1-9]|1[0-2]))(?![\d])", framework)
     if containers:
-        return max(containers)
+        return str(max(containers))
     round_ = "training_results_v" in str(row["source"]) and re.match(r"20\d\d-\d\d", str(row.get("date")))
     return str(round_.group(0)) if round_ else ""
 

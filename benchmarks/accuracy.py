@@ -1,6 +1,7 @@
 """How far predictions are off, ours beside those of other tools on exactly the same measured rows, in one run.
 
-    python benchmarks/accuracy.py [--rows N] [--seed S] [--only NAME ...] [--seconds S] [--json] [--results FOLDER]
+    python benchmarks/accuracy.py [--rows N] [--seed S] [--only NAME ...] [--seconds S] [--residuals FILE] [--json]
+                                  [--results FOLDER]
 
 Error = exp(|ln(predicted / measured)|) - 1, so that half is as wrong as double. A refusal, a crash and (ours) an
 interval wider than a factor 4 count as unanswered. Rivals are installed by ``rivals.py`` into a cache folder of its
@@ -99,8 +100,38 @@ def measured_of(row: dict[str, Any], metric: str) -> tuple[str, float] | None:
     return None
 
 
+def held_out(path: Path | None) -> dict[tuple[str, str], dict[str, float]]:
+    """Errors of ours with whole models, cards, engines or sources left out of the fit, by way and metric, by row.
+
+    Args:
+        path: what ``calibration/serving.py --residuals`` wrote; without it there are none.
+    """
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    if path is not None:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            found.setdefault((one["way"], one["metric"]), {})[one["id"]] = math.exp(abs(one["log_error"])) - 1
+    return found
+
+
+def left_out(
+    metric: str, ids: list[str], errors: dict[tuple[str, str], dict[str, float]]
+) -> dict[str, dict[str, Any]]:
+    """Median and 90th percentile for each way of leaving out, over the rows that are asked about."""
+    found = {}
+    for (way, name), by_row in errors.items():
+        values = [by_row[one] for one in ids if one in by_row]
+        if way != "fitted" and name.removesuffix("_s") == metric.removesuffix("_ms") and values:
+            found[way] = {"rows": len(values), "median": quantile(values, 0.5), "p90": quantile(values, 0.9)}
+    return found
+
+
 def compared(
-    rival: Rival, chosen: list[dict[str, Any]], theirs: dict[str, Any], mine: dict[str, dict[str, float]]
+    rival: Rival,
+    chosen: list[dict[str, Any]],
+    theirs: dict[str, Any],
+    mine: dict[str, dict[str, float]],
+    errors: dict[tuple[str, str], dict[str, float]],
 ) -> list[dict[str, Any]]:
     """One line for each metric: asked, answered, errors; ours on all rows and on exactly those it answered."""
     lines = []
@@ -122,7 +153,9 @@ def compared(
             [_rounded(one.get(key)) for key in ("measured", "theirs", "ours")] + [float(one["hidden"])]
             for one in points
         ]
-        lines.append({"metric": metric, **summary(points), "points": figures})
+        both = [one["id"] for one in points if "theirs" in one]
+        apart = left_out(metric, both, errors)
+        lines.append({"metric": metric, **summary(points), "left_out": apart, "points": figures})
     return lines
 
 
@@ -149,7 +182,7 @@ def summary(points: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def run(names: list[str], count: int, seed: int, seconds: float) -> dict[str, Any]:
+def run(names: list[str], count: int, seed: int, seconds: float, residuals: Path | None) -> dict[str, Any]:
     """Ask the rivals and ourselves."""
     asked: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {}
     for name in names:
@@ -158,7 +191,7 @@ def run(names: list[str], count: int, seed: int, seconds: float) -> dict[str, An
         chosen = pick(min(count, rival.most_rows), seed)
         asked[name] = chosen, rivals.ask(rival, [put(row) for row in chosen], seconds)
     mine = ours({row["id"] for chosen, _ in asked.values() for row in chosen})
-    table = []
+    table, errors = [], held_out(residuals)
     for name, (chosen, theirs) in asked.items():
         rival = RIVALS[name]
         reached = [row for row in chosen if row["id"] in theirs]
@@ -167,7 +200,7 @@ def run(names: list[str], count: int, seed: int, seconds: float) -> dict[str, An
         table.append(
             {
                 "rival": name, "version": rival.version, "licence": rival.licence, "rows": rival.rows,
-                "metrics": compared(rival, reached, theirs, mine),
+                "metrics": compared(rival, reached, theirs, mine, errors),
                 "unanswered": [{"why": why, "count": many} for why, many in reasons.most_common(8)],
                 "cpu_s_per_row": round(sum(times) / len(times), 3) if times else None,
             }
@@ -216,10 +249,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", choices=list(RIVALS), default=list(RIVALS), metavar="NAME")
     parser.add_argument("--seconds", type=float, default=1e9, help="most time for asking one rival")
+    parser.add_argument("--residuals", type=Path, help="of calibration/serving.py: ours with parts left out")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--results", type=Path, default=RESULTS)
     wanted = parser.parse_args()
-    result = run(wanted.only, wanted.rows, wanted.seed, wanted.seconds)
+    result = run(wanted.only, wanted.rows, wanted.seed, wanted.seconds, wanted.residuals)
     wanted.results.mkdir(parents=True, exist_ok=True)
     kept = wanted.results / "accuracy.json"
     before = json.loads(kept.read_text(encoding="utf-8"))["table"] if kept.exists() else []

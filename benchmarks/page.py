@@ -116,6 +116,19 @@ def written(result: dict[str, Any]) -> tuple[str, dict[str, str]]:
     if unhidden:
         lines += ["Without the rows that may hide speculative decoding:", ""]
         lines += table(["tool", "figure", "median", "Cabida", "p90", "Cabida"], unhidden)
+    apart = [
+        [one["rival"], NAMES[m["metric"]], way, str(each["rows"]), percent(m["theirs_median"]), percent(each["median"]),
+         percent(m["theirs_p90"]), percent(each["p90"])]
+        for one in result["table"]
+        for m in one["metrics"]
+        for way, each in m.get("left_out", {}).items()
+    ]  # fmt: skip
+    if apart:
+        lines += [
+            "Cabida predicting each row by a fit that never saw its model, its card, its engine or its source:",
+            "",
+        ]
+        lines += table(["tool", "figure", "left out", "rows", "median", "Cabida", "p90", "Cabida"], apart)
     for rival, metric, unit in DRAWN:
         points = next(
             (m["points"] for one in result["table"] if one["rival"] == rival for m in one["metrics"]

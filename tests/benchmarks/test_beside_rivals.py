@@ -72,6 +72,18 @@ def test_an_error_is_as_large_low_as_high_and_refusals_count(accuracy):
     assert found["ours_p90"] == pytest.approx(0.05)
 
 
+def test_what_was_left_out_is_told_apart_from_what_was_fitted(accuracy, tmp_path):
+    file = tmp_path / "residuals.jsonl"
+    lines = [("a", "model", 0.1), ("b", "model", -0.3), ("a", "fitted", 0.0), ("c", "card", 0.2)]
+    told = [{"id": one, "metric": "tpot_s", "way": way, "log_error": error} for one, way, error in lines]
+    file.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
+    found = accuracy.left_out("tpot_ms", ["a", "b"], accuracy.held_out(file))
+    assert set(found) == {"model"}
+    assert found["model"]["rows"] == 2
+    assert found["model"]["p90"] == pytest.approx(2.718281828**0.3 - 1)
+    assert accuracy.held_out(None) == {}
+
+
 def test_the_page_is_that_of_the_last_results(accuracy):
     page, pictures = script("page").written(json.loads((FOLDER / "results/accuracy.json").read_text("utf-8")))
     assert (ROOT / "docs/rivals.md").read_text("utf-8") == page, "docs/rivals.md is stale: make docs"

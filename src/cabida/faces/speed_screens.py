@@ -214,7 +214,7 @@ class Curve:
         times = [
             one["e2e_ms_p95"] for one in points if one["e2e_ms_p95"] and math.isfinite(one["e2e_ms_p95"])
         ]
-        room = max(6, min(LONGEST_BAR, options.max_width - 72))
+        room = max(6, min(LONGEST_BAR, options.max_width - (82 if self.judged else 72)))
         least, most = (math.log(min(times)), math.log(max(times))) if times else (0.0, 1.0)
         rows = []
         for one in points:
@@ -229,12 +229,14 @@ class Curve:
                         text.duration(one[name] / 1000)
                         for name in ("ttft_ms_p95", "tpot_ms_p95", "e2e_ms_p95")
                     ),
+                    *([text.number(one["goodput_req_s"])] if self.judged else []),
                     block * max(1, round(share * room)),
                     self._mark(one),
                 )
             )
-        head = ("rate", "ttft", "tpot", "e2e", "curve", "mark")
-        yield table([tr(f"speed.knee.{one}") for one in head], rows, right=(0, 1, 2, 3))
+        head = ("rate", "ttft", "tpot", "e2e", *(("good",) if self.judged else ()), "curve", "mark")
+        right = (0, 1, 2, 3, 4) if self.judged else (0, 1, 2, 3)
+        yield table([tr(f"speed.knee.{one}") for one in head], rows, right=right)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""

@@ -47,6 +47,9 @@ def serving_figures(row: dict[str, Any]) -> Figures:
         if wants_tail or load.requests_per_s is not None
         else timing.fluid(d, m, load)
     )
+    if d.parallel.dp > 1 and not wants_tail and any(name.startswith("ttft") for name in row["measured"]):
+        # how long prompts wait on ranks that wait for each other, no steady state shows
+        speed = replace(speed, ttft_s=timing.simulate(d, m, load).ttft_s)
     speed = replace(speed, spread=spread_of(d, load, missing=left_unsaid(row)))
     figures = _figures(speed, load, tokens_per_step(row))
     if speed.saturated and load.requests_per_s is not None:  # waiting grows for as long as one looks

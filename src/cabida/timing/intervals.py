@@ -2,7 +2,7 @@
 
 A setup has a regime: a set of words such as ``engine=vllm``, ``card=unseen``, ``clients=64``. Each word moves the
 logarithm of the lower and of the upper factor by what ``calibration/intervals.py`` found: a quantile regression
-(Koenker and Bassett 1978) of log(measured / predicted) at 5 % and 95 %, made conformal on whole sources and models
+(Koenker and Bassett 1978) of log(measured / predicted) at 5.5 % and 94.5 %, made conformal on whole sources and models
 left out (Romano, Patterson and Candes 2019). ``data/spread.json`` holds the words; nothing is fitted in here.
 """
 

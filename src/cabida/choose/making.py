@@ -155,13 +155,16 @@ def made_on(
 
 
 def _placed(run: MediaRun) -> tuple[MediaRun, MediaMemory] | None:
-    """The run with as little kept off the card as fits."""
+    """The run with as little kept off the card as surely fits; else what fits tightly."""
+    tight: tuple[MediaRun, MediaMemory] | None = None
     for offload in OFFLOADS:
         tried = replace(run, offload=offload, vae_tiling=offload != "none")
         room = memory.media(tried, bounds=False)
-        if room.verdict != "no":
+        if room.verdict == "fits":
             return tried, room
-    return None
+        if room.verdict != "no" and tight is None:
+            tight = tried, room
+    return tight
 
 
 def _transcribed(

@@ -6,6 +6,8 @@ by pair of tokens, bytes that everything else reads and writes. All seconds are 
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.quantity import formula
 from cabida.units import BITS_PER_BYTE
 
@@ -96,7 +98,7 @@ def convolved_s(
     convolution_ratio: float,
     cycles_count_per_s: float,
     fed_flop_count: float,
-) -> float:
+) -> Any:
     """Convolutions: matrix units, and the operands each multiprocessor can be fed with in a cycle; they overlap."""
     tensor_s = convolved_flop / (peak_flop_per_s * reached_ratio * convolution_ratio)
     feeding_s = convolved_flop / (cycles_count_per_s * fed_flop_count)
@@ -125,7 +127,7 @@ def attended_s(
     cycles_count_per_s: float,
     softmax_count: float,
     kernel_ratio: float,
-) -> float:
+) -> Any:
     """Attention: its products, and a softmax of so many pairs a cycle of a multiprocessor, which overlap in part.
 
     Shah et al. 2024 (FlashAttention-3), section 2: exponentials are what holds a card with fast matrix units back.
@@ -162,7 +164,7 @@ def device_step_s(
 
 
 @formula
-def denoise_step_s(device_step_s: float, host_s: float, streamed_s: float, passes_count: float) -> float:
+def denoise_step_s(device_step_s: float, host_s: float, streamed_s: float, passes_count: float) -> Any:
     """A step as it is seen: accelerator, host that launches its kernels, weights that stream in; they overlap.
 
     The longest of the three decides, and where two are alike they hinder each other (fourth powers).
@@ -183,7 +185,7 @@ def text_s(
     weights_bytes: float,
     memory_bytes_per_s: float,
     bandwidth_ratio: float,
-) -> float:
+) -> Any:
     """An encoder's pass: its products, or reading its weights where the text is short."""
     read_s = weights_bytes / (memory_bytes_per_s * bandwidth_ratio)
     return ((text_flop / flop_per_s) ** 2 + read_s**2) ** 0.5

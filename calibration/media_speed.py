@@ -128,6 +128,7 @@ def put(values: dict[tuple[str, ...], float]) -> None:
         for key in path:
             entry = entry[key]
         entry["value"] = value
+    media_rates.coefficient.cache_clear()
 
 
 STARTS = np.log([start for start, _ in FREE.values()])

@@ -18,7 +18,7 @@ from cabida.plan.speech import SpeechRun
 from cabida.timing import MediaSpeed, SpeechSpeed
 
 TRANSCRIPTION = "transcription"
-COUNTS = (1, 2, 4, 8)
+COUNTS = {"image": (1, 2, 4), "video": (1, 2, 4, 8)}  # accelerators that work on one item together
 OFFLOADS = ("none", "text", "model", "group")
 COMPILERS = ("compile", "eager")
 NARROW = ("fp8", "int8", "nvfp4")  # tried beside 16 bit where the brief names no format
@@ -129,7 +129,7 @@ def made_on(
         if name in ("bf16", "fp16") and name not in accelerator.flop_per_s:
             yield None, f"{pipeline.id} {name} {accelerator.name}"
             continue
-        for count in COUNTS:
+        for count in COUNTS[pipeline.task]:
             if count > most:
                 break
             for run in runs_on(brief, media, pipeline, weights, accelerator, count):

@@ -32,6 +32,7 @@ def shipped() -> dict[str, Any]:
     return loaded
 
 
+@cache
 def coefficient(name: str, *path: str) -> Constant:
     """A coefficient of the file by its path, under the name ``name``."""
     entry: dict[str, Any] = shipped()

@@ -298,3 +298,20 @@ def test_a_line_looked_at_seldom_waits_longer_and_is_read_together():
     first, later = (simulate_pools((Pool(one),), load, {}, requests_count=800) for one in (often, seldom))
     assert later.ttft_s.mean > first.ttft_s.mean + 5 * CARD.table[0]
     assert later.requests_per_s == pytest.approx(first.requests_per_s, rel=0.05)
+
+
+def test_what_gave_way_is_read_again_only_where_it_was_overwritten():
+    tight = replace(CARD, kv_tokens=6000.0)
+    model = replace(tight, scheduler=scheduler_of("vllm"))
+    forgets = replace(tight, scheduler=replace(scheduler_of("vllm"), keeps_preempted=False))
+    found = {}
+    for name, one in (("keeps", model), ("forgets", forgets)):
+        ready = fleet((Pool(one),))
+        ready.serve(requests(*drawn(400, 2, rate=40.0)))
+        found[name] = ready.totals
+    assert found["keeps"][columns.PREEMPTIONS] > 50
+    assert found["keeps"][columns.PREFILLED] < found["forgets"][columns.PREFILLED]
+    assert found["keeps"][columns.END_S] < found["forgets"][columns.END_S]
+    bare = fleet((Pool(replace(model, shares_prefixes=False)),))
+    bare.serve(requests(*drawn(400, 2, rate=40.0)))
+    assert bare.totals[columns.PREFILLED] == found["forgets"][columns.PREFILLED]

@@ -26,8 +26,9 @@ from __future__ import annotations
     LAST,  # last token, s; -1 until then
     NEXT,  # the one behind it in a replica's waiting line; -1 = nobody
     PLACE,  # replica
-) = range(17)
-ASKED_COUNT = 17
+    SPARED,  # tokens stored on its replica until the last of what it left there when it gave way is overwritten
+) = range(18)
+ASKED_COUNT = 18
 FOUND = -2.0  # group of requests whose leading tokens are found cached, whoever left them there
 
 # seats: sequences past their prompt, oldest first
@@ -68,8 +69,9 @@ SEAT_COUNT = 4
     HAND_FREE,  # when its link is free to hand over the next prompt, s
     HELD_ADAPTERS,  # adapters on the device, in use or not
     POLLED,  # decoding step at which the line was last looked at
-) = range(32)
-STATE_COUNT = 32
+    STORED,  # tokens stored so far
+) = range(33)
+STATE_COUNT = 33
 
 # totals: one replica, added up
 (
@@ -109,8 +111,10 @@ TOTALS_COUNT = 14
     RANKS,  # ranks that take each step together
     SHARED,  # share of a step's work by tokens that ranks in step do for each other (experts)
     POLL,  # decoding steps between two looks at the line
-) = range(29)
-RULES_COUNT = 29
+    KEEPS,  # whether what gives way stays readable until it is overwritten
+    BLOCK,  # tokens of a block
+) = range(31)
+RULES_COUNT = 31
 BOTH, READS, WRITES = range(3)
 
 # loop: what the event loop carries from one stretch to the next

@@ -17,7 +17,7 @@ from cabida.files import home
 
 SOURCES = (  # all that is compiled
     "columns.py", "outcome.py", "prefixes.py", "queue.py", "roofline.py", "routing.py", "schedule.py",
-    "step_clock.py", "step_time.py",
+    "step_clock.py", "waiting_line.py", "step_time.py",
 )  # fmt: skip
 
 

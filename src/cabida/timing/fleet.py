@@ -257,6 +257,8 @@ def rule_of(pool: Pool, *, static: bool = False) -> Floats:
         (col.RANKS, model.ranks_count if model.shared_ratio > 0 else 1),
         (col.SHARED, model.shared_ratio),
         (col.POLL, habits.poll_steps),
+        (col.KEEPS, habits.keeps_preempted and model.shares_prefixes),
+        (col.BLOCK, model.block_tokens),
     ):
         rule[column] = value
     return rule

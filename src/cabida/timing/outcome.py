@@ -105,12 +105,14 @@ def finish(
         s[col.HELD] + s[col.PINNED] + 0.5 * s[col.PACES] * span * (decoding > 0)
     )
     totals[col.PREFILLED] += s[col.PREFILL]
+    s[col.STORED] += s[col.PREFILL] + finished
     answered = 0
     if decoding > 0:
         gained = span * s[col.PACES]
         s[col.STEP] += span
         s[col.CONTEXT] += gained
         s[col.HELD] += gained
+        s[col.STORED] += gained
         s[col.LEFT] -= gained
         s[col.RATIO] = max(min(s[col.RATIO], rule[col.RESERVE_LEAST]), s[col.RATIO] - rule[col.DECAY] * span)
         totals[col.GENERATED] += gained

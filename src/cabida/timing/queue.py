@@ -16,8 +16,9 @@ from cabida.timing import columns as col
 from cabida.timing.compiled import compiled
 from cabida.timing.outcome import finish
 from cabida.timing.routing import route
-from cabida.timing.schedule import enqueue, plan
+from cabida.timing.schedule import plan
 from cabida.timing.step_clock import table_s
+from cabida.timing.waiting_line import enqueue
 
 HEAP_COLUMNS = 3  # time, order of coming, request
 STAGES = 8

@@ -16,59 +16,11 @@ from cabida.timing import columns as col
 from cabida.timing.compiled import compiled
 from cabida.timing.prefixes import keep, make_room, pin, trim, unpin
 from cabida.timing.step_clock import engine_step_s
+from cabida.timing.waiting_line import in_line, put_back, take_up
 
 RETRACTED_STEPS = 20.0  # SGLANG_RETRACT_DECODE_STEPS: what an engine with a falling reserve sets aside anew
 REJECTED_LAST = -2.0
 RATIO_STEPS = 16  # decoding steps between two looks at a line that a falling reserve may let in
-
-
-@compiled
-def enqueue(asked: Any, s: Any, request: int) -> None:
-    """Put a request at the end of a replica's line."""
-    asked[request, col.NEXT] = -1.0
-    if s[col.TAIL] >= 0:
-        asked[int(s[col.TAIL]), col.NEXT] = request
-    else:
-        s[col.HEAD] = request
-    s[col.TAIL] = request
-    s[col.WAITING] += 1
-
-
-@compiled
-def _put_back(asked: Any, s: Any, request: int) -> None:
-    """Put a preempted request at the front."""
-    asked[request, col.NEXT] = s[col.HEAD]
-    if s[col.HEAD] < 0:
-        s[col.TAIL] = request
-    s[col.HEAD] = request
-    s[col.WAITING] += 1
-
-
-@compiled
-def _take_up(asked: Any, s: Any, request: int, before: int) -> None:
-    after = asked[request, col.NEXT]
-    if before < 0:
-        s[col.HEAD] = after
-    else:
-        asked[before, col.NEXT] = after
-    if after < 0:
-        s[col.TAIL] = before
-    s[col.WAITING] -= 1
-
-
-@compiled
-def _in_line(rule: Any, asked: Any, s: Any, using: Any) -> Any:
-    """The first in line whose adapter is in use or finds a place, and the one before it; -1 = nobody."""
-    request, before = int(s[col.HEAD]), -1
-    if rule[col.ADAPTERS] <= 0:
-        return request, before
-    while request >= 0:
-        adapter = int(asked[request, col.ADAPTER])
-        if adapter < 0 or using[adapter, col.RUNNING] > 0 or s[col.ADAPTED] < rule[col.ADAPTERS]:
-            break
-        before = request
-        request = int(asked[request, col.NEXT])
-    return request, before
 
 
 @compiled
@@ -147,13 +99,13 @@ def _admit(
         if s[col.PART] < 0:
             if s[col.ALIVE] + finished >= slots or not can_admit:
                 break
-            request, before = _in_line(rule, asked, s, using)
+            request, before = in_line(rule, asked, s, using)
             if request < 0:
                 break
             goal = asked[request, col.INPUT] + asked[request, col.DONE]
             owes = _still_owes(rule, asked, request)
             if goal + owes + waste > pool or goal + owes > rule[col.SLOT_TOKENS]:
-                _take_up(asked, s, request, before)  # can never be served
+                take_up(asked, s, request, before)  # can never be served
                 asked[request, col.LAST] = REJECTED_LAST
                 asked[request, col.FIRST] = -1.0
                 totals[col.REJECTED] += 1
@@ -168,12 +120,13 @@ def _admit(
             start = max(hit, asked[request, col.FILLED])
             if group == col.FOUND:
                 start = min(asked[request, col.PREFIX], goal - 1.0)
+            spared = asked[request, col.SPARED] - s[col.STORED]
+            if spared > 0:
+                start = max(start, min(np.floor(spared / rule[col.BLOCK]) * rule[col.BLOCK], goal - 1.0))
             piece = goal - start
             handed = asked[request, col.FILLED] > 0
             whole = rule[col.CHUNKED] == 0
-            if (
-                whole and piece > left and prefill > 0
-            ):  # alone it is let through: who sets budgets sets them so
+            if whole and piece > left and prefill > 0:  # alone it is let through, as budgets are set
                 break
             need = own
             if rule[col.RESERVE_NEW] > 0:
@@ -184,13 +137,14 @@ def _admit(
             if need > room - s[col.ALIVE] * rule[col.VERIFY]:
                 s[col.BLOCKED] = 1.0
                 break
-            _take_up(asked, s, request, before)
+            take_up(asked, s, request, before)
             if asked[request, col.SCHEDULED] < 0:
                 asked[request, col.SCHEDULED] = s[col.NOW]
                 totals[col.WAITING_S] += s[col.NOW] - asked[request, col.SENT]
             if group >= 0:
                 pin(s, shelf, group)
             asked[request, col.HIT] = hit
+            asked[request, col.SPARED] = 0.0
             totals[col.HIT_TOKENS] += hit if group >= 0 else start * (group == col.FOUND)
             if asked[request, col.ADAPTER] >= 0:
                 loading_s += _adapt(rule, s, totals, using, int(asked[request, col.ADAPTER]))
@@ -258,9 +212,12 @@ def _give_way(rule: Any, asked: Any, seats: Any, s: Any, totals: Any, shelf: Any
         ):
             break
         retracted = True
+        free = max(pool - s[col.HELD] - s[col.PINNED] - s[col.ALIVE] * waste, 0.0)
         if s[col.PART] >= 0:
             victim = int(s[col.PART])
-            s[col.HELD] -= s[col.PART_DONE] - asked[victim, col.HIT]
+            size = s[col.PART_DONE]
+            free = 0.0
+            s[col.HELD] -= size - asked[victim, col.HIT]
             s[col.PART] = -1.0
         else:
             s[col.ALIVE] -= 1
@@ -273,8 +230,10 @@ def _give_way(rule: Any, asked: Any, seats: Any, s: Any, totals: Any, shelf: Any
             s[col.HELD] -= size - asked[victim, col.HIT]
             s[col.CONTEXT] -= size
             s[col.PACES] -= asked[victim, col.PACE]
+        if rule[col.KEEPS] > 0:  # freed blocks are taken from the oldest on, of one sequence the last first
+            asked[victim, col.SPARED] = s[col.STORED] + free + size
         _release(asked, s, shelf, using, victim)
-        _put_back(asked, s, victim)
+        put_back(asked, s, victim)
         totals[col.PREEMPTIONS] += 1
     s[col.DECODING] = decoding
     if retracted and rule[col.DECAY] > 0:

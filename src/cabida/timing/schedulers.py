@@ -19,6 +19,8 @@ class Scheduler:
     mixed: bool = True  # prompts share a step with decoding; else they run first, alone
     chunked: bool = True  # prompts are cut to the token budget
     whole_prompt: bool = False  # admitted only when all of the prompt finds room in the cache
+    # blocks of one that gave way are found again until overwritten: vllm/v1/core/block_pool.py keeps their hashes
+    keeps_preempted: bool = False
     reserve_ratio: float = 0.0  # share of the answers owed that admission sets aside, at first ...
     reserve_least_ratio: float = 0.0  # ... and in the end,
     reserve_steps_count: float = 0.0  # after so many decoding steps
@@ -47,10 +49,11 @@ _TRT = "tensorrt_llm/llmapi/llm_args.py: capacity_scheduler_policy GUARANTEED_NO
 ROWS = (
     Scheduler("vllm", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, chunked=False, whole_prompt=True,
               source="vllm/core/scheduler.py (V0): _schedule_default runs prompts first and whole"),
-    Scheduler("vllm", (0, 8), front_s_per_token=FRONT_S_PER_TOKEN, waiting_weight=4.0, ranks_routing="least-loaded",
-              source=f"vllm/v1/core/sched/scheduler.py; {_DP}"),
-    Scheduler("vllm", (0, 19), front_s_per_token=FRONT_S_PER_TOKEN, whole_prompt=True, waiting_weight=4.0,
+    Scheduler("vllm", (0, 8), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True, waiting_weight=4.0,
               ranks_routing="least-loaded",
+              source=f"vllm/v1/core/sched/scheduler.py; {_DP}"),
+    Scheduler("vllm", (0, 19), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True, whole_prompt=True,
+              waiting_weight=4.0, ranks_routing="least-loaded",
               source=f"vllm pull request 37307: scheduler_reserve_full_isl, on by default; {_DP}"),
     Scheduler("sglang", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, reserve_ratio=0.7,
               reserve_least_ratio=0.098, reserve_steps_count=600.0,

@@ -127,9 +127,7 @@ def _rounds(load: Load) -> float:
 def _weights(rows: list[Row]) -> np.ndarray:
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
     sizes = {key: keys.count(key) for key in set(keys)}
-    sources = [row.source for row in rows]
-    share = {source: sources.count(source) for source in set(sources)}
-    weights = np.array([sizes[key] ** -0.35 * share[key[0]] ** -0.1 for key in keys])
+    weights = np.array([sizes[key] ** -0.2 for key in keys])
     doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
     return weights / weights.mean() * doubtful
 

@@ -92,7 +92,9 @@ class Terms:
             else:
                 factors.setdefault(group, {}).setdefault(key, {})[name] = round(float(np.exp(value)), 3)
         engines = {"generic": pooled, "llama.cpp": pooled}
-        engines |= {engine: {name: pooled[name] + own[engine].get(name, 0.0) for name in NAMES} for engine in ENGINES}
+        engines |= {
+            engine: {name: pooled[name] + own[engine].get(name, 0.0) for name in NAMES} for engine in ENGINES
+        }
         return {
             "engines": {
                 engine: {name: float(f"{np.exp(value):.4g}") for name, value in logs.items()}

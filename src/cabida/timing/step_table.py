@@ -38,9 +38,9 @@ RIDGE_TOKENS = 256.0  # where reading gives way to multiplying: between both sha
 
 
 class Matrices(NamedTuple):
-    """Alike matrix products of one rank in one step: ``count`` of them, each ``out_count`` x ``in_count``."""
+    """Alike matrix products of one rank in one step: ``layers_count`` of them, each ``out_count`` x ``in_count``."""
 
-    count: float
+    layers_count: float
     out_count: float
     in_count: float
 
@@ -181,7 +181,7 @@ def _starts_s(d: Deployment) -> tuple[float, float, float]:
     kept, capability = kept_ratio(d), d.accelerator.capability
     kinds = [kernel_format(fmt, d.accelerator) for fmt in (as_multiplied(d), sixteen_bit())]
     own, wide = (curve_of("product", capability, kind, ANY)[0] for kind in kinds)
-    products = sum(one.count for one in matrices_of(d)) * ((1 - kept) * own + kept * wide)
+    products = sum(one.layers_count for one in matrices_of(d)) * ((1 - kept) * own + kept * wide)
     experts = curve_of("experts", capability, kinds[0], ANY)[0] + wide
     elements = (
         ELEMENTWISE_KERNELS * d.model.layers_count * curve_of("elementwise", capability, "bf16", ANY)[0]

@@ -88,6 +88,7 @@ def test_a_measured_latency_comes_back():
 def test_erlang_c_and_spares():
     assert erlang_c(1, 0.5) == pytest.approx(0.5)  # M/M/1 waits with the chance of being busy
     assert erlang_c(2, 1.0) == pytest.approx(1 / 3)
+    assert erlang_c(10**7, 5e6) == 0.0  # nobody waits, and nothing is counted ten million times
     assert spare_availability_ratio(0.99, 2, 1) == pytest.approx(1 - 0.01**2)
     assert available_ratio([constant_stage("a", 1, 0.99), constant_stage("b", 1, 0.98)]) == pytest.approx(
         0.99 * 0.98

@@ -15,6 +15,7 @@ from cabida import facts, memory, money
 from cabida.brief import Acceptance, Brief, ModelChoice
 from cabida.brief.harness import Evaluation, EvaluationTask
 from cabida.brief.jobs import Lengths
+from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.beside_told import harness_cautions, harness_measurements
 from cabida.choose.limits import Miss, missing, over_limits
 from cabida.choose.means import Means
@@ -231,9 +232,13 @@ class Harnesses:
         limits = replace(self.brief.limits, power_w=None, needed_by="")
         misses = over_limits(made, replace(self.means, brief=replace(self.brief, limits=limits)))
         deadline = self.brief.objectives.deadline_s
-        if deadline and harness.model_s > deadline:
-            values = {"value": duration(harness.model_s), "limit": duration(deadline)}
-            misses.append(Miss(tr("choose.misses.evaluation_deadline", **values), harness.model_s / deadline))
+        start_s = (
+            min(START_UP_HOURS * float(S_PER_HOUR), (deadline or 0.0) / 2) if one.tenure is not None else 0.0
+        )
+        if deadline and harness.model_s + start_s > deadline:
+            values = {"value": duration(harness.model_s + start_s), "limit": duration(deadline)}
+            worst = (harness.model_s + start_s) / deadline
+            misses.append(Miss(tr("choose.misses.evaluation_deadline", **values), worst))
         found = missing(replace(made, status="satisfies", reasons=(), miss_ratio=1.0), misses)
         if one.status == "misses":
             worst = max(one.miss_ratio, found.miss_ratio)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 CELLS = 2048  # of the grid that distributions are convolved on
 TAIL_SHARE = 0.9995  # of a stage's mass within the grid
+NEVER_WAITS = (
+    100.0  # servers times the square of their idle share, beyond which waiting has a chance below 1e-20
+)
 FULL_RATIO = 0.98  # a stage busier than this has no steady state worth a figure
 
 
@@ -46,6 +49,10 @@ def erlang_c(servers_count: int, offered: float) -> float:
     """Share of arrivals that wait at ``servers_count`` servers under ``offered`` erlangs. Erlang 1917."""
     if offered >= servers_count:
         return 1.0
+    if (
+        servers_count * (1 - offered / servers_count) ** 2 > NEVER_WAITS
+    ):  # Halfin and Whitt 1981: no chance worth a loop
+        return 0.0
     blocked = 1.0
     for count in range(1, servers_count + 1):
         blocked = offered * blocked / (count + offered * blocked)

@@ -68,5 +68,5 @@ def adapter_numbers_count(d: Deployment) -> float:
     """Numbers of one adapter on all attention and feed-forward matrices: rank times the sum of both sides."""
     from cabida.timing.step_table import matrices_of
 
-    rank = d.settings.lora_rank
-    return sum(one.count * rank * (one.out_count * d.parallel.tp + one.in_count) for one in matrices_of(d))
+    rank, tp = d.settings.lora_rank, d.parallel.tp
+    return sum(count * rank * (out * tp + inner) for count, out, inner in matrices_of(d))

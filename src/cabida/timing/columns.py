@@ -113,8 +113,9 @@ TOTALS_COUNT = 14
     POLL,  # decoding steps between two looks at the line
     KEEPS,  # whether what gives way stays readable until it is overwritten
     BLOCK,  # tokens of a block
-) = range(31)
-RULES_COUNT = 31
+    PADDED,  # up to so many tokens, ranks in step are padded to the widest
+) = range(32)
+RULES_COUNT = 32
 BOTH, READS, WRITES = range(3)
 
 # loop: what the event loop carries from one stretch to the next

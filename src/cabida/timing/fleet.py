@@ -259,6 +259,7 @@ def rule_of(pool: Pool, *, static: bool = False) -> Floats:
         (col.POLL, habits.poll_steps),
         (col.KEEPS, habits.keeps_preempted and model.shares_prefixes),
         (col.BLOCK, model.block_tokens),
+        (col.PADDED, habits.padded_tokens),
     ):
         rule[column] = value
     return rule

@@ -100,10 +100,11 @@ def _plan_together(
 ) -> None:  # fmt: skip
     """Plan the next step of ranks that step together: as long as the slowest, as many as the fewest.
 
-    Experts are shared out over the ranks, so that part of the work follows their mean; the rest is each one's own.
+    Experts are shared out over the ranks, so that part of the work follows their mean, unless all are padded to
+    the widest; the rest is each one's own.
     """
     span, one_s, growth_s = np.inf, 0.0, 0.0
-    tokens = prompts = 0.0
+    tokens = prompts = widest = 0.0
     busy = 0
     for r in range(low, high):
         s = state[r]
@@ -120,13 +121,16 @@ def _plan_together(
             if rule[col.MIXED] == 0:  # no rank decodes while another reads
                 s[col.DECODING] = s[col.ONE_S] = 0.0
         if s[col.SPAN] > 0:
-            tokens += s[col.PREFILL] + s[col.DECODING] * rule[col.VERIFY]
-    mean_s = table_s(table, tokens / (high - low) / c[STAGES]) if high - low > 1 else 0.0
+            own = s[col.PREFILL] + s[col.DECODING] * rule[col.VERIFY]
+            tokens += own
+            widest = max(widest, own)
+    apart = high - low > 1 and rule[col.SHARED] > 0 and widest > rule[col.PADDED]
+    mean_s = table_s(table, tokens / (high - low) / c[STAGES]) if apart else 0.0
     for r in range(low, high):
         s = state[r]
         if s[col.SPAN] > 0:
             own_s = s[col.ONE_S]
-            if high - low > 1 and own_s > 0 and rule[col.SHARED] > 0:
+            if apart and own_s > 0:
                 own = (s[col.PREFILL] + s[col.DECODING] * rule[col.VERIFY]) / c[STAGES]
                 own_s = max(own_s - rule[col.SHARED] * (table_s(table, own) - mean_s), mean_s)
             one_s = max(one_s, own_s)

@@ -31,6 +31,9 @@ class Scheduler:
         1.0  # decoding steps between two looks at the line (SGLang's --scheduler-recv-interval)
     )
     waiting_weight: float = 1.0  # one waiting counts so much when a router compares loads
+    padded_tokens: float = (
+        0.0  # up to so many, data-parallel ranks that share experts are padded to the widest
+    )
     front_s_per_token: float = 0.0  # tokenizer and transport of a prompt, before the engine sees it
     ranks_routing: str = "round-robin"  # how data-parallel ranks take requests: a word of ``routing.ROUTES``
     source: str = "vllm/v1/core/sched/scheduler.py"
@@ -49,12 +52,12 @@ _TRT = "tensorrt_llm/llmapi/llm_args.py: capacity_scheduler_policy GUARANTEED_NO
 ROWS = (
     Scheduler("vllm", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, chunked=False, whole_prompt=True,
               source="vllm/core/scheduler.py (V0): _schedule_default runs prompts first and whole"),
-    Scheduler("vllm", (0, 8), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True, waiting_weight=4.0,
-              ranks_routing="least-loaded",
+    Scheduler("vllm", (0, 8), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True,
+              padded_tokens=float("inf"), waiting_weight=4.0, ranks_routing="least-loaded",
               source=f"vllm/v1/core/sched/scheduler.py; {_DP}"),
     Scheduler("vllm", (0, 19), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True, whole_prompt=True,
-              waiting_weight=4.0, ranks_routing="least-loaded",
-              source=f"vllm pull request 37307: scheduler_reserve_full_isl, on by default; {_DP}"),
+              padded_tokens=512.0, waiting_weight=4.0, ranks_routing="least-loaded",
+              source=f"vllm pull requests 37307 (scheduler_reserve_full_isl), 34102 (padding in graphs only); {_DP}"),
     Scheduler("sglang", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, reserve_ratio=0.7,
               reserve_least_ratio=0.098, reserve_steps_count=600.0,
               source=_SGLANG),

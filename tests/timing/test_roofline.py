@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE, READ_S, TOKEN_S, deployment
 
-from cabida import memory, timing
+from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.plan import Load
 from cabida.quantity import FORMULAS
@@ -214,3 +214,14 @@ def test_a_step_model_is_built_quickly():
     for _ in range(200):
         step_model(d, m)
     assert time.process_time() - begun < 200 * 4e-4
+
+
+def test_a_narrower_cache_never_shares_a_table_with_a_wider_one():
+    """Tables are kept by what they depend on, the format of the cache included."""
+    wide = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    narrow = replace(wide, kv_cache=facts.weight_format("fp8"))
+    m = memory.serving(wide)
+    alone = step_model(replace(narrow, model=replace(wide.model)), m)
+    step_model(wide, m)
+    assert step_model(narrow, m) == alone
+    assert step_s(alone, 0, 0, 64, 64 * 4000) < step_s(step_model(wide, m), 0, 0, 64, 64 * 4000)

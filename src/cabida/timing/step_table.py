@@ -15,6 +15,7 @@ from cabida import facts, memory
 from cabida.memory.cache import remembered
 from cabida.plan import Deployment
 from cabida.quantity import least
+from cabida.timing.coefficients import engine_key
 from cabida.timing.kernel_formulas import experts_touched_count
 from cabida.timing.kernel_links import all_reduce_s, exchange_s
 from cabida.timing.kernel_lookup import ANY, curve_of
@@ -255,7 +256,8 @@ def parts_of(d: Deployment) -> Parts:
         card.link_bytes_per_s,
         card.capability,
     )
-    key = ("step parts", rates, seat, d.parallel, d.weights.id, d.engine)
+    split = (d.parallel.tp, d.parallel.ep, d.parallel.dp) if d.model.is_moe else (d.parallel.tp,)
+    key = ("step parts", rates, seat, split, d.weights.id, d.kv_cache.id, engine_key(d.engine))
     return remembered(d.model, key, lambda: _parts(d))
 
 

@@ -115,14 +115,17 @@ def held_out(path: Path | None) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def left_out(
-    metric: str, ids: list[str], errors: dict[tuple[str, str], dict[str, float]]
+    metric: str, theirs: dict[str, float], errors: dict[tuple[str, str], dict[str, float]]
 ) -> dict[str, dict[str, Any]]:
-    """Median and 90th percentile for each way of leaving out, over the rows that are asked about."""
+    """Ours for each way of leaving out, and theirs (errors by row) over exactly the rows that this way has."""
     found = {}
     for (way, name), by_row in errors.items():
-        values = [by_row[one] for one in ids if one in by_row]
-        if way != "fitted" and name.removesuffix("_s") == metric.removesuffix("_ms") and values:
-            found[way] = {"rows": len(values), "median": quantile(values, 0.5), "p90": quantile(values, 0.9)}
+        same = [one for one in theirs if one in by_row]
+        if way != "fitted" and name.removesuffix("_s") == metric.removesuffix("_ms") and same:
+            found[way] = {"rows": len(same)}
+            for who, known in (("ours", by_row), ("theirs", theirs)):
+                values = [known[one] for one in same]
+                found[way] |= {f"{who}_median": quantile(values, 0.5), f"{who}_p90": quantile(values, 0.9)}
     return found
 
 
@@ -153,8 +156,8 @@ def compared(
             [_rounded(one.get(key)) for key in ("measured", "theirs", "ours")] + [float(one["hidden"])]
             for one in points
         ]
-        both = [one["id"] for one in points if "theirs" in one]
-        apart = left_out(metric, both, errors)
+        wrong = {one["id"]: error(one["theirs"], one["measured"]) for one in points if "theirs" in one}
+        apart = left_out(metric, wrong, errors)
         lines.append({"metric": metric, **summary(points), "left_out": apart, "points": figures})
     return lines
 

@@ -117,9 +117,10 @@ def written(result: dict[str, Any]) -> tuple[str, dict[str, str]]:
         lines += ["Without the rows that may hide speculative decoding:", ""]
         lines += table(["tool", "figure", "median", "Cabida", "p90", "Cabida"], unhidden)
     apart = [
-        [one["rival"], NAMES[m["metric"]], way, str(each["rows"]), percent(m["theirs_median"]), percent(each["median"]),
-         percent(m["theirs_p90"]), percent(each["p90"])]
+        [one["rival"], NAMES[m["metric"]], way, str(each["rows"]), percent(each["theirs_median"]),
+         percent(each["ours_median"]), percent(each["theirs_p90"]), percent(each["ours_p90"])]
         for one in result["table"]
+        if one["rival"] in {rival for rival, _, _ in DRAWN}
         for m in one["metrics"]
         for way, each in m.get("left_out", {}).items()
     ]  # fmt: skip

@@ -77,10 +77,11 @@ def test_what_was_left_out_is_told_apart_from_what_was_fitted(accuracy, tmp_path
     lines = [("a", "model", 0.1), ("b", "model", -0.3), ("a", "fitted", 0.0), ("c", "card", 0.2)]
     told = [{"id": one, "metric": "tpot_s", "way": way, "log_error": error} for one, way, error in lines]
     file.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
-    found = accuracy.left_out("tpot_ms", ["a", "b"], accuracy.held_out(file))
+    found = accuracy.left_out("tpot_ms", {"a": 0.5, "b": 0.7}, accuracy.held_out(file))
     assert set(found) == {"model"}
     assert found["model"]["rows"] == 2
-    assert found["model"]["p90"] == pytest.approx(2.718281828**0.3 - 1)
+    assert found["model"]["ours_p90"] == pytest.approx(2.718281828**0.3 - 1)
+    assert found["model"]["theirs_p90"] == 0.7
     assert accuracy.held_out(None) == {}
 
 

@@ -83,6 +83,7 @@ VERDICTS = """## Verdicts
 Of {n} runs that are known to have fitted or failed: {correct} told right, {false_fits} wrongly promised,
 {false_refusals} wrongly refused, {undecided} called too close to tell.
 """
+BESIDE = "Six tools asked about exactly the same rows, in one run: [rivals.md](rivals.md)."
 SOURCES = """Sources: ai-dynamo/aiconfigurator (silicon_sample.csv and the tool's own release), mlcommons,
 NVIDIA-NeMo/Megatron-Bridge, mosaicml/llm-foundry and the other repositories named in `cases/`.
 
@@ -209,6 +210,8 @@ def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
     lines += ["## Left out", "", *table(("what", "left out", "n", "median", "p90"), left_out)]
     lines += [
         "## Others, on the same or like rows",
+        "",
+        BESIDE,
         "",
         *table(("what", "who", "median", "p90"), RIVALS),
         SOURCES,

@@ -127,7 +127,7 @@ def _rounds(load: Load) -> float:
 def _weights(rows: list[Row]) -> np.ndarray:
     keys = [(row.source, row.model, row.deployment.accelerator.id) for row in rows]
     sizes = {key: keys.count(key) for key in set(keys)}
-    weights = np.array([sizes[key] ** -0.2 for key in keys])
+    weights = np.array([sizes[key] ** -0.3 for key in keys])
     doubtful = np.array([0.8 if row.doubtful else 1.0 for row in rows])
     return weights / weights.mean() * doubtful
 

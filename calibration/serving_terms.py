@@ -30,7 +30,7 @@ ENGINE_LOOSENESS = 1.0  # an engine's coefficient off that of all engines togeth
 # Curves of cards with GDDR were measured on server cards: they correct errors inside the same memory and hold a lower
 # clock under load than their data sheets state, so GeForce may come nearer to its own.
 FACTORS = (  # what else changes a coefficient, which, and how firmly it is held at no change
-    ("engine", "llama.cpp gddr", "bandwidth_ratio", 4.0), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
+    ("engine", "llama.cpp gddr", "bandwidth_ratio", 1.5), ("engine", "llama.cpp hbm", "bandwidth_ratio", 1.0),
     ("engine", "llama.cpp unified", "bandwidth_ratio", 1.0), ("engine", "llama.cpp gddr", "layer_s", 3.0),
     ("memory", "gddr", "bandwidth_ratio", 4.0), ("memory", "gddr", "compute_ratio", 1.0),
     ("memory", "gddr", "exchange_s", 1.0), ("segment", "consumer", "compute_ratio", 0.5),

@@ -130,6 +130,8 @@ def percent(ratio: float, digits: int = 2) -> str:
 
 def duration(seconds: float) -> str:
     """In the unit a person would say: ``540 ms``, ``1.2 s``, ``40 min``, ``5.2 h``, ``12 days``."""
+    if seconds in (float("inf"), float("-inf")):
+        return number(seconds)
     steps = (
         (1e-3, 1e-6, "µs"),
         (1.0, 1e-3, "ms"),

@@ -16,7 +16,14 @@ def test_digits_follow_the_interval():
     assert words.span(Estimate(541.3, 402.2, 763.9, ""), 1, "ms") == "540 ms [400–760]"
     assert words.span(Estimate(0.00213, 0.0018, 0.0026, ""), 1, "EUR") == "0.0021 EUR [0.0018–0.0026]"
     assert words.span(Estimate(33.83, 33.83, 33.83, ""), 1, "GiB") == "33.83 GiB"
-    assert words.span(Estimate(math.inf, 1, 2, ""), 1, "s") == "∞ s"
+    assert words.span(Estimate(math.inf, 1, 2, ""), 1, "s") == "∞"
+    assert words.span(Estimate(541.3, 402.2, math.inf, ""), 1, "ms") == "540 ms [400–∞]"
+
+
+def test_no_end_of_a_wide_interval_is_shown_as_nothing():
+    assert words.span(Estimate(10.503, 0.218, 10.855, ""), 1, "req/s") == "11 req/s [0.22–11]"
+    assert words.span(Estimate(14.95, 13.29, 91.65, ""), 1, "ms") == "15 ms [13–90]"
+    assert words.span(Estimate(450.0, 380.0, 6020.0, ""), 1, "ms") == "450 ms [380–6,000]"
 
 
 @given(st.floats(1e-6, 1e9), st.floats(0.01, 0.9), st.floats(0.01, 3))

@@ -10,6 +10,7 @@ from rich.text import Text
 from cabida import text
 from cabida.faces.fits import pairs
 from cabida.faces.grid import clean
+from cabida.faces.speed_screens import sureness
 from cabida.report import words as say
 from cabida.text import tr
 
@@ -30,5 +31,10 @@ def encoder(answer: dict[str, Any]) -> RenderableType:
     blocks: list[RenderableType] = [clean(head), Text()]
     if answer["saturated"]:
         blocks += [clean(tr("faces.saturated"), "bold"), Text()]
-    blocks += [pairs(rows), Text(), clean(tr("faces.encoder.parts", parts=" · ".join(parts)))]
+    blocks += [
+        pairs(rows),
+        sureness(answer["metrics"]),
+        Text(),
+        clean(tr("faces.encoder.parts", parts=" · ".join(parts))),
+    ]
     return Group(*blocks)

@@ -11,6 +11,7 @@ from rich.text import Text
 from cabida import text
 from cabida.faces.fits import pairs
 from cabida.faces.grid import clean, table
+from cabida.faces.speed_screens import sureness
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
@@ -19,7 +20,7 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     """What was asked, its figures, where the time goes; of a training run also stops, checkpoints and scaling."""
     blocks: list[RenderableType] = [clean(_head(answer)), Text()]
     shown = [(_named(name), _figure(name, one)) for name, one in answer["metrics"].items()]
-    blocks += [pairs(shown), Text(), *_parts(answer)]
+    blocks += [pairs(shown), sureness(answer["metrics"]), Text(), *_parts(answer)]
     if answer["kind"] == "training":
         blocks += [Text(), *_training(answer)]
     return Group(*blocks)
@@ -49,7 +50,7 @@ def _head(answer: dict[str, Any]) -> str:
         [
             answer["model"],
             cards,
-            f"{answer['weights']} {answer['precision']}",
+            " ".join(dict.fromkeys((answer["weights"], answer["precision"]))),
             answer["compiler"],
             shape,
             steps,
@@ -85,7 +86,7 @@ def _parts(answer: dict[str, Any]) -> list[RenderableType]:
     parts = answer["parts_s"]
     whole = sum(parts.values())
     rows = [
-        (_part(name), text.duration(value), text.percent(value / whole))
+        (_part(name), text.duration(value), say.share(value / whole))
         for name, value in sorted(parts.items(), key=lambda pair: -pair[1])
         if value > 0
     ]
@@ -100,7 +101,8 @@ def _part(name: str) -> str:
 def _training(answer: dict[str, Any]) -> list[RenderableType]:
     plan, wall = answer["checkpoints"], answer["wall_ratio"]
     counted = " · ".join(
-        f"{name} {text.percent(value)}" for name, value in answer["mfu_by_convention"].items()
+        f"{tr(f'speed.convention.{name}')} {text.percent(value)}"
+        for name, value in answer["mfu_by_convention"].items()
     )
     lines = [
         tr("speed.run.mfu", peak=answer["peak"], counted=counted),

@@ -30,6 +30,7 @@ STEP_PARTS = {
     "launch": ("░", ":", "yellow"),
     "host": ("▄", "o", "bright_black"),
 }
+BASES = ("assumed", "physics", "calibrated", "measured")
 LONGEST_BAR, MOST_BARS = 40, 60
 HOURS_A_ROW = 24
 WAITING_TOLD = 0.1  # requests in line that are worth a word
@@ -83,7 +84,14 @@ def _latencies(answer: dict[str, Any]) -> list[RenderableType]:
     if answer.get("objectives"):
         values = {"share": text.percent(answer["met_ratio"], 3), "rate": text.number(answer["goodput_req_s"])}
         more.append(clean(tr("speed.goodput", **values)))
-    return [*told, table(header, rows), Text(), clean(rates), *more]
+    return [*told, table(header, rows), Text(), clean(rates), *more, sureness(found)]
+
+
+def sureness(found: dict[str, Any]) -> Text:
+    """What the brackets are and what the figures rest on, weakest first."""
+    graded = [name for name in BASES if any(one.basis == name for one in found.values())]
+    told = " · ".join(f"{say.grade(name)} ({tr(f'speed.basis.{name}')})" for name in graded)
+    return clean(tr("speed.sure", basis=told) if told else "", "dim")
 
 
 def _capacity(answer: dict[str, Any]) -> list[RenderableType]:
@@ -234,9 +242,9 @@ class Curve:
                     self._mark(one),
                 )
             )
-        head = ("rate", "ttft", "tpot", "e2e", *(("good",) if self.judged else ()), "curve", "mark")
+        head = ("rate", "ttft", "tpot", "e2e", *(("good",) if self.judged else ()), "curve")
         right = (0, 1, 2, 3, 4) if self.judged else (0, 1, 2, 3)
-        yield table([tr(f"speed.knee.{one}") for one in head], rows, right=right)
+        yield table([*(tr(f"speed.knee.{one}") for one in head), ""], rows, right=right)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""
@@ -262,7 +270,7 @@ def _step(answer: dict[str, Any]) -> list[RenderableType]:
             tokens=text.number(one["prompt_tokens"], 6),
         )
         rows = [
-            (tr(f"speed.part.{part}"), text.duration(s), text.percent(s / one["step_time_s"]))
+            (tr(f"speed.part.{part}"), text.duration(s), say.share(s / one["step_time_s"]))
             for part, s in sorted(one["parts_s"].items(), key=lambda pair: -pair[1])
         ]
         header = [tr(f"speed.head.{key}") for key in ("part", "time", "share")]
@@ -284,14 +292,18 @@ class StepBar:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The bar and its key."""
         plain = is_plain(options)
-        bar, key = Text(no_wrap=True, overflow="crop"), Text()
+        bar, key = Text(no_wrap=True, overflow="crop"), [Text()]
         for name, count in cells(self.parts_s, min(options.max_width, MOST_BARS), self.longest_s):
             block, letter, colour = STEP_PARTS[name]
             bar.append((letter if plain else block) * count, colour)
-            key.append((letter if plain else block) * 2, colour)
-            key.append(f" {tr(f'speed.part.{name}')}  ")
+            entry = Text((letter if plain else block) * 2, colour) + Text(
+                f" {tr(f'speed.part.{name}')}  ", ""
+            )
+            if key[-1] and key[-1].cell_len + entry.cell_len > options.max_width:
+                key.append(Text())
+            key[-1].append_text(entry)
         yield bar
-        yield key
+        yield from key
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""

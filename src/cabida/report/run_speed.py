@@ -10,6 +10,7 @@ from cabida import facts, memory, timing
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.media import Pipeline
 from cabida.facts.model import Model
+from cabida.facts.models import find_model
 from cabida.plan import Estimate, Setup
 from cabida.plan.setup import training_run
 from cabida.plan.speech import SpeechRun
@@ -23,6 +24,11 @@ TRAINING = (
 SIZES = ("width", "height", "frames", "batch", "steps")  # of images and clips
 OF_MODEL = ("gpus", "nodes", "tp", "pp", "dp", "ep", "cp", "weights", "lora_rank", "used_bytes")
 BOTH = ("precision", "framework", "offload", "storage", "cluster")
+# that ``cabida fit`` takes too
+FIT_FLAGS = {*TRAINING, *SIZES, *OF_MODEL, "precision", "framework", "offload"} - {
+    "target_tokens",
+    "used_bytes",
+}
 SPEECH_BATCH = 16
 TYPED = {
     "within_s": "within", "start_s": "start", "compiled": "compile", "input_spread_ratio": "input_spread",
@@ -56,7 +62,7 @@ def beyond_serving(model: str, flags: Mapping[str, Any]) -> Pipeline | Model | N
         return pipeline
     if flags.get("method"):
         return facts.model(model)
-    found = facts.models().get(model)
+    found = None if model.startswith((".", "/")) else find_model(model)
     return found if found is not None and found.task == "speech" else None
 
 
@@ -102,9 +108,15 @@ def _typed(name: str) -> str:
     return f"--{words.replace('_', '-')}"
 
 
-def _fits(name: str, verdict: str, how: str, gpu: str) -> None:
+def _fits(name: str, verdict: str, gpu: str, said: Mapping[str, Any]) -> None:
+    """Refuse what does not fit, with the command that says what to change: the same flags, asked of ``fit``.
+
+    Raises:
+        InvalidInput: CB-U011.
+    """
     if verdict == "no":
-        command = " ".join(word for word in ("cabida fit", name, "--gpu", gpu, how) if word)
+        typed = [f"{_typed(flag)} {value}" for flag, value in said.items() if flag in FIT_FLAGS]
+        command = " ".join(["cabida fit", name, "--gpu", gpu, *typed])
         raise InvalidInput([problem("CB-U011", name=name, how=tr("speed.ask_fit", command=command))])
 
 
@@ -112,7 +124,7 @@ def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
     storage = {name: said.pop(name) for name in ("storage", "cluster") if name in said}
     run = training_run(Setup(model=model.id, gpu=gpu, **said), model, facts.accelerator(gpu))
     mem = memory.training(run)
-    _fits(run.model.id, mem.verdict, f"--method {run.method}", run.accelerator.id)
+    _fits(run.model.id, mem.verdict, run.accelerator.id, said)
     answer = timing.training_answer(run, mem, **storage)
     plan = answer.checkpoints
     return {
@@ -145,11 +157,12 @@ def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _media(pipeline: Pipeline, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
+    typed = dict(said)
     own = Beyond(**{name: said.pop(name) for name in (*SIZES, "text_weights") if name in said})
     compiled = bool(said.pop("compiled", False))
     setup = Setup(model=pipeline.id, gpu=gpu, **said)
     run = replace(media_run(setup, own, pipeline, facts.accelerator(gpu)), compiled=compiled)
-    _fits(pipeline.id, memory.media(run, bounds=False).verdict, "", run.accelerator.id)
+    _fits(pipeline.id, memory.media(run, bounds=False).verdict, run.accelerator.id, typed)
     found = timing.media_speed(run)
     spread = {"seconds_per_item": (1.0, 1.0), "it_s": (1.0, 1.0)} | found.spread
 

@@ -109,17 +109,35 @@ def decimal(value: float, decimals: int) -> str:
 
 
 def span(estimate: Estimate, factor: float = 1.0, unit: str = "") -> str:
-    """``540 ms [400–760]``: no more digits than the interval deserves. ``factor`` scales to ``unit``."""
+    """``540 ms [400–760]``: no more digits than the interval deserves. ``factor`` scales to ``unit``.
+
+    Where one end is far from the other, what that would leave with nothing keeps two digits: none is shown as 0.
+    """
     value, low, high = (one * factor for one in (estimate.value, estimate.low, estimate.high))
     tail = f" {unit}" if unit else ""
-    if not all(math.isfinite(one) for one in (value, low, high)):
-        return f"{text.number(value)}{tail}"
+    if not math.isfinite(value):
+        return text.number(value)
+    if not math.isfinite(high) or not math.isfinite(low):
+        return f"{text.number(value, 2)}{tail} [{text.number(low, 2)}–{text.number(high, 2)}]"
     if high - low <= abs(value) * 1e-6:
         return f"{text.number(value, 4)}{tail}"
     exponent = math.floor(math.log10((high - low) / 5))
-    step = 10.0**exponent
-    shown = [decimal(round(one / step) * step, -exponent) for one in (value, low, high)]
+    shown = [_rounded(one, exponent) for one in (value, low, high)]
     return f"{shown[0]}{tail} [{shown[1]}–{shown[2]}]"
+
+
+def _rounded(value: float, exponent: int) -> str:
+    """``value`` to the place 10**exponent; to two digits where that would move it by more than a twentieth."""
+    shown = _at(value, exponent)
+    if value and abs(shown - value) > abs(value) / 20:
+        exponent = math.floor(math.log10(abs(value))) - 1
+        shown = _at(value, exponent)
+    return decimal(shown, -exponent)
+
+
+def _at(value: float, exponent: int) -> float:
+    step = 10.0**exponent
+    return round(value / step) * step
 
 
 def figure(metric: str, estimate: Estimate, currency: str = "") -> str:
@@ -174,6 +192,11 @@ def probability(value: float) -> str:
     if 0.005 <= value <= 0.99:
         return decimal(value, 2)
     return f">\u00a0{decimal(0.99, 2)}" if value > 0.5 else f"<\u00a0{decimal(0.01, 2)}"
+
+
+def share(ratio: float) -> str:
+    """A part of a whole in percent; below a tenth of a percent only that it is there."""
+    return text.percent(ratio) if ratio >= 0.001 or ratio <= 0 else f"<\u00a0{text.percent(0.001)}"
 
 
 def is_run(decision: Decision) -> bool:

@@ -329,6 +329,7 @@ def held_out() -> dict[str, dict[str, Any]]:
     """Held-out figures of the data files."""
     data = ROOT / "src/cabida"
     serving = json.loads((data / "timing/data/serving.json").read_text(encoding="utf-8")).get("held_out", {})
+    serving = {f"left out {way}s": part for way, part in serving.items() if way != "fitted"}
     training = json.loads((data / "timing/data/training.json").read_text(encoding="utf-8"))["held_out"]
     short = {
         key.replace("_", " "): part

@@ -17,9 +17,8 @@ from typing import Any
 
 CLOSEST_RATIO = 0.02  # no interval is narrower than what repeated runs of one setup differ by, on either side
 WIDEST_RATIO = 30.0  # nor says more than that nothing is known
-SAYING_RATIO = (
-    3.95  # beyond 4, high over low is no answer: figures marked ``told`` are cut to this, and hold less
-)
+# beyond 4, high over low is no answer: up to ``told_until_ratio`` of its figure it is cut to this, and holds less
+SAYING_RATIO = 3.99
 EVERYWHERE = ""  # the word that every regime has
 TAILS = ("p95", "p99")
 LEADERS = {  # a figure that few sources measured -> the one whose interval its own is added to

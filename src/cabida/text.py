@@ -128,7 +128,7 @@ def percent(ratio: float, digits: int = 2) -> str:
     return f"{number(ratio * 100, digits)} %"
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, digits: int = 3) -> str:
     """In the unit a person would say: ``540 ms``, ``1.2 s``, ``40 min``, ``5.2 h``, ``12 days``."""
     if seconds in (float("inf"), float("-inf")):
         return number(seconds)
@@ -141,8 +141,17 @@ def duration(seconds: float) -> str:
     )
     for below, unit, label in steps:
         if abs(seconds) < below:
-            return f"{number(seconds / unit)} {label}"
-    return f"{number(seconds / 86400)} {'días' if language() == 'es' else 'days'}"
+            return f"{number(seconds / unit, digits)} {label}"
+    return f"{number(seconds / 86400, digits)} {'días' if language() == 'es' else 'days'}"
+
+
+def missed(value_s: float, limit_s: float) -> dict[str, str]:
+    """``value`` and ``limit`` of a time that misses its limit, with digits enough to tell them apart."""
+    for digits in range(3, 7):
+        shown = {"value": duration(value_s, digits), "limit": duration(limit_s, digits)}
+        if shown["value"] != shown["limit"]:
+            break
+    return shown
 
 
 def size(count_bytes: float) -> str:

@@ -45,7 +45,7 @@ def front_cautions(front: Front, retrieval: Retrieval) -> Iterator[Caution]:
 def front_measurements(front: Front, retrieval: Retrieval, money_per_hour: float) -> Iterator[Measurement]:
     """Recall on one's own vectors, and the time of a reranked question on the very card."""
     values = {
-        "count": RECALL_QUESTIONS,
+        "count": number(RECALL_QUESTIONS, 7),
         "recall": percent(retrieval.recall_ratio),
         "kind": front.index.kind.upper(),
     }

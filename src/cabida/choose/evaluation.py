@@ -26,7 +26,7 @@ from cabida.facts.model import Model
 from cabida.money.evaluation import JudgeUse, judged_tree, judging_money, with_judge
 from cabida.plan import Assumption, Caution, Deployment, Estimate, Load, Measurement, Parallel, Progress
 from cabida.quantity import Quantity
-from cabida.text import duration, tr
+from cabida.text import missed, tr
 from cabida.timing import ServingSpeed
 from cabida.timing.simulate import simulate_model
 from cabida.timing.spread import spread_of
@@ -236,7 +236,7 @@ class Harnesses:
             min(START_UP_HOURS * float(S_PER_HOUR), (deadline or 0.0) / 2) if one.tenure is not None else 0.0
         )
         if deadline and harness.model_s + start_s > deadline:
-            values = {"value": duration(harness.model_s + start_s), "limit": duration(deadline)}
+            values = missed(harness.model_s + start_s, deadline)
             worst = (harness.model_s + start_s) / deadline
             misses.append(Miss(tr("choose.misses.evaluation_deadline", **values), worst))
         found = missing(replace(made, status="satisfies", reasons=(), miss_ratio=1.0), misses)

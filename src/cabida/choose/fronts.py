@@ -167,7 +167,12 @@ def hosted_index(
             held = _beside_bytes(one) + searched_bytes(one)
             cores_s = front.search.search_s / front.search.servers_count
             hosts = _hosts(held, wanted * cores_s, host)
-            return replace(front, hosts_count=hosts, use=replace(front.use, hosts_count=hosts + spare))
+            return replace(
+                front,
+                hosts_count=hosts,
+                use=replace(front.use, hosts_count=hosts + spare),
+                availability_ratio=_availability(hosts, spare),
+            )
     return None
 
 

@@ -11,7 +11,7 @@ from cabida.choose.ask import objective_name
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import Tenure
-from cabida.text import duration, number, tr
+from cabida.text import duration, missed, number, tr
 from cabida.timing import ServingSpeed, metric_s
 from cabida.units import S_PER_DAY
 
@@ -119,7 +119,7 @@ def slow_answers(speed: ServingSpeed, objectives: Mapping[str, float]) -> list[M
     for name, limit_s in objectives.items():
         value_s = metric_s(speed, name)
         if value_s > limit_s:
-            values = {"value": duration(value_s), "limit": duration(limit_s)}
+            values = missed(value_s, limit_s)
             sentence = tr("choose.misses.latency", metric=objective_name(name), **values)
             found.append(Miss(sentence, value_s / limit_s))
     return found
@@ -129,7 +129,7 @@ def late_run(wall_s: float, deadline_s: float | None, means: Means) -> list[Miss
     """A run that ends after its deadline, or after the day it is needed by."""
     found: list[Miss] = []
     if deadline_s is not None and wall_s > deadline_s:
-        sentence = tr("choose.misses.deadline", value=duration(wall_s), limit=duration(deadline_s))
+        sentence = tr("choose.misses.deadline", **missed(wall_s, deadline_s))
         found.append(Miss(sentence, wall_s / deadline_s))
     needed_by = means.brief.limits.needed_by
     if needed_by:

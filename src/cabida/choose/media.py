@@ -28,7 +28,7 @@ from cabida.plan import Assumption, Candidate, Caution, Estimate, Measurement, P
 from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity
-from cabida.text import duration, number, tr
+from cabida.text import duration, missed, number, tr
 from cabida.timing.queueing import done_s, most_jobs_per_s, servers_for
 from cabida.units import BYTES_PER_GIB, HOURS_PER_MONTH, MS_PER_S, S_PER_DAY, S_PER_HOUR
 
@@ -245,7 +245,7 @@ def _priced(made: Made, brief: Brief, media: Media, ask: Ask, means: Means, tall
     each = made.accelerators_count
     if not copies:
         limit = min(brief.objectives.latency_s["e2e"].values())
-        values = {"value": duration(made.order_s), "limit": duration(limit)}
+        values = missed(made.order_s, limit)
         tally.reject("too_slow_an_item", means.ways_count(made.deployment.accelerator, each), _name(made),
                      -made.order_s, **values)  # fmt: skip
         return []

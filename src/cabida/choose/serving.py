@@ -20,7 +20,7 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment, Progress
-from cabida.text import duration, size
+from cabida.text import missed, size
 from cabida.timing.estimate import capacities_at_best
 from cabida.timing.steps import step_model
 
@@ -81,7 +81,7 @@ def _screened(
         late = [(metric, *pair) for metric, pair in lateness(steps, ask).items() if pair[0] > pair[1] * SLACK]
         if late and deployment.accelerator.id not in means.held_counts:
             objective, value, limit = late[0]
-            values = {"value": duration(value), "limit": duration(limit)}
+            values = missed(value, limit)
             values["metric"] = objective.partition("_")[0].upper()
             tally.reject("too_slow_alone", ways, name, -value / limit, **values)
             slow.append(one)

@@ -21,7 +21,7 @@ from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.money import TrainingUse
 from cabida.plan import Candidate, Progress, TrainingRun
-from cabida.text import duration, size
+from cabida.text import duration, missed, size
 from cabida.timing import TrainingSpeed, goodput
 from cabida.timing.checkpoints import bytes_per_param
 from cabida.timing.training import trained_params
@@ -119,7 +119,7 @@ def _fastest(
             continue
         shortest = _shortest_s(run, training)
         if deadline_s is not None and shortest > deadline_s:
-            values = {"value": duration(shortest), "limit": duration(deadline_s)}
+            values = missed(shortest, deadline_s)
             tally.reject("too_slow_at_best", ways, name, -shortest, **values)
             continue
         wide, room = widened(run)

@@ -122,14 +122,14 @@ def span(estimate: Estimate, factor: float = 1.0, unit: str = "") -> str:
     if high - low <= abs(value) * 1e-6:
         return f"{text.number(value, 4)}{tail}"
     exponent = math.floor(math.log10((high - low) / 5))
-    shown = [_rounded(one, exponent) for one in (value, low, high)]
+    shown = [_rounded(value, exponent, 0.005), _rounded(low, exponent), _rounded(high, exponent)]
     return f"{shown[0]}{tail} [{shown[1]}–{shown[2]}]"
 
 
-def _rounded(value: float, exponent: int) -> str:
-    """``value`` to the place 10**exponent; to two digits where that would move it by more than a twentieth."""
+def _rounded(value: float, exponent: int, most_ratio: float = 0.05) -> str:
+    """``value`` to the place 10**exponent; to two digits where that would move it by more than ``most_ratio``."""
     shown = _at(value, exponent)
-    if value and abs(shown - value) > abs(value) / 20:
+    if value and abs(shown - value) > abs(value) * most_ratio and exponent > math.log10(abs(value)) - 1:
         exponent = math.floor(math.log10(abs(value))) - 1
         shown = _at(value, exponent)
     return decimal(shown, -exponent)

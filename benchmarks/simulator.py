@@ -20,11 +20,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cabida.timing import columns
-from cabida.timing.fleet import Adapters, Fleet, Pool, fleet, requests
-from cabida.timing.speculative import Drafting, one_layer, paces
-from cabida.timing.step_table import bare_table
-from cabida.timing.steps import StepModel
+from cabida.timing.engine.step_table import bare_table
+from cabida.timing.engine.steps import StepModel
+from cabida.timing.queues import columns
+from cabida.timing.queues.fleet import Adapters, Fleet, Pool, fleet, requests
+from cabida.timing.queues.speculative import Drafting, one_layer, paces
 
 MODEL = StepModel(
     launch_s=2e-3, sequence_s=1e-5, head_read_s=2e-4, head_s_per_token=1e-7, context_s_per_token=3e-8,

@@ -20,7 +20,7 @@ from typing import Any
 
 from cabida import facts, timing
 from cabida.plan import TrainingRun
-from cabida.timing.layouts import best_layouts, layouts
+from cabida.timing.runs.layouts import best_layouts, layouts
 from cabida.truth.training_case import shaped_model
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from cabida.timing import encoder_data, encoders
+from cabida.timing.stages import encoder_data, encoders
 from cabida.truth.encoder_speed_case import fact_run, figure_runs
 
 ROOT = Path(__file__).parents[1]

@@ -165,7 +165,7 @@ def versions(samples: Iterable[Sample], path: Path) -> dict[str, list[int]]:
     del samples
     latest: dict[str, tuple[int, ...]] = {}
     for case in read_cases([path])[0]:
-        from cabida.timing.coefficients import engine_key
+        from cabida.timing.engine.coefficients import engine_key
 
         number = version_number(str(case.row.get("engine_version") or ""))
         key = engine_key(case.engine)

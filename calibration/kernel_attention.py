@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cabida.timing.kernel_curves import (
+from cabida.timing.devices.kernel_curves import (
     DecodeCurve,
     PrefillCurve,
     RecurrentCurve,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cabida.timing.kernel_curves import (
+from cabida.timing.devices.kernel_curves import (
     ElementwiseCurve,
     ExpertsCurve,
     ProductCurve,
@@ -15,7 +15,7 @@ from cabida.timing.kernel_curves import (
     experts_kernel_s,
     product_kernel_s,
 )
-from cabida.timing.kernel_formulas import busiest_ratio, experts_touched_count
+from cabida.timing.devices.kernel_formulas import busiest_ratio, experts_touched_count
 from kernel_attention import (
     attention_groups,
     decode_groups,

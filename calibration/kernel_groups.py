@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cabida.facts.hardware import accelerator
-from cabida.timing.kernel_curves import Rates
-from cabida.timing.rates import best_matmul, memory_rate, tensor_rate
+from cabida.timing.devices.kernel_curves import Rates
+from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate
 from kernel_rows import CARDS, Columns
 
 ROWS_MOST = 1000  # of one card, engine and format

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cabida.facts.hardware import accelerator
-from cabida.timing.collectives import link_between, link_facts, local_rate
-from cabida.timing.kernel_curves import (
+from cabida.timing.devices.collectives import link_between, link_facts, local_rate
+from cabida.timing.devices.kernel_curves import (
     CollectiveCurve,
     ExchangeCurve,
     all_reduce_kernel_s,

@@ -164,7 +164,7 @@ def main() -> None:
     systems = systems_folder(given.systems)
     chosen = given.only.split(",") if given.only else list(FAMILIES)
     out: dict[str, Any] = {
-        "what": "curves of single kernels by architecture, format and engine: see timing/kernel_curves.py",
+        "what": "curves of single kernels by architecture, format and engine: see timing/devices/kernel_curves.py",
         "source": "measured kernels of aiconfigurator-core 0.12.0 (PyPI, NVIDIA, Apache-2.0), systems/data",
         "seen": "2026-11-30",
         "fields": {},

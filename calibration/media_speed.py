@@ -22,9 +22,9 @@ import numpy as np
 
 from cabida import timing
 from cabida.plan.media import MediaRun
-from cabida.timing import media_rates
-from cabida.timing.media import regime
-from cabida.timing.media_caches import computed_ratio
+from cabida.timing.stages import media_rates
+from cabida.timing.stages.media import regime
+from cabida.timing.stages.media_caches import computed_ratio
 from cabida.truth.case import Case, read_cases
 from cabida.truth.media_case import habits_of, media_run
 from cabida.truth.media_speed_case import as_run

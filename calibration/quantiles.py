@@ -15,7 +15,9 @@ FOLDS = 6
 RIDGE = 0.7  # how firmly a word is held at changing nothing
 SMOOTH = 0.02  # the pinball loss is rounded off over this much
 CROWD = 0.3  # a group of n rows counts as n ** (1 - CROWD)
-FOREIGN = 0.3  # what a whole source left out counts: no word of a regime tells a source, so it widens every setup
+FOREIGN = (
+    0.3  # what a whole source left out counts: no word of a regime tells a source, so it widens every setup
+)
 HONEST = 0.8  # how much of what whole groups left out were missed by is added for a model nobody has measured
 UNSEEN = "model=unseen"
 FULL = 0.95  # an interval that holds more than this of what it was fitted to is drawn in ...

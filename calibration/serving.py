@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from cabida.plan import Load
-from cabida.timing.coefficients import Coefficients
-from cabida.timing.fluid import Flow, closed, most_batch, waves_ratio
-from cabida.timing.step_table import parts_of
-from cabida.timing.step_time import Costs
-from cabida.timing.steps import step_model_with
+from cabida.timing.engine.coefficients import Coefficients
+from cabida.timing.engine.fluid import Flow, closed, most_batch, waves_ratio
+from cabida.timing.engine.step_table import parts_of
+from cabida.timing.engine.step_time import Costs
+from cabida.timing.engine.steps import step_model_with
 from serving_rows import Row, World, rows, shipped_world
 from serving_terms import CENTRE, NAMES, Terms, terms_of
 

@@ -13,7 +13,7 @@ from cabida import memory
 from cabida.errors import CabidaError
 from cabida.memory import ServingMemory
 from cabida.plan import Deployment, Load, Parallel, Settings
-from cabida.timing.coefficients import engine_key
+from cabida.timing.engine.coefficients import engine_key
 
 NARROWED_TO = (0.8, 1.0)  # lengths that InferenceX draws, over the nominal ones
 PROMPTS_PER_CLIENT = 10

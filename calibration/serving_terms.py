@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cabida.timing.coefficients import Coefficients, groups_of
+from cabida.timing.engine.coefficients import Coefficients, groups_of
 from serving_rows import Row
 
 NAMES = [field.name for field in fields(Coefficients)]

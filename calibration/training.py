@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from cabida.memory.lens import PLAIN
-from cabida.timing.training import worked_out
-from cabida.timing.training_data import family_of, shipped
+from cabida.timing.devices.training_data import family_of, shipped
+from cabida.timing.runs.training import worked_out
 from training_priors import FAMILIES, template
 from training_rows import ROOT, Row, model_group, rows
 

@@ -19,8 +19,8 @@ def cheapest(decision):
 @pytest.fixture
 def coarse(monkeypatch):
     """Short and few simulations: what is skipped must not depend on how finely the rest is worked out."""
-    monkeypatch.setattr(import_module("cabida.timing.capacity"), "SIMULATIONS", 3)
-    monkeypatch.setattr(import_module("cabida.timing.simulate"), "MOST_REQUESTS", 2000)
+    monkeypatch.setattr(import_module("cabida.timing.sizing.capacity"), "SIMULATIONS", 3)
+    monkeypatch.setattr(import_module("cabida.timing.queues.simulate"), "MOST_REQUESTS", 2000)
 
 
 SEEDS = [pytest.param(seed, marks=[pytest.mark.long] if seed >= 20 else []) for seed in range(200)]

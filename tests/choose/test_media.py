@@ -15,7 +15,7 @@ from cabida.errors import InvalidInput
 from cabida.facts import accelerator
 from cabida.launch import command
 from cabida.report.store import from_json, to_json
-from cabida.timing.queueing import done_s
+from cabida.timing.queues.queueing import done_s
 
 AS_OF = "2026-11-30"
 TEXT = """

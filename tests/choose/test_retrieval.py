@@ -70,7 +70,7 @@ def test_fronts_are_none_slower_and_dearer(fronts):
 
 
 def test_a_front_is_slower_under_load_than_alone_and_its_percentiles_do_not_add(fronts):
-    from cabida.timing.pipeline import joined
+    from cabida.timing.stages.pipeline import joined
 
     for one in fronts:
         assert one.latency.mean >= 0.999 * sum(one.services_s.values())

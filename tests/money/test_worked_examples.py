@@ -8,7 +8,7 @@ import pytest
 
 from cabida.money import api, carbon, commitment, currency, ownership, unit
 from cabida.money.hybrid import Capacity, cheapest_mix, meet_hour
-from cabida.timing import goodput
+from cabida.timing.runs import goodput
 
 EXAMPLES = {
     row["id"]: row for row in json.loads(Path(__file__).with_name("worked_examples.json").read_text("utf-8"))

@@ -9,7 +9,7 @@ import pytest
 
 ASK = """
 import json, cabida
-from cabida.timing import queue
+from cabida.timing.queues import queue
 open_ = cabida.speed("meta-llama/Llama-3.1-8B-Instruct", gpu="l40s", weights="fp8", input_tokens=700.0,
                      output_tokens=120.0, requests_per_s=6.0, seed=5)
 closed = cabida.speed("Qwen/Qwen3-30B-A3B", gpu="h100-sxm-80", weights="fp8", input_tokens=1500.0,

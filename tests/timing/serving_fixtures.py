@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from cabida import facts
 from cabida.plan import Deployment, Parallel, Settings
-from cabida.timing.step_table import bare_table
-from cabida.timing.steps import StepModel
+from cabida.timing.engine.step_table import bare_table
+from cabida.timing.engine.steps import StepModel
 
 IDLE = StepModel(
     launch_s=0.0, sequence_s=0.0, head_read_s=0.0, head_s_per_token=0.0, context_s_per_token=0.0,

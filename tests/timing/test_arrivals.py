@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cabida.plan import Load
-from cabida.timing.arrivals import drawn, profiled, renewed, streams
-from cabida.timing.harness import ROWS, clients_of, harness_of
-from cabida.timing.steady import half_width_ratio, warm_up_count
+from cabida.timing.queues.arrivals import drawn, profiled, renewed, streams
+from cabida.timing.queues.harness import ROWS, clients_of, harness_of
+from cabida.timing.queues.steady import half_width_ratio, warm_up_count
 
 LOAD = Load(500, 100, requests_per_s=3, input_spread_ratio=0.5, output_spread_ratio=0.5)
 

@@ -4,11 +4,18 @@ import pytest
 from serving_fixtures import CARD
 
 from cabida.plan import Load
-from cabida.timing.capacity import capacity_of, capacity_of_pools, first_missed, limits_of, metric_s, slowed
-from cabida.timing.fleet import Pool
-from cabida.timing.fluid import bounds_of
-from cabida.timing.simulate import simulate_model
-from cabida.timing.steps import step_s
+from cabida.timing.engine.fluid import bounds_of
+from cabida.timing.engine.steps import step_s
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.simulate import simulate_model
+from cabida.timing.sizing.capacity import (
+    capacity_of,
+    capacity_of_pools,
+    first_missed,
+    limits_of,
+    metric_s,
+    slowed,
+)
 
 SHAPE = Load(1000, 200, input_spread_ratio=0.5, output_spread_ratio=0.5)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cabida import facts
 from cabida.timing import collective_s
-from cabida.timing.collectives import link_between, link_facts
+from cabida.timing.devices.collectives import link_between, link_facts
 
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "p2p")
 

@@ -7,10 +7,10 @@ from serving_fixtures import deployment
 
 from cabida import memory
 from cabida.plan import Load
-from cabida.timing.disaggregated import Disaggregated, hand_over_link, pools_of, simulate_disaggregated
-from cabida.timing.fleet import Pool
-from cabida.timing.simulate import simulate_pools
-from cabida.timing.steps import step_model
+from cabida.timing.engine.steps import step_model
+from cabida.timing.queues.disaggregated import Disaggregated, hand_over_link, pools_of, simulate_disaggregated
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.simulate import simulate_pools
 
 ONE = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
 BOTH = Disaggregated(ONE, 1, ONE, 1)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cabida import facts
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity
-from cabida.timing.encoder_data import encoder_facts, host_of
-from cabida.timing.encoders import (
+from cabida.timing.stages.encoder_data import encoder_facts, host_of
+from cabida.timing.stages.encoders import (
     Texts,
     encode_s,
     encoder_speed,

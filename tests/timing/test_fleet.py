@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE
 
 from cabida.plan import Load
-from cabida.timing import columns
-from cabida.timing.columns import READS, WRITES
-from cabida.timing.fleet import Adapters, Pool, fleet, requests
-from cabida.timing.routing import ROUTES
-from cabida.timing.schedulers import ROWS, scheduler_of
-from cabida.timing.simulate import simulate_pools
-from cabida.timing.speculative import (
+from cabida.timing.engine.schedulers import ROWS, scheduler_of
+from cabida.timing.queues import columns
+from cabida.timing.queues.columns import READS, WRITES
+from cabida.timing.queues.fleet import Adapters, Pool, fleet, requests
+from cabida.timing.queues.routing import ROUTES
+from cabida.timing.queues.simulate import simulate_pools
+from cabida.timing.queues.speculative import (
     Drafting,
     accepted_moments,
     one_layer,

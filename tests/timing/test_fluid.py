@@ -7,8 +7,8 @@ from serving_fixtures import CARD, READ_S, TOKEN_S, deployment
 
 from cabida import memory, timing
 from cabida.plan import Load
-from cabida.timing.fluid import at_batch, bounds_of, closed, flow_of, fluid_of, most_batch
-from cabida.timing.simulate import simulate_model
+from cabida.timing.engine.fluid import at_batch, bounds_of, closed, flow_of, fluid_of, most_batch
+from cabida.timing.queues.simulate import simulate_model
 
 SHAPES = [(1000, 200), (200, 800), (3000, 100)]
 

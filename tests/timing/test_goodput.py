@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from cabida.equation import check_dimensions
 from cabida.quantity import Source, leaf
-from cabida.timing import goodput as room
-from cabida.timing.goodput import (
+from cabida.timing.runs import goodput as room
+from cabida.timing.runs.goodput import (
     checkpoint_slowdown_ratio,
     daly_interval_s,
     goodput,

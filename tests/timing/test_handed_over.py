@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cabida import facts, memory
 from cabida.plan import Deployment, Load, Parallel
-from cabida.timing.handed_over import read_s, written_s
-from cabida.timing.steps import StepModel, step_model, step_s
+from cabida.timing.engine.steps import StepModel, step_model, step_s
+from cabida.timing.queues.handed_over import read_s, written_s
 
 LOAD = Load(2048, 256, concurrency=64)
 

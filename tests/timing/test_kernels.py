@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from cabida.facts.formats import weight_format
 from cabida.facts.hardware import accelerator, accelerators
-from cabida.timing import kernels
-from cabida.timing.kernel_formulas import busiest_ratio, experts_touched_count
-from cabida.timing.kernel_lookup import kernel_facts
+from cabida.timing.devices import kernels
+from cabida.timing.devices.kernel_formulas import busiest_ratio, experts_touched_count
+from cabida.timing.devices.kernel_lookup import kernel_facts
 
 GRID = tuple(2 ** (i / 4) for i in range(69))
 FORMATS = ("bf16", "fp8", "fp8-block", "int8-w8a8", "awq-int4", "nvfp4", "mxfp4", "q4_k_m")

@@ -8,7 +8,7 @@ import pytest
 
 from cabida.facts.formats import weight_format
 from cabida.facts.hardware import accelerator
-from cabida.timing import kernels
+from cabida.timing.devices import kernels
 
 BF16 = weight_format("bf16")
 NEAR = math.log(1.45)  # of one kernel: nine in ten are nearer, see held_out in data/kernels.json

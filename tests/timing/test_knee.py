@@ -5,9 +5,9 @@ from itertools import pairwise
 from serving_fixtures import CARD
 
 from cabida.plan import Load
-from cabida.timing.capacity import rate_at_most
-from cabida.timing.fleet import Pool
-from cabida.timing.knee import SHARES, knee
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.sizing.capacity import rate_at_most
+from cabida.timing.sizing.knee import SHARES, knee
 
 SHAPE = Load(1000, 200, input_spread_ratio=0.5, output_spread_ratio=0.5)
 

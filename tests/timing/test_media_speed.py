@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cabida import facts, timing
 from cabida.plan.media import MediaRun
-from cabida.timing import media_flops as work
-from cabida.timing.media_caches import computed_ratio
-from cabida.timing.media_rates import multiplied_rate
+from cabida.timing.stages import media_flops as work
+from cabida.timing.stages.media_caches import computed_ratio
+from cabida.timing.stages.media_rates import multiplied_rate
 
 PLAIN = facts.weight_format("bf16")
 

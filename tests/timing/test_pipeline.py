@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cabida.plan.decision import QUANTILES
-from cabida.timing.pipeline import (
+from cabida.timing.stages.pipeline import (
     available_ratio,
     batched_stage,
     constant_stage,

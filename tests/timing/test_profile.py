@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from serving_fixtures import CARD
 
 from cabida.plan import Load
-from cabida.timing.fleet import Pool
-from cabida.timing.profile import batch_in_time, staffed
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.sizing.profile import batch_in_time, staffed
 
 ONE = (Pool(CARD),)
 SHAPE = Load(1000, 200)

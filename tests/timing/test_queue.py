@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE, TOKEN_S
 
-from cabida.timing import columns
-from cabida.timing.simulate import serve
-from cabida.timing.step_table import bare_table
+from cabida.timing.engine.step_table import bare_table
+from cabida.timing.queues import columns
+from cabida.timing.queues.simulate import serve
 
 PER_TOKEN_S = 1e-3
 ONE_SLOT = replace(IDLE, table=bare_table(0.0, PER_TOKEN_S), sequences_most_count=1)

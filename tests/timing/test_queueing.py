@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cabida.timing.queueing import done_s, most_jobs_per_s, servers_for, waiting_ratio
+from cabida.timing.queues.queueing import done_s, most_jobs_per_s, servers_for, waiting_ratio
 
 
 @pytest.mark.parametrize(("servers", "load", "waits"), [(1, 0.5, 0.5), (2, 1.0, 1 / 3), (10, 8.0, 0.4092)])

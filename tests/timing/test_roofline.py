@@ -12,11 +12,11 @@ from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.plan import Load
 from cabida.quantity import FORMULAS
-from cabida.timing.coefficients import engine_key
-from cabida.timing.kernels import kernels_source
-from cabida.timing.step_table import bare_table, matrices_of
-from cabida.timing.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
-from cabida.timing.steps import step_model, step_s
+from cabida.timing.devices.kernels import kernels_source
+from cabida.timing.engine.coefficients import engine_key
+from cabida.timing.engine.step_table import bare_table, matrices_of
+from cabida.timing.engine.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
+from cabida.timing.engine.steps import step_model, step_s
 
 MINE = ("roofline", "serving_trees")
 

@@ -16,7 +16,7 @@ from serving_fixtures import CARD, deployment
 
 from cabida import facts, memory, timing
 from cabida.plan import Deployment, Load, Parallel, Settings
-from cabida.timing.simulate import simulate_model
+from cabida.timing.queues.simulate import simulate_model
 
 TRACES = Path(__file__).parents[2] / "cases" / "traces"
 BUSY = Load(1000, 200, requests_per_s=10, input_spread_ratio=0.5, output_spread_ratio=0.5)
@@ -37,7 +37,7 @@ print(speed.ttft_s.quantiles + speed.e2e_s.quantiles)
 
 
 def test_without_numba_the_same_code_gives_the_same_answer():
-    from cabida.timing import queue
+    from cabida.timing.queues import queue
 
     assert hasattr(queue.run, "py_func"), "numba is part of what make test sets up"
     plain = subprocess.run(

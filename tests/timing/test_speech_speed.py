@@ -6,7 +6,7 @@ import pytest
 
 from cabida import facts, memory, timing
 from cabida.plan.speech import SpeechRun
-from cabida.timing.speech import (
+from cabida.timing.stages.speech import (
     decoder_layers_count,
     encoder_flop,
     encoder_layers_count,

@@ -7,9 +7,9 @@ import pytest
 from serving_fixtures import CARD
 
 from cabida.evidence import trace as files
-from cabida.timing.fleet import Pool
-from cabida.timing.speculative import Drafting
-from cabida.timing.traced import Tally, trace_through
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.speculative import Drafting
+from cabida.timing.queues.traced import Tally, trace_through
 
 LIMITS = {"ttft_s": 0.2, "tpot_s": 0.03}
 FIGURES = (

@@ -9,8 +9,8 @@ from cabida.equation import check_dimensions
 from cabida.errors import InvalidInput
 from cabida.memory.lens import PLAIN
 from cabida.plan import TrainingRun
-from cabida.timing import flops, training_step
-from cabida.timing.training import micro_batches, release_age, worked_out
+from cabida.timing.runs import flops, training_step
+from cabida.timing.runs.training import micro_batches, release_age, worked_out
 
 FRAMEWORK = "NeMo Megatron-Bridge"
 

@@ -16,10 +16,10 @@ from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.errors import InvalidInput
 from cabida.memory.lens import PLAIN
-from cabida.timing import checkpoints, goodput, preference, scaling
-from cabida.timing.flops import flop_by_convention
-from cabida.timing.layouts import best_layouts, layouts, least_bytes
-from cabida.timing.training import training, worked_out, youth
+from cabida.timing.runs import checkpoints, goodput, preference, scaling
+from cabida.timing.runs.flops import flop_by_convention
+from cabida.timing.runs.layouts import best_layouts, layouts, least_bytes
+from cabida.timing.runs.training import training, worked_out, youth
 
 # --- work by convention ---------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cabida import facts
 from cabida.plan.index import VectorIndex
-from cabida.timing.encoder_data import host_of
-from cabida.timing.vector_search import search_speed, search_tree
+from cabida.timing.stages.encoder_data import host_of
+from cabida.timing.stages.vector_search import search_speed, search_tree
 
 HOST = host_of("cloud-8-core-128")
 L4 = facts.accelerator("l4")

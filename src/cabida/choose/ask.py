@@ -11,7 +11,7 @@ from cabida.money.unit import attempts_ratio
 from cabida.plan import Assumption, Load
 from cabida.quantity import formula
 from cabida.text import number, percent, tr
-from cabida.timing.profile import needed_replicas_count
+from cabida.timing.sizing.profile import needed_replicas_count
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_HOUR
 
 RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over the predicted need

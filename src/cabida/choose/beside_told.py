@@ -9,7 +9,7 @@ from cabida.brief.harness import Evaluation
 from cabida.choose.fronts import AVAILABLE_RATIO, Front
 from cabida.plan import Caution, Measurement
 from cabida.text import duration, number, percent, tr
-from cabida.timing.encoder_data import encoder_facts
+from cabida.timing.stages.encoder_data import encoder_facts
 from cabida.units import S_PER_HOUR
 
 RECALL_QUESTIONS = 1000

@@ -12,7 +12,7 @@ from cabida.choose.splits import accelerators_per_node, heads_divide, networked
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
-from cabida.timing.layouts import LONG_TOKENS
+from cabida.timing.runs.layouts import LONG_TOKENS
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 RECOMPUTES = ("none", "selective", "full")

@@ -28,9 +28,9 @@ from cabida.plan import Assumption, Caution, Deployment, Estimate, Load, Measure
 from cabida.quantity import Quantity
 from cabida.text import missed, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.simulate import simulate_model
+from cabida.timing.engine.steps import step_model
+from cabida.timing.queues.simulate import simulate_model
 from cabida.timing.spread import spread_of
-from cabida.timing.steps import step_model
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 BLOCK_TOKENS = (

@@ -13,7 +13,7 @@ from cabida.choose.worked import Worked
 from cabida.plan.decision import LATENCIES
 from cabida.quantity import Quantity, Source, assumed, leaf, simulated, tree_nodes
 from cabida.text import tr
-from cabida.timing.profile import needed_replicas_count
+from cabida.timing.sizing.profile import needed_replicas_count
 
 
 def trees_of(

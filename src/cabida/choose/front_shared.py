@@ -14,12 +14,12 @@ from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.memory.encoders import needed_bytes
 from cabida.plan import Deployment
-from cabida.timing.capacity import slowed
-from cabida.timing.fleet import Pool
-from cabida.timing.pipeline import joined
-from cabida.timing.simulate import simulate_model
+from cabida.timing.engine.steps import step_model
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.simulate import simulate_model
+from cabida.timing.sizing.capacity import slowed
 from cabida.timing.spread import spread_of
-from cabida.timing.steps import step_model
+from cabida.timing.stages.pipeline import joined
 
 TRIED = 3  # generators whose own cards are tried
 MORE_REPLICAS = (0, 1, 2)  # beyond those it takes by itself

@@ -7,9 +7,16 @@ from dataclasses import replace
 
 from cabida.choose.fronts import BATCH_COUNT, CALL_S, Front
 from cabida.plan import Estimate
-from cabida.timing.encoders import Texts, encode_s
-from cabida.timing.pipeline import Stage, batched_stage, constant_stage, joined, queued_stage, shared_stages
-from cabida.timing.vector_constants import DATABASE
+from cabida.timing.stages.encoders import Texts, encode_s
+from cabida.timing.stages.pipeline import (
+    Stage,
+    batched_stage,
+    constant_stage,
+    joined,
+    queued_stage,
+    shared_stages,
+)
+from cabida.timing.stages.vector_constants import DATABASE
 from cabida.units import BYTES_PER_GB, BYTES_PER_GIB, MS_PER_S
 
 NAMES = {"embedding": "embed", "searching": "search", "reranking": "rerank"}

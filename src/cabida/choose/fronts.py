@@ -23,13 +23,13 @@ from cabida.money.retrieval import RetrievalUse, stages_money
 from cabida.plan.encoding import EncoderRun
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.text import tr
-from cabida.timing.encoder_data import Host, encoder_facts, engine_rules, host_of
-from cabida.timing.encoders import Texts, encode_s, encoder_speed, host_encode_s, spread_of_encoder
-from cabida.timing.pipeline import Stage, joined
-from cabida.timing.pipeline import spare_availability_ratio as with_spares
 from cabida.timing.speed import Distribution
-from cabida.timing.vector_constants import DATABASE
-from cabida.timing.vector_search import SearchSpeed, search_speed
+from cabida.timing.stages.encoder_data import Host, encoder_facts, engine_rules, host_of
+from cabida.timing.stages.encoders import Texts, encode_s, encoder_speed, host_encode_s, spread_of_encoder
+from cabida.timing.stages.pipeline import Stage, joined
+from cabida.timing.stages.pipeline import spare_availability_ratio as with_spares
+from cabida.timing.stages.vector_constants import DATABASE
+from cabida.timing.stages.vector_search import SearchSpeed, search_speed
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
 
 HOST = "cloud-8-core-128"
@@ -75,7 +75,7 @@ class Front:
     @property
     def stage(self) -> Stage:
         """All of it as one stage."""
-        from cabida.timing.pipeline import measured_stage
+        from cabida.timing.stages.pipeline import measured_stage
 
         return measured_stage("front", self.latency)
 

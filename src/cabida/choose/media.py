@@ -29,7 +29,7 @@ from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity
 from cabida.text import duration, missed, number, tr
-from cabida.timing.queueing import done_s, most_jobs_per_s, servers_for
+from cabida.timing.queues.queueing import done_s, most_jobs_per_s, servers_for
 from cabida.units import BYTES_PER_GIB, HOURS_PER_MONTH, MS_PER_S, S_PER_DAY, S_PER_HOUR
 
 BUSY_RATIO = 0.85  # of the peak hour, where no time from order to asset is asked for: assumed

@@ -12,8 +12,8 @@ from cabida.choose.priced import Runnable, priced
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.timing import ServingSpeed
-from cabida.timing.fluid import bounds_of
-from cabida.timing.steps import StepModel
+from cabida.timing.engine.fluid import bounds_of
+from cabida.timing.engine.steps import StepModel
 
 TRIED = 6  # deployments looked at, the least late first
 LOOSENED = (1.1, 1.6, 2.5, 4.0)  # objectives are let go by these factors beyond the least late lone request

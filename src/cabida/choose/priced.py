@@ -20,12 +20,12 @@ from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment, Load
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.capacity import Capacity, capacity_of, sustains
-from cabida.timing.fleet import Pool
-from cabida.timing.profile import batch_rate
-from cabida.timing.simulate import simulate_model
+from cabida.timing.engine.steps import StepModel
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.simulate import simulate_model
+from cabida.timing.sizing.capacity import Capacity, capacity_of, sustains
+from cabida.timing.sizing.profile import batch_rate
 from cabida.timing.spread import spread_of
-from cabida.timing.steps import StepModel
 from cabida.units import HOURS_PER_MONTH
 
 LEAST_SHARE, RATE_HALVINGS = 0.02, 7  # of the most it could carry; the last bracket is 3 % wide

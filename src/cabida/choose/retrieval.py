@@ -31,10 +31,10 @@ from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
-from cabida.timing.encoders import encoder_speed_tree
 from cabida.timing.intervals import factors
-from cabida.timing.pipeline import joined, measured_stage
-from cabida.timing.vector_search import search_tree
+from cabida.timing.stages.encoders import encoder_speed_tree
+from cabida.timing.stages.pipeline import joined, measured_stage
+from cabida.timing.stages.vector_search import search_tree
 
 WHOLE = ("ttft", "e2e")  # metrics that the stages before generation are part of
 USUAL_SHARE = (

@@ -21,8 +21,8 @@ from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment, Progress
 from cabida.text import missed, size
-from cabida.timing.estimate import capacities_at_best
-from cabida.timing.steps import step_model
+from cabida.timing.engine.estimate import capacities_at_best
+from cabida.timing.engine.steps import step_model
 
 SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
 FEWEST_SIMULATED = 8

@@ -22,9 +22,10 @@ from cabida.memory import TrainingMemory
 from cabida.money import TrainingUse
 from cabida.plan import Candidate, Progress, TrainingRun
 from cabida.text import duration, missed, size
-from cabida.timing import TrainingSpeed, goodput
-from cabida.timing.checkpoints import bytes_per_param
-from cabida.timing.training import trained_params
+from cabida.timing import TrainingSpeed
+from cabida.timing.runs import goodput
+from cabida.timing.runs.checkpoints import bytes_per_param
+from cabida.timing.runs.training import trained_params
 from cabida.units import S_PER_HOUR
 
 BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak

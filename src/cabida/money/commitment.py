@@ -56,7 +56,7 @@ def spot_slowdown(write_s: float, restart_s: float, between_interruptions_s: flo
 
     Without checkpoints it is ``timing.goodput.unprotected_run_s`` over the work: worked example E11.
     """
-    from cabida.timing import goodput
+    from cabida.timing.runs import goodput
 
     interval_s = max(goodput.daly_interval_s.raw(write_s, between_interruptions_s), write_s)
     slowdown: float = goodput.checkpoint_slowdown_ratio.raw(

@@ -14,7 +14,7 @@ from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun
 from cabida.quantity import Quantity
 from cabida.text import tr
-from cabida.timing.goodput import WRITE_BYTES_PER_S_PER_ACCELERATOR
+from cabida.timing.runs.goodput import WRITE_BYTES_PER_S_PER_ACCELERATOR
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 RUN_LINES = (

@@ -63,7 +63,9 @@ class Deployment:
     settings: Settings = Settings()
     node: Node | None = None
     draft: Model | None = None  # a second, small model that speculates
-    making: MediaRun | SpeechRun | None = None  # what it makes where that is no text: pictures, clips, transcripts
+    making: MediaRun | SpeechRun | None = (
+        None  # what it makes where that is no text: pictures, clips, transcripts
+    )
 
     @property
     def name(self) -> str:

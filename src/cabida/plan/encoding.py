@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from cabida.facts.model import Accelerator, Model, WeightFormat
 
 ENCODER_ENGINES = ("sentence-transformers", "tei", "vllm", "llama.cpp")
-SPEED_ENGINES = (*ENCODER_ENGINES, "infinity", "onnx")  # of which the speed is known; memory as sentence-transformers
+SPEED_ENGINES = (
+    *ENCODER_ENGINES,
+    "infinity",
+    "onnx",
+)  # of which the speed is known; memory as sentence-transformers
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from cabida.facts.models import find_model
 from cabida.plan import Estimate
 from cabida.plan.encoding import SPEED_ENGINES, EncoderRun
 from cabida.text import problem
-from cabida.timing.encoders import Texts, encode_s, encoder_speed
-from cabida.timing.pipeline import batched_stage, joined
+from cabida.timing.stages.encoders import Texts, encode_s, encoder_speed
+from cabida.timing.stages.pipeline import batched_stage, joined
 
 TASKS = ("embedding", "rerank")
 BATCH_COUNT, TOKENS = 32, 256

@@ -19,8 +19,8 @@ from cabida.report.beyond_picture import margin, picture, shown_bytes
 from cabida.report.fit_trial import ORDER
 from cabida.report.metrics import GIB
 from cabida.text import problem, size
-from cabida.timing.encoder_data import host_of
-from cabida.timing.vector_search import search_speed
+from cabida.timing.stages.encoder_data import host_of
+from cabida.timing.stages.vector_search import search_speed
 from cabida.units import MS_PER_S
 
 HOST, RECALL_RATIO = "cloud-8-core-128", 0.95  # what a search is timed on and for

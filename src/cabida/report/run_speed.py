@@ -198,7 +198,7 @@ def _media(pipeline: Pipeline, gpu: str, said: dict[str, Any]) -> dict[str, Any]
 
 
 def _speech(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
-    from cabida.timing.speech import speech_speed
+    from cabida.timing.stages.speech import speech_speed
 
     framework = said.get("framework", "ctranslate2")
     if framework not in SPEECH_FRAMEWORKS:

@@ -14,14 +14,21 @@ from cabida.plan.decision import LATENCIES
 from cabida.report.asked import asked, carried, doubts, named
 from cabida.report.metrics import speed_metrics
 from cabida.text import problem
-from cabida.timing.capacity import Capacity, capacity_of_pools, first_missed, limits_of, metric_s, slowed
-from cabida.timing.fleet import Pool
 from cabida.timing.intervals import factors
-from cabida.timing.knee import knee
 from cabida.timing.own import own_note
-from cabida.timing.pools import pools_of
-from cabida.timing.profile import batch_in_time, staffed
-from cabida.timing.simulate import simulate_pools
+from cabida.timing.queues.fleet import Pool
+from cabida.timing.queues.pools import pools_of
+from cabida.timing.queues.simulate import simulate_pools
+from cabida.timing.sizing.capacity import (
+    Capacity,
+    capacity_of_pools,
+    first_missed,
+    limits_of,
+    metric_s,
+    slowed,
+)
+from cabida.timing.sizing.knee import knee
+from cabida.timing.sizing.profile import batch_in_time, staffed
 from cabida.timing.spread import spread_of
 
 if TYPE_CHECKING:
@@ -154,8 +161,8 @@ def _pools(d: Deployment, m: ServingMemory, wants: Wants) -> tuple[Pool, ...]:
     pools = pools_of(d, m, wants.replicas, wants.draft, wants.acceptance)
     if not wants.readers:
         return pools
-    from cabida.timing.disaggregated import Disaggregated
-    from cabida.timing.disaggregated import pools_of as two_pools
+    from cabida.timing.queues.disaggregated import Disaggregated
+    from cabida.timing.queues.disaggregated import pools_of as two_pools
 
     both = Disaggregated(d, wants.readers, d, wants.replicas, pools[0].drafting)
     return two_pools(both, m, m)
@@ -163,7 +170,7 @@ def _pools(d: Deployment, m: ServingMemory, wants: Wants) -> tuple[Pool, ...]:
 
 def _traced(trace: Path | str, run: _Run, limits: dict[str, float]) -> ServingSpeed:
     from cabida.evidence.trace import trace_blocks
-    from cabida.timing.traced import trace_through
+    from cabida.timing.queues.traced import trace_through
 
     blocks = trace_blocks(trace)
     return trace_through(
@@ -298,7 +305,7 @@ def _knee(run: _Run, limits: dict[str, float]) -> dict[str, Any]:
 
 def _steps(d: Deployment, pool: Pool, load: Load, answer: ServingSpeed) -> dict[str, Any]:
     """A step that only decodes and one that also reads a prompt, at the load's mean batch."""
-    from cabida.timing.step_parts import parted_step
+    from cabida.timing.engine.step_parts import parted_step
 
     steps = pool.model
     batch = max(1.0, answer.batch_mean / pool.rows_count)

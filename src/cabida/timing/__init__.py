@@ -1,17 +1,17 @@
 """How fast: the cost of an engine step, queues under load, collectives, and training steps."""
 
-from cabida.timing.capacity import Capacity, first_missed, metric_s
-from cabida.timing.collectives import collective_s
-from cabida.timing.fluid import fluid
-from cabida.timing.media import MediaSpeed, media_speed, media_speed_tree
-from cabida.timing.serving_trees import simulated_leaves, step_tree
-from cabida.timing.simulate import simulate, simulate_trace
-from cabida.timing.speech import SpeechSpeed, speech_speed, speech_speed_tree
+from cabida.timing.devices.collectives import collective_s
+from cabida.timing.engine.fluid import fluid
+from cabida.timing.engine.serving_trees import simulated_leaves, step_tree
+from cabida.timing.engine.steps import StepModel, step_model, step_s
+from cabida.timing.queues.simulate import simulate, simulate_trace
+from cabida.timing.runs.training import TrainingSpeed, training
+from cabida.timing.runs.training_answer import TrainingAnswer, training_answer
+from cabida.timing.runs.training_tree import training_tree
+from cabida.timing.sizing.capacity import Capacity, first_missed, metric_s
 from cabida.timing.speed import Bounds, Distribution, ServingSpeed
-from cabida.timing.steps import StepModel, step_model, step_s
-from cabida.timing.training import TrainingSpeed, training
-from cabida.timing.training_answer import TrainingAnswer, training_answer
-from cabida.timing.training_tree import training_tree
+from cabida.timing.stages.media import MediaSpeed, media_speed, media_speed_tree
+from cabida.timing.stages.speech import SpeechSpeed, speech_speed, speech_speed_tree
 
 __all__ = [
     "Bounds",

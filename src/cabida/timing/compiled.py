@@ -16,8 +16,9 @@ from typing import Any
 from cabida.files import home
 
 SOURCES = (  # all that is compiled
-    "columns.py", "outcome.py", "prefixes.py", "queue.py", "roofline.py", "routing.py", "schedule.py",
-    "step_clock.py", "waiting_line.py", "step_time.py",
+    "engine/roofline.py", "engine/step_clock.py", "engine/step_time.py", "queues/columns.py",
+    "queues/outcome.py", "queues/prefixes.py", "queues/queue.py", "queues/routing.py", "queues/schedule.py",
+    "queues/waiting_line.py",
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from cabida.timing.intervals import MEASURED, residual_facts
 
 if TYPE_CHECKING:
     from cabida.plan import Deployment
-    from cabida.timing.steps import StepModel
+    from cabida.timing.engine.steps import StepModel
 
 FORMAT = 1
 STEP, FIRST = "step", "first_token"
@@ -188,7 +188,7 @@ def coefficients_digest() -> str:
 
 def setup_of(d: Deployment) -> Setup:
     """What a deployment's residuals are alike by."""
-    from cabida.timing.coefficients import engine_key
+    from cabida.timing.engine.coefficients import engine_key
 
     return Setup(engine_key(d.engine), d.accelerator.id, d.model.id)
 

@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from cabida.plan import Deployment, Load
-from cabida.timing.coefficients import engine_key, memory_family
+from cabida.timing.engine.coefficients import engine_key, memory_family
 from cabida.timing.intervals import (
     ASSUMED,
     CALIBRATED,

@@ -10,10 +10,10 @@ from typing import Any
 from cabida import memory
 from cabida.plan import Deployment, Load
 from cabida.text import tr
-from cabida.timing.handed_over import written_s
+from cabida.timing.engine.steps import step_model
 from cabida.timing.intervals import factors
+from cabida.timing.queues.handed_over import written_s
 from cabida.timing.spread import spread_of
-from cabida.timing.steps import step_model
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, reading
 from cabida.truth.serving_case import MS, deployment_of, load_of, roomy

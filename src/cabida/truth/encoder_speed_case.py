@@ -10,8 +10,8 @@ from cabida.errors import CabidaError
 from cabida.facts.model import Accelerator
 from cabida.plan.encoding import SPEED_ENGINES, EncoderRun
 from cabida.text import tr
-from cabida.timing.encoder_data import encoder_facts
-from cabida.timing.encoders import Texts, encoder_speed
+from cabida.timing.stages.encoder_data import encoder_facts
+from cabida.timing.stages.encoders import Texts, encoder_speed
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, known_model, reading
 

@@ -8,7 +8,7 @@ from itertools import product
 
 from cabida import memory
 from cabida.plan import TrainingRun
-from cabida.timing.layouts import fastest
+from cabida.timing.runs.layouts import fastest
 
 
 def usual_batch(run: TrainingRun) -> int:

@@ -11,7 +11,7 @@ from cabida.errors import CabidaError
 from cabida.facts.model import Accelerator
 from cabida.plan.media import MediaRun
 from cabida.text import tr
-from cabida.timing.media_caches import computed_ratio
+from cabida.timing.stages.media_caches import computed_ratio
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, reading
 

@@ -90,4 +90,6 @@ def validate_stored(
 
         raise InvalidInput(problems)
     every = stored_cases(store) + cases
-    return scored(every, [place, *(str(file) for file in files)], predictions, progress, calibrated=calibrated)
+    return scored(
+        every, [place, *(str(file) for file in files)], predictions, progress, calibrated=calibrated
+    )

@@ -12,8 +12,8 @@ from cabida.facts.model import Accelerator, WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.text import tr
 from cabida.timing import ServingSpeed
-from cabida.timing.harness import harness_of
 from cabida.timing.intervals import factors
+from cabida.timing.queues.harness import harness_of
 from cabida.timing.spread import spread_of
 from cabida.truth.case import Figures
 from cabida.truth.memory_case import format_of, model_of
@@ -236,6 +236,6 @@ def load_of(row: dict[str, Any], workers_sequences: float | None = None) -> Load
 
 
 def _harness_name(row: dict[str, Any], words: str) -> str:
-    """The tool behind a row, by what its data set or its mode is called: a row of ``timing/harness.py``."""
+    """The tool behind a row, by what its data set or its mode is called: a row of ``timing/queues/harness.py``."""
     named = next((name for word, name in spellings()["harnesses"] if word in words), "")
     return named or (str(row["mode"]) if str(row["mode"]).startswith("mlperf") else "")

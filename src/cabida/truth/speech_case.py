@@ -8,7 +8,7 @@ from typing import Any
 from cabida import facts
 from cabida.plan.speech import SpeechRun
 from cabida.text import tr
-from cabida.timing.speech import speech_speed
+from cabida.timing.stages.speech import speech_speed
 from cabida.truth.case import Figures
 from cabida.truth.names import Unanswerable, accelerator_of, known_model, reading
 from cabida.units import S_PER_HOUR

@@ -14,10 +14,10 @@ from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
-from cabida.timing.checkpoints import failure_facts
-from cabida.timing.flops import flop_by_convention
-from cabida.timing.training import spread_of
-from cabida.timing.training_device import peak_of
+from cabida.timing.runs.checkpoints import failure_facts
+from cabida.timing.runs.flops import flop_by_convention
+from cabida.timing.runs.training import spread_of
+from cabida.timing.runs.training_device import peak_of
 from cabida.truth.case import Figures
 from cabida.truth.clip_case import as_pipeline, clip_tokens
 from cabida.truth.habits import as_scripted

@@ -1,0 +1,1 @@
+"""What one kernel and one exchange take on an accelerator."""

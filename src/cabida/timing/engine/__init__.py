@@ -1,0 +1,1 @@
+"""What one step of a serving engine takes, and the steady state it settles in."""

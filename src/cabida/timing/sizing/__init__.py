@@ -1,0 +1,1 @@
+"""What a replica carries, how many a demand needs, and where latency turns."""

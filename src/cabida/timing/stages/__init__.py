@@ -1,0 +1,1 @@
+"""Everything that isn't a language model answering: images, clips, speech, embedders, search, pipelines."""

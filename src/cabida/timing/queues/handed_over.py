@@ -1,7 +1,7 @@
 """Time per token where some replicas read prompts and others write: the steady state of a closed loop of two stages.
 
-A bound, in closed form, for what :mod:`cabida.timing.queues.disaggregated` simulates: clients are either at the readers or
-at the writers (Little 1961), and the readers let no more prompts through than they can read.
+A bound, in closed form, for what :mod:`cabida.timing.queues.disaggregated` simulates: clients are at the readers
+or at the writers (Little 1961), and the readers let no more prompts through than they can read.
 """
 
 from __future__ import annotations

@@ -215,4 +215,4 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:
 def objective_name(name: str) -> str:
     """``ttft_s_p95`` as people say it: ``TTFT p95``."""
     metric, _, statistic = name.partition("_s_")
-    return f"{metric.upper()} {statistic}" if statistic else tr(f"choose.limited_by.{name}")
+    return f"{tr(f'report.metric.{metric}')} {statistic}" if statistic else tr(f"choose.limited_by.{name}")

@@ -11,7 +11,7 @@ from cabida.choose.options import format_of
 from cabida.choose.worked import Worked
 from cabida.money.terms import Usage
 from cabida.plan import Flip, Measurement, Option
-from cabida.text import number, percent, tr
+from cabida.text import number, percent, rate, tr
 from cabida.units import S_PER_DAY, S_PER_HOUR
 
 API_PROMPTS_COUNT = 1000
@@ -61,7 +61,7 @@ def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -
     rival = flip.flips_to if flip and flip.flips_to else ""
     values = {
         "probability": percent(option.best_probability),
-        "at": number(flip.at) if flip and flip.at else "–",
+        "at": (number if training else rate)(flip.at) if flip and flip.at else "–",
     }
     key = "steps" if training else "speed"
     return Measurement(

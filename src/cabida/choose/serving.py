@@ -20,7 +20,7 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
 from cabida.plan import Deployment, Progress
-from cabida.text import missed, size
+from cabida.text import missed, size, tr
 from cabida.timing.engine.estimate import capacities_at_best
 from cabida.timing.engine.steps import step_model
 
@@ -82,7 +82,7 @@ def _screened(
         if late and deployment.accelerator.id not in means.held_counts:
             objective, value, limit = late[0]
             values = missed(value, limit)
-            values["metric"] = objective.partition("_")[0].upper()
+            values["metric"] = tr(f"report.metric.{objective.partition('_')[0]}")
             tally.reject("too_slow_alone", ways, name, -value / limit, **values)
             slow.append(one)
         else:

@@ -25,7 +25,7 @@ from cabida.money.serving import HELD
 from cabida.money.terms import TrainingUse
 from cabida.plan import Flip, Option
 from cabida.plan.outputs import denominator_of, output_cost, output_scale
-from cabida.text import money, number, percent, tr
+from cabida.text import money, number, percent, rate, tr
 from cabida.timing import TrainingSpeed
 
 API_PRICE_FACTORS = (0.95, 1.05)  # interval of a published price, assumed
@@ -185,7 +185,7 @@ def _traffic_flips(
     found: list[Flip | None] = []
     for side, turn in (("below", below), ("above", above)):
         if turn is not None:
-            values = {"share": percent(turn.at, 3), "rate": number(now * turn.at), "option": titles[turn.key]}
+            values = {"share": percent(turn.at, 3), "rate": rate(now * turn.at), "option": titles[turn.key]}
             sentence = tr(f"choose.flip.traffic.{side}", **values)
             if turn.key in barred:
                 sentence = f"{sentence} {tr('choose.flip.if_allowed')}"
@@ -220,8 +220,8 @@ def _speed_flip(stakes: Sequence[Stake], first: Worked, titles: dict[str, str]) 
     if turn is None:
         return Flip("speed", unit, now, None, "", tr("choose.flip.speed.never"))
     values = {
-        "at": f"{number(now * turn.at)} {unit}",
-        "now": f"{number(now)} {unit}",
+        "at": rate(now * turn.at) if unit == "req/s" else f"{number(now * turn.at)} {unit}",
+        "now": rate(now) if unit == "req/s" else f"{number(now)} {unit}",
         "option": titles[turn.key],
     }
     return Flip("speed", unit, now, now * turn.at, turn.key, tr("choose.flip.speed.at", **values))

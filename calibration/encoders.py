@@ -2,7 +2,7 @@
 
 Usage: python calibration/encoders.py [--write] [--residuals FILE.jsonl]
 Prints each row beside its prediction from all rows and from those of other models. Two sources hold everything
-there is: tables of the sentence-transformers documentation (V100, fp32) and three facts of infinity's page on
+there is: tables of the sentence-transformers documentation (V100, fp32) and four facts of infinity's page on
 benchmarking. Left out of the fit: the share that memory streams at, and what MS MARCO texts measure, which are read.
 """
 
@@ -105,6 +105,7 @@ def main() -> None:
         set_to(fit(inside))
         held[outside] = log_errors([rows[index] for index in outside])
     set_to(whole)
+    by_source: dict[str, np.ndarray] = {}
     for row, all_rows, without in zip(rows, fitted, held, strict=True):
         print(
             f"{row[0]:40s} {row[2]:36s} {row[4]:9.1f} /s  "
@@ -121,8 +122,7 @@ def main() -> None:
         print(
             f"source left out, {word}: median {ratio(errors, 0.5):.1%}, p90 {ratio(errors, 0.9):.1%}, n {len(outside)}"
         )
-        if source == "infinity":
-            unseen = errors
+        by_source[source] = errors
     set_to(whole)
     print(f"models left out: median {ratio(held, 0.5):.1%}, p90 {ratio(held, 0.9):.1%}, n {len(rows)}")
     for name in FITTED:
@@ -146,10 +146,10 @@ def main() -> None:
             "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
         )
     if options.write:
-        write(rows, held, unseen)
+        write(rows, held, by_source)
 
 
-def write(rows: list[Any], held: np.ndarray, unseen: np.ndarray) -> None:
+def write(rows: list[Any], held: np.ndarray, by_source: dict[str, np.ndarray]) -> None:
     """The file with what was fitted, its source, and intervals from what was left out."""
     loaded = encoder_data.encoder_facts()
     for name in FITTED:
@@ -157,7 +157,7 @@ def write(rows: list[Any], held: np.ndarray, unseen: np.ndarray) -> None:
     for lengths in loaded["lengths"].values():
         lengths["spread_ratio"] = round(lengths["spread_ratio"], 3)
     low, high = np.quantile(-held, [0.05, 0.95])
-    widest = max(float(np.max(np.abs(unseen))), -float(low), float(high))
+    widest = max(float(np.max(np.abs(by_source["infinity"]))), -float(low), float(high))
     loaded["spread"] = {
         "seen": [round(math.exp(low), 3), round(math.exp(high), 3)],
         "unseen": [round(math.exp(-widest), 3), round(math.exp(widest), 3)],
@@ -168,6 +168,9 @@ def write(rows: list[Any], held: np.ndarray, unseen: np.ndarray) -> None:
         "median_error_ratio": round(ratio(held, 0.5), 3),
         "p90_error_ratio": round(ratio(held, 0.9), 3),
         "way": "whole models",
+        "source_median_error_ratio": {
+            source: round(ratio(errors, 0.5), 3) for source, errors in by_source.items()
+        },
     }
     lines = [f' "{key}": {pretty(value)}' for key, value in loaded.items()]
     encoder_data.FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """Embedders and rerankers: measured tables, and what physics says must hold."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from cabida.timing.stages.encoders import (
     encoder_speed,
     encoder_speed_tree,
     host_encode_s,
+    kernel_products_s,
     layer_params_count,
     longest_of,
 )
@@ -79,6 +81,14 @@ def test_more_or_longer_texts_never_take_less(count, tokens):
     assert encode_s(run, Texts(tokens), count + 1) >= now
     assert encode_s(run, Texts(tokens + 1), count) >= now
     assert encode_s(run_of(gpu="h100-sxm-80"), Texts(tokens), count) <= now
+
+
+def test_a_model_changed_under_its_own_name_is_timed_anew():
+    """A file of one's own may say other widths of a shipped model."""
+    shipped = facts.model("BAAI/bge-m3")
+    deeper = replace(shipped, mlp=tuple(replace(one, intermediate_dim_count=8192) for one in shipped.mlp))
+    card = facts.accelerator("l4")
+    assert kernel_products_s(deeper, "fp16", 512, card) > 1.2 * kernel_products_s(shipped, "fp16", 512, card)
 
 
 def test_the_tree_says_the_same():

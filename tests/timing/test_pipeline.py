@@ -12,7 +12,6 @@ from cabida.timing.stages.pipeline import (
     available_ratio,
     batched_stage,
     constant_stage,
-    erlang_c,
     joined,
     measured_stage,
     queued_stage,
@@ -85,10 +84,19 @@ def test_a_measured_latency_comes_back():
         assert after == pytest.approx(before, rel=0.02)
 
 
-def test_erlang_c_and_spares():
-    assert erlang_c(1, 0.5) == pytest.approx(0.5)  # M/M/1 waits with the chance of being busy
-    assert erlang_c(2, 1.0) == pytest.approx(1 / 3)
-    assert erlang_c(10**7, 5e6) == 0.0  # nobody waits, and nothing is counted ten million times
+@given(st.floats(0.001, 0.1), st.floats(0.01, 0.99), st.floats(0.01, 0.97), st.floats(1, 256))
+def test_a_batch_holds_as_many_as_arrive_during_it(alone_s, each_ratio, load, most_count):
+    """Also just below saturation: the batch's length is that of its own arrivals, or of the fewest or most it takes."""
+    each_s = alone_s * each_ratio
+    rate = load * most_count / (alone_s + each_s * (most_count - 1))
+    stage = batched_stage("embed", alone_s, each_s, rate, most_count)
+    assert not stage.saturated
+    batch_s = stage.points[1][0]
+    arrived = min(most_count, max(1.0, rate * batch_s))
+    assert batch_s == pytest.approx(alone_s + each_s * (arrived - 1), rel=1e-6)
+
+
+def test_spares_and_stages_in_a_row():
     assert spare_availability_ratio(0.99, 2, 1) == pytest.approx(1 - 0.01**2)
     assert available_ratio([constant_stage("a", 1, 0.99), constant_stage("b", 1, 0.98)]) == pytest.approx(
         0.99 * 0.98

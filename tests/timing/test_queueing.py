@@ -15,6 +15,10 @@ def test_the_chance_to_wait_is_erlangs(servers, load, waits):
     assert waiting_ratio(servers, load) == pytest.approx(waits, abs=1e-4)
 
 
+def test_nobody_waits_at_ten_million_half_idle_servers():
+    assert waiting_ratio(10**7, 5e6) == 0.0  # and none of them is counted
+
+
 def simulated_p95(servers, rate, service, jobs=40_000):
     rng, clock, free, waits = random.Random(3), 0.0, [0.0] * servers, []
     for _ in range(jobs):

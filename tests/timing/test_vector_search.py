@@ -62,3 +62,10 @@ def test_the_tree_says_the_same(kind):
     for card in (None, L4) if kind not in ("hnsw", "cagra") else ((None,) if kind == "hnsw" else (L4,)):
         one = VectorIndex(1e7, 1024, kind=kind, accelerator=card)
         assert search_tree(one, HOST)["search_s"].value == pytest.approx(search_speed(one, HOST).search_s)
+
+
+def test_few_lists_are_never_probed_more_than_whole_in_the_tree_either():
+    one = VectorIndex(1e5, 256, kind="ivf-flat", lists_count=4)
+    tree = search_tree(one, HOST, 0.9999)["search_s"].value
+    assert tree == pytest.approx(search_speed(one, HOST, 0.9999).search_s)
+    assert tree <= search_speed(replace(one, kind="flat"), HOST).search_s * 1.01

@@ -32,8 +32,8 @@ def front_cautions(front: Front, retrieval: Retrieval) -> Iterator[Caution]:
     if front.build_s > retrieval.reembedding_s:
         values = {"build": duration(front.build_s), "window": duration(retrieval.reembedding_s)}
         yield Caution("CB-X041", tr("choose.caution.index_build", kind=front.index.kind.upper(), **values))
-    seen = encoder_facts()["seen_setups"]["accelerators"]
-    if front.embed is not None and front.embed.accelerator.id not in seen:
+    seen = encoder_facts()["seen_setups"]
+    if front.embed is not None and front.embed.accelerator.id not in seen.get(front.embed.engine, ()):
         low, high = front.spread
         values = {"name": front.embed.accelerator.name, "low": number(low, 2), "high": number(high, 2)}
         yield Caution("CB-X042", tr("choose.caution.encoder_unseen", **values))

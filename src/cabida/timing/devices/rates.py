@@ -10,6 +10,7 @@ from cabida.timing.devices.training_data import constant, shipped
 
 BYTES_PER_S_WHERE_UNSEEN = 500e9  # assumed: a mid-range card of 2023
 FLOP_PER_S_WHERE_UNSEEN = 50e12  # assumed: the same card in 16 bit
+VECTOR_SHARE_WHERE_UNSEEN = 0.125  # of the 16-bit rate: median of the 48 server cards whose fp32 rate was seen
 SIXTEEN_BIT = ("bf16", "fp16", "fp32")
 RATE_FALLBACKS = {kind: (kind, *SIXTEEN_BIT) for kind in ("fp4", "fp8", "int8")}
 
@@ -26,6 +27,11 @@ def tensor_rate(accelerator: Accelerator, compute: str) -> float:
         if rate:
             return rate
     return FLOP_PER_S_WHERE_UNSEEN
+
+
+def vector_rate(accelerator: Accelerator) -> float:
+    """fp32 rate outside the matrix units, FLOP/s; where it was not seen a share of the 16-bit rate, assumed."""
+    return accelerator.flop_per_s.get("fp32") or VECTOR_SHARE_WHERE_UNSEEN * tensor_rate(accelerator, "bf16")
 
 
 def best_matmul(accelerator: Accelerator, data: dict[str, Any] | None = None) -> Constant:

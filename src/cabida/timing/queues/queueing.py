@@ -10,10 +10,11 @@ from typing import Any
 
 from cabida.quantity import formula, log, most
 
-JOB_VARIATION = (
-    0.05  # squared coefficient of variation of the time one size of job takes: assumed, nearly alike
-)
+# squared coefficient of variation of the time one size of job takes: assumed, nearly alike
+JOB_VARIATION = 0.05
 MOST_SERVERS = 100_000
+# servers times the square of their idle share, beyond which a wait has a chance below 1e-20 (Halfin and Whitt 1981)
+NEVER_WAITS = 100.0
 HALVINGS = 30
 
 
@@ -32,7 +33,7 @@ def tail_wait_s(
 
 
 def waiting_ratio(servers: int, load: float) -> float:
-    """Chance that a job has to wait: Erlang's C formula by the recursion of his B.
+    """Chance that a job has to wait: Erlang's C formula by the recursion of his B (Erlang 1917).
 
     Args:
         servers: how many work side by side.
@@ -40,6 +41,8 @@ def waiting_ratio(servers: int, load: float) -> float:
     """
     if load >= servers:
         return 1.0
+    if servers * (1 - load / servers) ** 2 > NEVER_WAITS:
+        return 0.0
     blocked = 1.0
     for count in range(1, servers + 1):
         blocked = load * blocked / (count + load * blocked)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 from cabida.facts import weight_format
@@ -18,17 +18,15 @@ from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity, formula, most
 from cabida.timing.devices import kernels
-from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate
+from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate, vector_rate
 from cabida.timing.stages.encoder_data import Host, constant, encoder_facts, engine_rules
 
 BYTES_OF = {"fp32": 4.0}  # of a value between layers; everything else computes in 16 bit
-HIDDEN_TRAFFIC_COUNT = (
-    26.0  # hidden sizes read and written a token and layer outside products: biases, two norms, residuals,
-)
-# an activation four times as wide, three transposes; counted in transformers' BertLayer
-SCORE_TRAFFIC_COUNT = (
-    6.0  # scores read and written where attention is not fused: product, mask, softmax, product
-)
+# hidden sizes read and written a token and layer outside products: biases, two norms, residuals, an activation four
+# times as wide, three transposes; counted in transformers' BertLayer
+HIDDEN_TRAFFIC_COUNT = 26.0
+# scores read and written where attention is not fused: product, mask, softmax, product
+SCORE_TRAFFIC_COUNT = 6.0
 FUSED_TRAFFIC_COUNT = 12.0  # the same with norms, biases and activations fused into their neighbours
 KERNELS_PER_LAYER_COUNT = 12.0  # launches of one layer: six products, attention, norms and activation
 
@@ -156,43 +154,32 @@ def layer_params_count(model: Model) -> float:
     return found
 
 
-@lru_cache(maxsize=4096)
-def _kernel_products_s(model_id: str, weights: str, tokens: int, card_id: str) -> float:
-    model, card, fmt = _known[model_id], _known[card_id], weight_format(weights)
+def kernel_products_s(model: Model, weights: str, tokens: float, card: Accelerator) -> float:
+    """Seconds of all matrix products of a batch by the curves of measured kernels (``timing/devices/kernels.py``)."""
+    rows, fmt = max(1, round(tokens)), weight_format(weights)
     hidden, found = float(model.hidden_dim_count), 0.0
     for group in model.attention:
         width = float(group.heads_count * group.head_dim_count)
         kv = float(
             group.kv_heads_count * (group.head_dim_count + (group.v_head_dim_count or group.head_dim_count))
         )
-        each = kernels.gemm_s(tokens, width + kv, hidden, fmt, card) + kernels.gemm_s(
-            tokens, hidden, width, fmt, card
+        each = kernels.gemm_s(rows, width + kv, hidden, fmt, card) + kernels.gemm_s(
+            rows, hidden, width, fmt, card
         )
         found += group.layers_count * float(each)
     for layer in model.mlp:
         wide = float(layer.intermediate_dim_count * max(1, layer.experts_per_token_count))
         wide += layer.shared_intermediate_dim_count
         up = (layer.matrices_count - 1) * wide
-        each = kernels.gemm_s(tokens, up, hidden, fmt, card) + kernels.gemm_s(tokens, hidden, wide, fmt, card)
+        each = kernels.gemm_s(rows, up, hidden, fmt, card) + kernels.gemm_s(rows, hidden, wide, fmt, card)
         found += layer.layers_count * float(each)
     return found
-
-
-_known: dict[str, Any] = {}  # models and cards by id, for the cache above
-
-
-def kernel_products_s(model: Model, weights: str, tokens: float, card: Accelerator) -> float:
-    """Seconds of all matrix products of a batch by the curves of measured kernels (``timing/devices/kernels.py``)."""
-    _known[model.id], _known[card.id] = model, card
-    return _kernel_products_s(model.id, weights, max(1, round(tokens)), card.id)
 
 
 def longest_of(texts: Texts, count: int) -> float:
     """Expected longest of ``count`` texts whose lengths are log-normal (Blom 1958 for the normal order statistic)."""
     if texts.spread_ratio <= 0 or count <= 1:
         return texts.mean_tokens
-    from statistics import NormalDist
-
     z = NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
     return texts.mean_tokens * math.exp(texts.spread_ratio * z - texts.spread_ratio**2 / 2)
 
@@ -234,7 +221,10 @@ def _batch(
         rate, stream = place.flop_per_s, place.bytes_per_s
         best = lens.constant(constant("host_matmul_ratio"))
     else:
-        rate, stream = tensor_rate(place, compute) if compute != "fp32" else _fp32(place), memory_rate(place)
+        rate, stream = (
+            tensor_rate(place, compute) if compute != "fp32" else vector_rate(place),
+            memory_rate(place),
+        )
         best = lens.constant(best_matmul(place))
     value_bytes = BYTES_OF.get(compute, 2.0)
     scores = 0.0 if rules["fused"] else SCORE_TRAFFIC_COUNT * _heads(model) * padded
@@ -243,9 +233,11 @@ def _batch(
     ) * model.hidden_dim_count + scores
     ratio = lens.constant(constant("encoder_matmul_ratio"))
     if isinstance(place, Accelerator) and compute != "fp32":
-        kernels = lens.setting("kernels_s", kernel_products_s(model, weights, count * padded, place))
+        by_curves = lens.setting("kernels_s", kernel_products_s(model, weights, count * padded, place))
         share = lens.constant(constant("kernel_share_ratio"))
-        products = lens.of(encoder_kernels_s)(kernels, scored, lens.setting("flop_per_s", rate), best, share)
+        products = lens.of(encoder_kernels_s)(
+            by_curves, scored, lens.setting("flop_per_s", rate), best, share
+        )
     else:
         products = lens.of(encoder_products_s)(
             lens.of(encoder_batch_flop)(worked, scored), lens.setting("flop_per_s", rate), best, ratio, narrow
@@ -273,16 +265,12 @@ def _batch(
     return found
 
 
-def _fp32(place: Accelerator) -> float:
-    return place.flop_per_s.get("fp32") or tensor_rate(place, "bf16") / 8
-
-
 def _heads(model: Model) -> int:
     return max(group.heads_count for group in model.attention)
 
 
 def _compute(run: EncoderRun) -> str:
-    """The type products are worked in: fp32 weights stay fp32, and so does what a card has no 16-bit rate for."""
+    """The type products are worked in: fp32 weights stay fp32."""
     return "fp32" if run.weights.id == "fp32" else run.weights.compute
 
 
@@ -332,8 +320,7 @@ def batch_texts(run: EncoderRun, texts: Texts) -> float:
 
 
 def _is_seen(run: EncoderRun) -> bool:
-    seen = encoder_facts()["seen_setups"]
-    return run.accelerator.id in seen["accelerators"] and run.engine in seen["engines"]
+    return run.accelerator.id in encoder_facts()["seen_setups"].get(run.engine, ())
 
 
 def spread_of_encoder(run: EncoderRun) -> tuple[float, float]:

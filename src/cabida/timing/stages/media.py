@@ -16,7 +16,7 @@ from cabida.memory.media_phases import latent_frames, patched_frames, picture_to
 from cabida.plan.media import MediaRun
 from cabida.quantity import Quantity, Source
 from cabida.timing.devices.collectives import collective_s, pcie_bytes_per_s
-from cabida.timing.devices.rates import best_matmul, memory_rate
+from cabida.timing.devices.rates import best_matmul, memory_rate, vector_rate
 from cabida.timing.stages import media_flops as work
 from cabida.timing.stages import media_rates as rates
 from cabida.timing.stages.media_rates import coefficient
@@ -207,7 +207,7 @@ def _reached(run: MediaRun, lens: Lens) -> Number:
 
 def _cycles(run: MediaRun, lens: Lens) -> Number:
     return lens.of(work.cycles_count_per_s)(
-        lens.setting("vector_flop_per_s", rates.vector_rate(run.accelerator)),
+        lens.setting("vector_flop_per_s", vector_rate(run.accelerator)),
         lens.setting("lanes_count", rates.lanes_count(run.accelerator)),
     )
 

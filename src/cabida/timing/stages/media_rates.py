@@ -14,15 +14,11 @@ from cabida.facts.model import Accelerator
 from cabida.memory.constants import Constant
 from cabida.plan.media import MediaRun
 from cabida.quantity import Source
-from cabida.timing.devices.rates import FLOP_PER_S_WHERE_UNSEEN, tensor_rate
+from cabida.timing.devices.rates import tensor_rate, vector_rate
 
 FILE = Path(__file__).parent.parent / "data" / "media.json"
-FEW_LANES = (
-    "6.0",
-    "7.0",
-    "7.5",
-    "8.0",
-)  # compute capabilities with 64 fp32 lanes a multiprocessor (CUDA guide)
+# compute capabilities of 64 fp32 lanes a multiprocessor (CUDA guide)
+FEW_LANES = ("6.0", "7.0", "7.5", "8.0")
 
 
 @cache
@@ -62,13 +58,7 @@ def plain_rate(run: MediaRun) -> float:
 
 def wide_rate(accelerator: Accelerator) -> float:
     """Rate of fp32: cuDNN multiplies it as TF32 where the card has that (torch.backends.cudnn.allow_tf32)."""
-    rates = accelerator.flop_per_s
-    return rates.get("tf32") or rates.get("fp32") or FLOP_PER_S_WHERE_UNSEEN / 4
-
-
-def vector_rate(accelerator: Accelerator) -> float:
-    """Plain fp32 rate, FLOP/s; a third of the 16-bit matrix rate where it was not seen."""
-    return accelerator.flop_per_s.get("fp32") or tensor_rate(accelerator, "bf16") / 3
+    return accelerator.flop_per_s.get("tf32") or vector_rate(accelerator)
 
 
 def lanes_count(accelerator: Accelerator) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cabida.plan.decision import QUANTILES
+from cabida.timing.queues.queueing import waiting_ratio
 from cabida.timing.speed import Distribution, from_sorted_quantiles
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 CELLS = 2048  # of the grid that distributions are convolved on
 TAIL_SHARE = 0.9995  # of a stage's mass within the grid
-NEVER_WAITS = (
-    100.0  # servers times the square of their idle share, beyond which waiting has a chance below 1e-20
-)
 FULL_RATIO = 0.98  # a stage busier than this has no steady state worth a figure
 
 
@@ -43,21 +41,6 @@ class Stage:
     utilisation_ratio: float = 0.0
     availability_ratio: float = 1.0
     saturated: bool = False
-
-
-def erlang_c(servers_count: int, offered: float) -> float:
-    """Share of arrivals that wait at ``servers_count`` servers under ``offered`` erlangs. Erlang 1917."""
-    if offered >= servers_count:
-        return 1.0
-    if (
-        servers_count * (1 - offered / servers_count) ** 2 > NEVER_WAITS
-    ):  # Halfin and Whitt 1981: no chance worth a loop
-        return 0.0
-    blocked = 1.0
-    for count in range(1, servers_count + 1):
-        blocked = offered * blocked / (count + offered * blocked)
-    busy = offered / servers_count
-    return blocked / (1 - busy * (1 - blocked))
 
 
 def queued_stage(
@@ -84,7 +67,7 @@ def queued_stage(
     busy = offered / servers_count
     if busy >= FULL_RATIO:
         return Stage(name, (), math.inf, busy, availability_ratio, saturated=True)
-    waits = erlang_c(servers_count, offered)
+    waits = waiting_ratio(servers_count, offered)
     pace_s = service_s / (servers_count * (1 - busy)) * (arrival_scv + service_scv) / 2
     from_wait = _exponential_wait(waits, pace_s)
     points = _added(from_wait, _service(service_s, service_scv))
@@ -111,14 +94,12 @@ def batched_stage(
     use = rate * full_s / most_count
     if use >= FULL_RATIO or busy >= FULL_RATIO:
         return Stage(name, (), math.inf, max(use, busy), availability_ratio, saturated=True)
-    size = 1.0
-    for _ in range(200):
-        size = min(most_count, max(1.0, rate * (alone_s + each_s * (size - 1))))
+    arrived = rate * (alone_s - each_s) / (1 - busy)  # solves arrived = rate * (alone + each * (arrived - 1))
+    size = min(most_count, max(1.0, arrived))
     batch_s = alone_s + each_s * (size - 1)
     in_use = min(1.0, rate * alone_s) if size <= 1.0 else 1.0
     mean = batch_s + in_use * batch_s / 2
-    start = (batch_s, 1 - in_use) if in_use < 1.0 else (batch_s, 0.0)
-    points = ((batch_s * (1 - 1e-9), 0.0), start, (2 * batch_s, 1.0))
+    points = ((batch_s * (1 - 1e-9), 0.0), (batch_s, 1 - in_use), (2 * batch_s, 1.0))
     return Stage(name, points, mean, max(use, min(1.0, rate * batch_s / size)), availability_ratio)
 
 
@@ -236,25 +217,8 @@ def _service(mean_s: float, scv: float) -> tuple[tuple[float, float], ...]:
 
     sigma = math.sqrt(math.log(1 + scv))
     middle = math.log(mean_s) - sigma**2 / 2
-    shares = (
-        0.001,
-        0.01,
-        0.05,
-        0.1,
-        0.2,
-        0.3,
-        0.4,
-        0.5,
-        0.6,
-        0.7,
-        0.8,
-        0.9,
-        0.95,
-        0.98,
-        0.99,
-        0.999,
-        TAIL_SHARE,
-    )
+    shares = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999,
+              TAIL_SHARE)  # fmt: skip
     inner = [(math.exp(middle + sigma * NormalDist().inv_cdf(share)), share) for share in shares]
     return ((inner[0][0] * 0.8, 0.0), *inner, (inner[-1][0] * 1.1, 1.0))
 
@@ -300,7 +264,7 @@ def shared_stages(
         return [Stage(name, (), math.inf, busy, availability_ratio, saturated=True) for name in services_s]
     mean_s = whole_s / visits
     scv = sum(one * one for one in services_s.values()) / visits / (mean_s * mean_s) - 1 if mean_s else 0.0
-    waits = erlang_c(servers_count, requests_per_s * whole_s)
+    waits = waiting_ratio(servers_count, requests_per_s * whole_s)
     pace_s = mean_s / (servers_count * (1 - busy)) * (1 + scv) / 2
     wait = _exponential_wait(waits, pace_s)
     return [

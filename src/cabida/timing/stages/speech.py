@@ -18,14 +18,12 @@ from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.memory.speech import weights_count
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity, Source, formula
-from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate
+from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate, vector_rate
 from cabida.units import BITS_PER_BYTE, S_PER_HOUR
 
 FILE = Path(__file__).parent.parent / "data" / "speech.json"
-WINDOW_S, WINDOW_TOKENS = (
-    30.0,
-    1500.0,
-)  # Radford et al. 2022, section 2.2: two convolutions halve 3,000 frames
+# Radford et al. 2022, section 2.2: 3,000 frames of a window, halved by the second convolution
+WINDOW_S, WINDOW_TOKENS = 30.0, 1500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +169,7 @@ def decoder_layers_count(run: SpeechRun) -> float:
 
 def _seconds(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     wide = run.precision == "fp32"
-    rates = run.accelerator.flop_per_s
-    peak = (
-        (rates.get("fp32") or tensor_rate(run.accelerator, "bf16") / 3)
-        if wide
-        else tensor_rate(run.accelerator, "bf16")
-    )
+    peak = vector_rate(run.accelerator) if wide else tensor_rate(run.accelerator, "bf16")
     bits = 32.0 if wide else 16.0
     hidden = lens.field(run.model, "hidden_dim_count")
     audio, tokens = lens.setting("audio_s", float(S_PER_HOUR)), lens.setting("window_tokens", WINDOW_TOKENS)
@@ -190,7 +183,7 @@ def _seconds(run: SpeechRun, lens: Lens) -> dict[str, Number]:
     batch = lens.setting("batch_count", run.batch_count * run.beams_count)
     passes = _coefficient("eager_passes_count") if run.attention == "eager" else None
     one_token = lens.of(token_s)(
-        lens.setting("decoder_bytes", rest * held_bits / 8),
+        lens.setting("decoder_bytes", rest * held_bits / BITS_PER_BYTE),
         lens.of(window_bytes)(
             tokens, hidden, layers, lens.setting("body_bits", bits),
             lens.constant(passes) if passes else lens.setting("passes_count", 1.0),

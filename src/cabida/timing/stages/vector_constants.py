@@ -84,6 +84,17 @@ CARD_READ_RATIO = _derived(
     _CAGRA,
     "assumed",
 )
+PRODUCT_RATIO = _derived(
+    "product_ratio", 0.3, 0.15, 0.6,
+    "share of the peak at which distances of many vectors to many are multiplied, the selection of the nearest included",
+    "", "assumed",
+)  # fmt: skip
+FRESH_PAIR_RATIO = _derived(
+    "fresh_pair_ratio", 0.3, 0.15, 0.6,
+    "of the pairs of neighbours' neighbours, those compared in a round of NN-descent: only new ones are", _CAGRA,
+    "assumed",
+)  # fmt: skip
+BATCHED_COUNT = 1024  # searches of a flat index that one multiplication takes together: assumed
 EF_CONSTRUCTION = read(
     "ef_construction_count", 200.0, "hnswlib and Lucene defaults lie from 100 to 200", _HNSW
 )

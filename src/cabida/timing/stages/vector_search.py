@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.memory.constants import Constant
-from cabida.memory.index import codes_of, lists_of
+from cabida.memory.index import TRAIN_RATIO, codes_of, lists_of
 from cabida.memory.lens import PLAIN, Explaining, Lens, Number
 from cabida.plan.index import STORED_BITS, VectorIndex
-from cabida.quantity import Quantity, formula
-from cabida.timing.devices.rates import memory_rate, tensor_rate
+from cabida.quantity import Quantity, formula, least, most
+from cabida.timing.devices.rates import memory_rate, tensor_rate, vector_rate
 from cabida.timing.stages import vector_constants as given
 from cabida.timing.stages.encoder_data import Host
 from cabida.units import BITS_PER_BYTE
@@ -70,9 +70,9 @@ def probed_bytes(probed_count: float, entry_bytes: float, lists_bytes: float) ->
 
 
 @formula
-def probe_ratio(reference_probe_ratio: float, effort_ratio: float) -> float:
-    """Share of the lists probed for a recall."""
-    return reference_probe_ratio * effort_ratio
+def probe_ratio(reference_probe_ratio: float, effort_ratio: float, one_list_ratio: float) -> Any:
+    """Share of the lists probed for a recall: one at least, all at most."""
+    return least(1, most(one_list_ratio, reference_probe_ratio * effort_ratio))
 
 
 @formula
@@ -138,10 +138,8 @@ def _probes(one: VectorIndex, recall_ratio: float, lens: Lens) -> Number:
     share = lens.of(probe_ratio)(
         lens.constant(given.REFERENCE_PROBES),
         lens.setting("effort_ratio", effort_of(recall_ratio, given.PROBE_POWER)),
+        lens.setting("one_list_ratio", 1.0 / lists_of(one)),
     )
-    least = 1.0 / lists_of(one)
-    if lens is PLAIN:
-        share = min(1.0, max(least, share))
     return lens.of(probed_count)(lens.setting("vectors_count", one.vectors_count), share)
 
 
@@ -208,7 +206,7 @@ def search_speed(
     return SearchSpeed(
         search_s=alone,
         request_s=alone + given.DATABASE.value,
-        searches_per_s=_most(one, alone, host, kept),
+        searches_per_s=_most(one, alone, host, kept, neighbours_count),
         servers_count=servers,
         recall_ratio=kept,
         spread=(low, high),
@@ -225,26 +223,25 @@ def _servers(one: VectorIndex, host: Host) -> int:
     return host.cores_count if one.kind in ("hnsw", "ivf-pq") else 1
 
 
-def _most(one: VectorIndex, alone_s: float, host: Host, recall_ratio: float) -> float:
+def _most(one: VectorIndex, alone_s: float, host: Host, recall_ratio: float, neighbours: float) -> float:
     """Searches a second at the most: cores, or for a card what its memory feeds when many are batched."""
     card = one.accelerator
     if card is None:
         return _servers(one, host) / alone_s
     if one.kind == "flat":  # a batch reads the vectors once and multiplies
         flop = 2.0 * one.vectors_count * one.dims_count
-        return min(0.3 * tensor_rate(card, "fp16") / flop, 1024 / alone_s)
+        return min(given.PRODUCT_RATIO.value * tensor_rate(card, "fp16") / flop, given.BATCHED_COUNT / alone_s)
     if one.kind == "cagra":
         wide = one.dims_count * STORED_BITS[one.stored] / BITS_PER_BYTE
         walked = walked_count.raw(
             given.REFERENCE_EF.value,
             effort_of(recall_ratio, given.EF_POWER),
-            10.0,
+            neighbours,
             _size_ratio(one.vectors_count),
         )
         reads = walked * one.graph_degree_count * given.NEW_NEIGHBOUR_RATIO.value
         return float(memory_rate(card) * given.CARD_READ_RATIO.value / (reads * wide))
-    busy = max(alone_s - given.CARD_CALL.value, 1e-7)
-    return 1.0 / busy
+    return 1.0 / (alone_s - given.CARD_CALL.value)  # calls of many searches are shared
 
 
 def _insert(one: VectorIndex, host: Host) -> tuple[float, float]:
@@ -260,13 +257,13 @@ def _insert(one: VectorIndex, host: Host) -> tuple[float, float]:
     if one.kind == "flat":
         return wide / host.bytes_per_s + given.CACHE_LINE_BYTES / host.bytes_per_s, 1
     if one.kind == "cagra":  # extended in batches, each new vector searched for its neighbours
-        return 1.0 / _most(one, 1.0, host, given.REFERENCE_RECALL), 1
-    centres_s = lists_of(one) * one.dims_count * 2.0 / (0.3 * _flop_rate(one, host))
+        return 1.0 / _most(one, 1.0, host, given.REFERENCE_RECALL, one.graph_degree_count), 1
+    centres_s = lists_of(one) * one.dims_count * 2.0 / (given.PRODUCT_RATIO.value * _flop_rate(one, host))
     return centres_s + wide / host.bytes_per_s, 1
 
 
 def _flop_rate(one: VectorIndex, host: Host) -> float:
-    return one.accelerator.flop_per_s.get("fp32", 1e13) if one.accelerator else host.flop_per_s
+    return vector_rate(one.accelerator) if one.accelerator else host.flop_per_s
 
 
 def _build(one: VectorIndex, host: Host) -> float:
@@ -274,11 +271,11 @@ def _build(one: VectorIndex, host: Host) -> float:
     insert, workers = _insert(one, host)
     if one.kind in ("flat", "hnsw"):
         return one.vectors_count * insert / workers
-    rate = 0.3 * _flop_rate(one, host)
+    rate = given.PRODUCT_RATIO.value * _flop_rate(one, host)
     if one.kind == "cagra":
-        pairs = one.vectors_count * one.intermediate_degree_count**2 * 0.3 * given.GRAPH_ROUNDS.value
-        return pairs * 2 * one.dims_count / rate
-    rounds = given.TRAIN_ROUNDS.value * 0.5 + 1
+        pairs = one.vectors_count * one.intermediate_degree_count**2 * given.FRESH_PAIR_RATIO.value
+        return pairs * given.GRAPH_ROUNDS.value * 2 * one.dims_count / rate
+    rounds = given.TRAIN_ROUNDS.value * TRAIN_RATIO.value + 1
     return 2.0 * one.vectors_count * lists_of(one) * one.dims_count * rounds / rate
 
 

@@ -12,7 +12,7 @@ from cabida.choose.making import made_on
 from cabida.choose.means import means_of
 from cabida.choose.media import as_service, copies_for
 from cabida.errors import InvalidInput
-from cabida.facts import accelerator
+from cabida.facts import accelerator, pipeline
 from cabida.launch import command
 from cabida.report.store import from_json, to_json
 from cabida.timing.queues.queueing import done_s
@@ -122,6 +122,22 @@ def test_each_option_starts_with_lines_of_its_library(found):
         assert "num_inference_steps=28" in text
         body = re.search(r"<<'END'\n(.*)\nEND", text, re.DOTALL)[1]
         compile(body, "launch", "exec")
+
+
+def test_lines_of_several_cards_and_of_weights_that_stream_in(found):
+    """A script that several processes run is a file; what streams is told where to; the denoiser by its own name."""
+    thing = found.worked[0].candidate.thing
+    shared = command(replace(thing, making=replace(thing.making, accelerators_count=2)))
+    assert shared.startswith("cat > make.py <<'END'")
+    assert shared.endswith("END\ntorchrun --nproc-per-node 2 make.py")
+    assert "pipe.transformer.enable_parallelism" in shared
+    streamed = command(replace(thing, making=replace(thing.making, offload="group")))
+    assert "pipe.enable_group_offload(torch.device('cuda'), offload_type='leaf_level', use_stream=True)" in streamed
+    clips = replace(thing.making, pipeline=pipeline("wan2.1-t2v-1.3b"), batch_count=2, compiled=True)
+    text = command(replace(thing, making=clips))
+    assert "num_videos_per_prompt=2" in text
+    old = command(replace(thing, making=replace(thing.making, pipeline=pipeline("sd-1.5"), compiled=True)))
+    assert "pipe.unet = torch.compile(pipe.unet)" in old
 
 
 def test_hours_of_audio_are_transcribed():

@@ -72,13 +72,6 @@ class Front:
     availability_ratio: float
     spread: tuple[float, float]  # factors of the 90 % interval of its time
 
-    @property
-    def stage(self) -> Stage:
-        """All of it as one stage."""
-        from cabida.timing.stages.pipeline import measured_stage
-
-        return measured_stage("front", self.latency)
-
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:

@@ -80,7 +80,6 @@ def formats_of(choice: ModelChoice, native: str, brief: Brief) -> dict[str, Acce
 
 
 def runs_on(
-    brief: Brief,
     media: Media,
     pipeline: Pipeline,
     weights: WeightFormat,
@@ -132,7 +131,7 @@ def made_on(
         for count in COUNTS[pipeline.task]:
             if count > most:
                 break
-            for run in runs_on(brief, media, pipeline, weights, accelerator, count):
+            for run in runs_on(media, pipeline, weights, accelerator, count):
                 placed = _placed(run)
                 if placed is None:
                     yield None, f"{pipeline.id} {name} {count}×{accelerator.name}"

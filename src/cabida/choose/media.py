@@ -7,6 +7,7 @@ a batch; without either, copies only have to keep up, at most :data:`BUSY_RATIO`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -30,18 +31,23 @@ from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity
 from cabida.text import duration, missed, number, tr
 from cabida.timing.queues.queueing import done_s, most_jobs_per_s, servers_for
-from cabida.units import BYTES_PER_GIB, HOURS_PER_MONTH, MS_PER_S, S_PER_DAY, S_PER_HOUR
+from cabida.units import (
+    BITS_PER_BYTE,
+    BYTES_PER_GB,
+    BYTES_PER_GIB,
+    HOURS_PER_MONTH,
+    MS_PER_S,
+    S_PER_DAY,
+    S_PER_HOUR,
+)
 
 BUSY_RATIO = 0.85  # of the peak hour, where no time from order to asset is asked for: assumed
-WAYS_KEPT = (
-    3  # ways of one model, format and accelerator that are priced: the others take more accelerator-hours
-)
+# ways of one model, format and accelerator that are priced: the others take more accelerator-hours
+WAYS_KEPT = 3
 LATE = {"p50": 0.5, "p95": 0.05, "p99": 0.01, "mean": 0.5}
-ITEM_BYTES = {
-    "image": 1.5e6,
-    "video": 12e6,
-    TRANSCRIPTION: 60e3,
-}  # PNG of a megapixel; seconds of H.264; text: assumed
+# PNG of a megapixel; seconds of H.264; text: assumed
+ITEM_BYTES = {"image": 1.5e6, "video": 12e6, TRANSCRIPTION: 60e3}
+RUNS_PER_MONTH = 30.0  # of a batch with a window, where the brief says nothing: a day each
 ONE = Lengths(1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
 
 
@@ -84,11 +90,13 @@ class Renderer:
         if not self.batch:
             value = self._done_ms()  # held to as many copies as its speed turns out to need
             found["e2e_ms_p95"] = Estimate(value, value * low, value * high, basis)
-        room = self.made.room
-        peak = (
-            room.needed_bytes if isinstance(room, memory.MediaMemory) else sum(room.parts.values())
-        ) / float(BYTES_PER_GIB)
-        found["peak_mem_gib"] = Estimate(peak, 0.9 * peak, 1.15 * peak, "formula")
+        room, gib = self.made.room, float(BYTES_PER_GIB)
+        found["peak_mem_gib"] = Estimate(
+            room.needed_bytes / gib,
+            min(room.least_needed_bytes, room.needed_bytes) / gib,
+            max(room.most_needed_bytes, room.needed_bytes) / gib,
+            "formula",
+        )
         return found
 
     def _done_ms(self) -> float:
@@ -130,7 +138,7 @@ def as_service(brief: Brief, media: Media) -> Brief:
     window = traffic.window_s or brief.objectives.deadline_s
     items = media.items_per_month or 0.0
     if window:
-        runs = traffic.runs_per_month or 30.0
+        runs = traffic.runs_per_month or RUNS_PER_MONTH
         return replace(
             brief,
             workload="batch-inference",
@@ -174,7 +182,7 @@ def search_media(
             tell("screen", index, len(reach))
             for made in _worthwhile(brief, media, choice, accelerator, means, tally, exhaustive=exhaustive):
                 worked += _priced(made, brief, media, ask, means, tally)
-    return Search(worked, tally, replace(ask, assumptions=(*ask.assumptions, *_assumptions(media, ask))))
+    return Search(worked, tally, replace(ask, assumptions=(*ask.assumptions, *_assumptions(media))))
 
 
 def _worthwhile(
@@ -223,10 +231,11 @@ def copies_for(made: Made, brief: Brief, ask: Ask, acceptance: float) -> tuple[i
     wanted = ask.wanted_requests_per_s(acceptance)
     if ask.batch:
         carried = 1 / made.item_s
-        return max(1, -int(-wanted // carried)), carried
+        return max(1, math.ceil(wanted / carried)), carried
     limits = brief.objectives.latency_s.get("e2e", {})
     batch = made.order_s / made.item_s
-    found, carried = max(1, -int(-wanted * made.item_s // BUSY_RATIO)), BUSY_RATIO / made.item_s
+    carried = BUSY_RATIO / made.item_s
+    found = max(1, math.ceil(wanted / carried))
     for statistic, limit_s in limits.items():
         late = LATE.get(statistic, 0.05)
         needed = servers_for(wanted / batch, made.order_s, limit_s, late)
@@ -264,7 +273,8 @@ def _priced(made: Made, brief: Brief, media: Media, ask: Ask, means: Means, tall
     )
     usage = usage_of(ask, ratio, shift)
     accepted = usage.requests_per_month * ratio
-    held_gb = (made.deployment.model.params_count or 0.0) * made.deployment.weights.body_bits / 8e9 * copies
+    held_bits = (made.deployment.model.params_count or 0.0) * made.deployment.weights.body_bits
+    held_gb = held_bits / BITS_PER_BYTE / float(BYTES_PER_GB) * copies
     usage = replace(
         usage,
         stored_gb=means.terms.base("extra_stored_gb") + held_gb + assets.stored_gb(accepted),
@@ -330,7 +340,7 @@ def as_realtime(brief: Brief) -> Brief:
     return replace(brief, workload="realtime-inference") if brief.objectives.latency_s.get("e2e") else brief
 
 
-def _assumptions(media: Media, ask: Ask) -> list[Assumption]:
+def _assumptions(media: Media) -> list[Assumption]:
     found = []
     if media.item_bytes is None:
         size = f"{ITEM_BYTES.get(media.kind, 0.0) / 1e6:g} MB"

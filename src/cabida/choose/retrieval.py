@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from cabida import money
 from cabida.brief import Brief
@@ -19,11 +18,12 @@ from cabida.choose.beside_told import front_cautions, front_measurements
 from cabida.choose.enumerate_serving import served_models
 from cabida.choose.front_shared import sharing
 from cabida.choose.front_stages import front_metrics
-from cabida.choose.fronts import Front, fronts_of, hosted_index, passages_tokens
+from cabida.choose.fronts import Front, fronts_of, hosted_index, passages_tokens, texts_of
 from cabida.choose.limits import Miss, missing, over_limits, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
+from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.retrieval import stages_tree, with_stages
 from cabida.plan import Assumption, Caution, Estimate, Measurement, Progress
@@ -35,10 +35,12 @@ from cabida.timing.intervals import factors
 from cabida.timing.stages.encoders import encoder_speed_tree
 from cabida.timing.stages.pipeline import joined, measured_stage
 from cabida.timing.stages.vector_search import search_tree
+from cabida.units import BYTES_PER_GIB
 
 WHOLE = ("ttft", "e2e")  # metrics that the stages before generation are part of
-USUAL_SHARE = (
-    0.5  # of the tightest objective that a front may take to be the one generators are searched beside
+USUAL_SHARE = 0.5  # of the tightest objective, of the front that generators are searched beside: assumed
+LEAST_SHARE = (
+    0.05  # of an objective that is left to a generator however slow the front: judged on the whole later
 )
 
 
@@ -87,8 +89,6 @@ class Beside:
 
     def trees(self) -> dict[str, Quantity]:
         """Where the stages' seconds come from."""
-        from cabida.choose.fronts import texts_of
-
         front, retrieval = self.front, self.retrieval
         found = search_tree(front.index, front.host, retrieval.recall_ratio, retrieval.candidates_count)
         texts = texts_of(retrieval)
@@ -174,7 +174,7 @@ def generator_brief(brief: Brief, retrieval: Retrieval, front: Front) -> Brief:
     )
     latency = {
         metric: {
-            statistic: max(0.05 * limit, limit - getattr(front.latency, statistic, front.latency.p95))
+            statistic: max(LEAST_SHARE * limit, limit - getattr(front.latency, statistic, front.latency.p95))
             for statistic, limit in limits.items()
         }
         if metric in WHOLE
@@ -289,9 +289,7 @@ def _shared(
                     break
 
 
-def _nothing(brief: Brief) -> Any:
-    from cabida.choose.tally import Tally
-
+def _nothing(brief: Brief) -> Tally:
     tally = Tally()
     tally.reject("no_front", 1, brief.retrieval.embedder if brief.retrieval else "", 0.0)
     return tally
@@ -302,7 +300,7 @@ def _assumptions(retrieval: Retrieval, front: Front) -> list[Assumption]:
     host = front.host
     values: dict[str, object] = {
         "cores": host.cores_count,
-        "memory": number(host.memory_bytes / 2**30),
+        "memory": number(host.memory_bytes / float(BYTES_PER_GIB)),
         "price": number(host.money_per_hour),
     }
     found: list[tuple[str, str, dict[str, object]]] = [

@@ -5,16 +5,19 @@ As in the documentation of diffusers, transformers and faster-whisper, seen 2026
 
 from __future__ import annotations
 
+from cabida import facts
 from cabida.plan import Deployment
 from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun
 
 DTYPES = {"bf16": "torch.bfloat16", "fp16": "torch.float16", "fp32": "torch.float32"}
+# diffusers, "Reduce memory usage": weights stream in leaf by leaf behind the work; encoders leave with all that rests
 OFFLOADS = {
-    "model": "enable_model_cpu_offload",
-    "group": "enable_group_offload",
-    "text": "enable_model_cpu_offload",
+    "model": "enable_model_cpu_offload()",
+    "group": "enable_group_offload(torch.device('cuda'), offload_type='leaf_level', use_stream=True)",
+    "text": "enable_model_cpu_offload()",
 }
+SCRIPT = "make.py"  # where several processes run it: they cannot share what is typed in
 QUANTISED = {
     "fp8": "Float8DynamicActivationFloat8WeightConfig",
     "int8": "Int8DynamicActivationInt8WeightConfig",
@@ -30,8 +33,10 @@ def making(d: Deployment) -> str:
 
 
 def _script(lines: list[str], count: int) -> str:
-    start = f"torchrun --nproc-per-node {count} /dev/stdin" if count > 1 else "python -"
-    return "\n".join([f"{start} <<'END'", *lines, "END"])
+    if count == 1:
+        return "\n".join(["python - <<'END'", *lines, "END"])
+    start = f"torchrun --nproc-per-node {count} {SCRIPT}"
+    return "\n".join([f"cat > {SCRIPT} <<'END'", *lines, "END", start])
 
 
 def _pipeline(run: MediaRun) -> list[str]:
@@ -39,11 +44,8 @@ def _pipeline(run: MediaRun) -> list[str]:
     dtype = DTYPES[run.precision]
     lines = ["import torch", "from diffusers import DiffusionPipeline", ""]
     lines.append(f'pipe = DiffusionPipeline.from_pretrained("{name}", torch_dtype={dtype})')
-    part = (
-        "unet"
-        if run.pipeline.task == "image" and "unet" in " ".join(run.pipeline.components)
-        else "transformer"
-    )
+    networks = [one.architecture for one in facts.components_of(run.pipeline) if one.kind == "denoiser"]
+    part = "unet" if "unet" in networks else "transformer"
     if run.weights.id in QUANTISED:
         config = QUANTISED[run.weights.id]
         lines.insert(2, f"from torchao.quantization import {config}, quantize_")
@@ -55,7 +57,7 @@ def _pipeline(run: MediaRun) -> list[str]:
             "from diffusers import ContextParallelConfig",
             f"pipe.{part}.enable_parallelism(config=ContextParallelConfig(ulysses_degree={run.accelerators_count}))",
         ]
-    lines.append(f"pipe.{OFFLOADS[run.offload]}()" if run.offload in OFFLOADS else "pipe.to('cuda')")
+    lines.append(f"pipe.{OFFLOADS[run.offload]}" if run.offload in OFFLOADS else "pipe.to('cuda')")
     if run.vae_tiling:
         lines.append("pipe.vae.enable_tiling()")
     if run.compiled:
@@ -64,7 +66,8 @@ def _pipeline(run: MediaRun) -> list[str]:
     if run.pipeline.task == "video":
         asked += f", num_frames={run.frames_count}"
     if run.batch_count > 1:
-        asked += f", num_images_per_prompt={run.batch_count}"
+        made = "videos" if run.pipeline.task == "video" else "images"
+        asked += f", num_{made}_per_prompt={run.batch_count}"
     return [*lines, f'pipe("a lighthouse at dawn", {asked})']
 
 

@@ -15,6 +15,7 @@ from cabida.quantity import Quantity, formula
 from cabida.units import BITS_PER_BYTE
 
 WINDOW_TOKENS = 1500.0  # Radford et al. 2022, section 2.2
+SPREAD = (0.9, 1.15)  # of the sum of the parts: assumed, no measured row
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class SpeechMemory:
     parts: dict[str, float]
     usable_bytes: float
     needed_bytes: float
+    least_needed_bytes: float  # 90 % interval
+    most_needed_bytes: float
     verdict: str  # fits | tight | no
     headroom_bytes: float
 
@@ -78,8 +81,17 @@ def speech(run: SpeechRun) -> SpeechMemory:
     parts = {name: float(size) for name, size in _parts(run, PLAIN).items()}
     seen = float(budgets.visible(run.accelerator, PLAIN))
     room = seen - float(budgets.desktop(Settings(), PLAIN))
-    needed = sum(parts.values()) * (1 + known.MEDIA_SLACK_RATIO.value)
-    return SpeechMemory(parts, room, needed, verdict_of(needed, room), room - needed)
+    whole = sum(parts.values())
+    needed = whole * (1 + known.MEDIA_SLACK_RATIO.value)
+    return SpeechMemory(
+        parts=parts,
+        usable_bytes=room,
+        needed_bytes=needed,
+        least_needed_bytes=whole * SPREAD[0],
+        most_needed_bytes=whole * SPREAD[1],
+        verdict=verdict_of(needed, room),
+        headroom_bytes=room - needed,
+    )
 
 
 def speech_tree(run: SpeechRun) -> dict[str, Quantity]:

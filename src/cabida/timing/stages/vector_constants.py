@@ -86,8 +86,8 @@ CARD_READ_RATIO = _derived(
 )
 PRODUCT_RATIO = _derived(
     "product_ratio", 0.3, 0.15, 0.6,
-    "share of the peak at which distances of many vectors to many are multiplied, the selection of the nearest included",
-    "", "assumed",
+    "share of the peak at which distances of many vectors to many are multiplied, selecting the nearest included", "",
+    "assumed",
 )  # fmt: skip
 FRESH_PAIR_RATIO = _derived(
     "fresh_pair_ratio", 0.3, 0.15, 0.6,

@@ -230,7 +230,9 @@ def _most(one: VectorIndex, alone_s: float, host: Host, recall_ratio: float, nei
         return _servers(one, host) / alone_s
     if one.kind == "flat":  # a batch reads the vectors once and multiplies
         flop = 2.0 * one.vectors_count * one.dims_count
-        return min(given.PRODUCT_RATIO.value * tensor_rate(card, "fp16") / flop, given.BATCHED_COUNT / alone_s)
+        return min(
+            given.PRODUCT_RATIO.value * tensor_rate(card, "fp16") / flop, given.BATCHED_COUNT / alone_s
+        )
     if one.kind == "cagra":
         wide = one.dims_count * STORED_BITS[one.stored] / BITS_PER_BYTE
         walked = walked_count.raw(

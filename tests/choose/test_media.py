@@ -132,7 +132,10 @@ def test_lines_of_several_cards_and_of_weights_that_stream_in(found):
     assert shared.endswith("END\ntorchrun --nproc-per-node 2 make.py")
     assert "pipe.transformer.enable_parallelism" in shared
     streamed = command(replace(thing, making=replace(thing.making, offload="group")))
-    assert "pipe.enable_group_offload(torch.device('cuda'), offload_type='leaf_level', use_stream=True)" in streamed
+    assert (
+        "pipe.enable_group_offload(torch.device('cuda'), offload_type='leaf_level', use_stream=True)"
+        in streamed
+    )
     clips = replace(thing.making, pipeline=pipeline("wan2.1-t2v-1.3b"), batch_count=2, compiled=True)
     text = command(replace(thing, making=clips))
     assert "num_videos_per_prompt=2" in text

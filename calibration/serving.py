@@ -27,7 +27,7 @@ from cabida.timing.engine.fluid import Flow, closed, most_batch, waves_ratio
 from cabida.timing.engine.step_table import parts_of
 from cabida.timing.engine.step_time import Costs
 from cabida.timing.engine.steps import step_model_with
-from serving_rows import Row, World, rows, shipped_world
+from serving_rows import Row, rows
 from serving_terms import CENTRE, NAMES, Terms, terms_of
 
 HOME = Path(__file__).parent.parent
@@ -252,7 +252,7 @@ def write_residuals(path: Path, table: Table, left: dict[str, dict[str, np.ndarr
                         out.write(json.dumps(line) + "\n")
 
 
-def main(world: World | None = None) -> None:
+def main() -> None:
     """Fit, report, and write when asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, default=HOME / "cases" / "serving.jsonl")
@@ -260,7 +260,7 @@ def main(world: World | None = None) -> None:
     parser.add_argument("--leave", default="", help="ways of leaving out, by comma: " + ", ".join(WAYS))
     parser.add_argument("--residuals", type=Path)
     options = parser.parse_args()
-    found = [row for row in rows(options.cases, world or shipped_world()) if row.load.requests_per_s is None]
+    found = [row for row in rows(options.cases) if row.load.requests_per_s is None]
     table = Table(found)
     terms = terms_of(found)
     everything = np.ones(len(found), bool)

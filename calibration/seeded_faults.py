@@ -1,8 +1,9 @@
-"""Seed faults in ``src/cabida/memory``, one at a time in a copy of the tree, and count which the tests notice.
+"""Seed faults in a room of ``src/cabida``, one at a time in a copy of the tree, and count which the tests notice.
 
-``python calibration/seeded_faults.py [COUNT] [SEED]`` copies the tree to a temporary folder, draws faults of the kinds
-that people make (a product for a quotient, a term dropped, one off, least for most, the other's key, GB for GiB), puts
-each into the copy, runs the tests of the two rooms there and prints what no test noticed. Nothing here is changed.
+``python calibration/seeded_faults.py memory|timing [COUNT] [SEED] [FILE.py ...]`` copies the tree to a temporary
+folder, draws faults of the kinds that people make (a product for a quotient, a term dropped, one off, twice as much,
+least for most, the other's key, arguments the other way round, GB for GiB), puts each into the copy, runs the room's
+tests there and prints what no test noticed. Nothing here is changed.
 """
 
 from __future__ import annotations
@@ -19,21 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOM = Path("src/cabida/memory")
 LEFT_OUT = (".git", ".venv", "__pycache__", ".pytest_cache", ".hypothesis")
-TESTS = (
-    "tests/memory",
-    "tests/truth",
-    "--ignore=tests/truth/test_accuracy.py",
-    "-x",
-    "-q",
-    "-p",
-    "no:cacheprovider",
-)
+TESTS = {
+    "memory": ("tests/memory", "tests/truth", "--ignore=tests/truth/test_accuracy.py"),
+    "timing": ("tests/timing",),
+}
+HOW = ("-x", "-q", "-p", "no:cacheprovider")
 OTHER_NAMES = {  # what is mistaken for what
     "tp": "pp", "pp": "tp", "kv_heads_count": "heads_count", "key_dim_count": "value_dim_count",
     "hidden_dim_count": "vocab_count", "GIB": "BYTES_PER_GB", "max_num_seqs": "max_model_len", "low": "high",
     "high": "low", "weights_bytes": "kv_cache_bytes", "body_bits": "head_bits",
+    "input_tokens": "output_tokens", "output_tokens": "input_tokens", "heads_count": "kv_heads_count",
+    "micro_batch_count": "global_batch_count", "layers_count": "hidden_dim_count",
 }  # fmt: skip
 OTHER_CALLS = {
     "min": "max",
@@ -89,6 +87,8 @@ def faults_of(path: Path) -> Iterator[Fault]:
                 left, right = piece(part.left), piece(part.right)
                 yield fault(part, "other sign", f"({left}) {OTHER_SIGNS[type(part.op)]} ({right})")
                 yield fault(part, "term dropped", f"({left})")
+                if isinstance(part.op, ast.Mult):
+                    yield fault(part, "twice as much", f"(2 * {left} * {right})")
             elif isinstance(part, ast.Compare) and len(part.ops) == 1 and type(part.ops[0]) in TURNED:
                 other = f"{TURNED[type(part.ops[0])]} ({piece(part.comparators[0])})"
                 yield fault(part, "turned round", f"({piece(part.left)}) {other}")
@@ -96,6 +96,10 @@ def faults_of(path: Path) -> Iterator[Fault]:
                 name, given = part.func.id, [piece(one) for one in part.args]
                 if name in OTHER_CALLS:
                     yield fault(part.func, "least for most", OTHER_CALLS[name])
+                if len(given) > 1 and all(isinstance(one, ast.Name) for one in part.args[:2]):
+                    yield fault(
+                        part, "other way round", f"{name}({', '.join([given[1], given[0], *given[2:]])})"
+                    )
                 if name == "total" and len(given) > 1 and not part.keywords:
                     yield fault(part, "part forgotten", f"total({', '.join(given[:-1])})")
             elif isinstance(part, ast.Constant) and type(part.value) in (int, float):
@@ -106,10 +110,10 @@ def faults_of(path: Path) -> Iterator[Fault]:
                 yield fault(part, "branch forgotten", f"({piece(part.orelse)})")
 
 
-def drawn(folder: Path, count: int, seed: int) -> list[Fault]:
-    """So many faults, kinds and files by turns."""
+def drawn(folder: Path, count: int, seed: int, files: list[str]) -> list[Fault]:
+    """So many faults of these files (all without any), kinds and files by turns."""
     groups: dict[tuple[str, str], list[Fault]] = {}
-    for path in sorted((folder / ROOM).glob("*.py")):
+    for path in sorted(one for one in folder.rglob("*.py") if not files or one.name in files):
         for one in faults_of(path):
             groups.setdefault((one.kind, one.file), []).append(one)
     dice = random.Random(seed)
@@ -124,14 +128,14 @@ def drawn(folder: Path, count: int, seed: int) -> list[Fault]:
     return found
 
 
-def noticed(folder: Path, fault: Fault) -> bool:
+def noticed(folder: Path, fault: Fault, tests: tuple[str, ...]) -> bool:
     """Whether the tests of the copy fail with the fault in it."""
     path = Path(fault.file)
     before = path.read_bytes()
     path.write_bytes(before[: fault.start] + fault.text.encode() + before[fault.end :])
     try:
         told = subprocess.run(
-            [sys.executable, "-m", "pytest", *TESTS],
+            [sys.executable, "-m", "pytest", *tests, *HOW],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
@@ -147,20 +151,21 @@ def noticed(folder: Path, fault: Fault) -> bool:
 
 def main() -> None:
     """Draw, seed, count."""
-    count, seed = (int(one) for one in (*sys.argv[1:3], *("60", "1")[len(sys.argv) - 1 :]))
+    room, count, seed, *files = (*sys.argv[1:], *("memory", "60", "1")[len(sys.argv) - 1 :])
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "tree"
+        folder, tests = Path(name) / "tree", TESTS[room]
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        if noticed(folder, Fault(str(folder / ROOM / "__init__.py"), 0, "none", 0, 0, "")):
+        source = folder / "src/cabida" / room
+        if noticed(folder, Fault(str(source / "__init__.py"), 0, "none", 0, 0, ""), tests):
             sys.exit("the tests fail without any fault")
         missed = 0
-        for one in drawn(folder, count, seed):
-            seen = noticed(folder, one)
+        for one in drawn(source, int(count), int(seed), files):
+            seen = noticed(folder, one, tests)
             missed += not seen
             was = Path(one.file).read_bytes()[one.start : one.end].decode()
             where = f"{Path(one.file).name}:{one.line} {one.kind}"
             print(f"{'noticed' if seen else 'MISSED '} {where}: {was!r} -> {one.text!r}", flush=True)
-        print(f"{count - missed} of {count} noticed")
+        print(f"{int(count) - missed} of {count} noticed")
 
 
 if __name__ == "__main__":

@@ -254,6 +254,12 @@ def test_engines_and_splits():
     assert split_of({"tp": 8}, 8, 8).tp == 8
     assert split_of({"tp": 64}, 64, 72).dp == 64  # data-parallel attention
     assert split_of({"tp": 2}, 8, 8).dp == 4
+    twice = split_of({"tp": 4, "dp": 4, "ep": 16}, 16, 8)  # the same four ranks by both names
+    assert (twice.tp, twice.dp, twice.ep) == (4, 1, 4)
+    wide = split_of({"tp": 1, "dp": 64, "ep": 8}, 64, 8)
+    assert (wide.tp, wide.dp, wide.ep) == (1, 8, 8)
+    apart = split_of({"tp": 1, "dp": 2, "ep": 2}, 2, 8)
+    assert (apart.tp, apart.dp, apart.ep) == (1, 2, 2)
 
 
 def test_global_batches_and_shapes_are_read_from_words():

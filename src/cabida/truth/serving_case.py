@@ -14,6 +14,7 @@ from cabida.text import tr
 from cabida.timing import ServingSpeed
 from cabida.timing.intervals import factors
 from cabida.timing.queues.harness import harness_of
+from cabida.timing.queues.scripts import Script, script_of, started
 from cabida.timing.spread import spread_of
 from cabida.truth.case import Figures
 from cabida.truth.memory_case import format_of, model_of
@@ -145,15 +146,21 @@ def _deployment(row: dict[str, Any], load: Load, accelerator: Accelerator, split
     engine = engine_of(row["engine"])
     clients = math.inf if load.concurrency is None else load.concurrency
     most = None if math.isinf(clients) else max(256, int(clients))
+    model, weights, given = model_of(row), format_of(row), row["load"]
+    script = script_of(
+        load.harness, engine, weights.id, accelerator.architecture, moe=model.is_moe, tp=split.tp, ranks_count=split.dp,
+        clients=clients, tokens=(given.get("input_tokens") or 0, given.get("output_tokens") or 0),
+    )  # fmt: skip
+    longest = int(load.input_tokens + load.output_tokens) + 256
     return Deployment(
-        model=model_of(row),
+        model=model,
         accelerator=accelerator,
         parallel=split,
-        weights=format_of(row),
-        kv_cache=_cache_format(row, engine, accelerator.architecture),
+        weights=weights,
+        kv_cache=_cache_format(row, engine, script),
         engine=engine,
         engine_version=row.get("engine_version") or "",
-        settings=Settings(max_num_seqs=most, max_model_len=int(load.input_tokens + load.output_tokens) + 256),
+        settings=started(Settings(max_num_seqs=most, max_model_len=longest), script),
         node=facts.node_for(accelerator),
     )
 
@@ -167,26 +174,22 @@ def engine_of(text: str) -> str:
     return lowered
 
 
-def _cache_format(row: dict[str, Any], engine: str, architecture: str) -> WeightFormat:
-    """As stated; unsaid, TensorRT-LLM and tools known for it keep an fp8 cache beside fp8 and fp4 weights."""
+def _cache_format(row: dict[str, Any], engine: str, script: Script | None) -> WeightFormat:
+    """As stated, else as the tool's script asks; TensorRT-LLM keeps an fp8 cache beside fp8 and fp4 weights."""
     stated = stated_format(row.get("kv_cache") or "")
     if stated is not None:
         return stated
     quantised = row["weights"].startswith(("fp8", "fp4", "nvfp4", "mxfp4"))
-    kept = engine == "tensorrt-llm" or _asks_for_eight_bits(row, engine, architecture)
+    kept = engine == "tensorrt-llm" if script is None else script.eight_bit_cache
     return facts.weight_format("fp8" if kept and quantised else "bf16")
-
-
-def _asks_for_eight_bits(row: dict[str, Any], engine: str, architecture: str) -> bool:
-    """Whether a vLLM run keeps an fp8 cache: its tool's scripts say so, or a checkpoint ModelOpt made does."""
-    harness = harness_of(_harness_name(row, row["load"].get("dataset") or ""))
-    made = row["weights"] == "fp8" and "fp8" not in model_of(row).native_format
-    return (engine, architecture) in harness.eight_bit_cache or (bool(harness.eight_bit_cache) and made)
 
 
 def split_of(row: dict[str, Any], count: int, domain: int) -> Parallel:
     """The split as run. A tensor split wider than a machine in one link domain is data-parallel attention in truth."""
     tp, dp, ep, pp = row.get("tp") or count, row.get("dp") or 1, row.get("ep") or 1, row.get("pp") or 1
+    once = _counted_once(tp, dp, ep)
+    if once is not None:
+        return replace(once, pp=pp)
     tp = min(tp, max(1, count // pp))
     if tp * dp * pp > count:
         tp = max(1, count // (dp * pp))
@@ -195,6 +198,21 @@ def split_of(row: dict[str, Any], count: int, domain: int) -> Parallel:
     if dp == 1 and tp * pp < count:
         dp = count // (tp * pp)
     return Parallel(tp=tp, pp=pp, dp=dp, ep=max(ep, 1))
+
+
+def _counted_once(tp: int, dp: int, ep: int) -> Parallel | None:
+    """The split of a row that counts the same N ranks twice, N x N accelerators in all; None for any other.
+
+    N tensor ranks, N data-parallel ones and N x N shares of the experts are N ranks that share tensors and
+    experts: MiniMax-M2.5 so printed (N = 4) runs at 0.3 to 0.6 % of the time per token of 4 ranks at five loads,
+    and InferenceX's scripts start just those. N x N data-parallel ranks on N shares are N, as TensorRT-LLM's
+    attention data parallelism starts them: as many as its tensor size.
+    """
+    if dp > 1 and tp == dp and ep == tp * dp:
+        return Parallel(tp=tp, ep=tp)
+    if tp == 1 and ep > 1 and dp == ep * ep:
+        return Parallel(tp=1, dp=ep, ep=ep)
+    return None
 
 
 def load_of(row: dict[str, Any], workers_sequences: float | None = None) -> Load:

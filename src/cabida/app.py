@@ -213,15 +213,20 @@ def speed(
     from cabida.report.run_speed import beyond_serving, run_speed_answer, serving_flags
     from cabida.report.speed import Wants, speed_answer
 
-    if trace is None and is_encoder(model):
-        return encoder_speed_answer(model, gpu, flags)
+    own = {
+        "headroom": headroom, "spares": spares, "items": items, "knee": knee, "step": step, "demand": demand,
+        "profile": profile, "routing": routing, "acceptance": acceptance, "replicas": replicas,
+        "prefill_replicas": prefill_replicas, "within_s": within_s, "start_s": start_s, "trace": trace,
+    }  # fmt: skip
+    whole = {**flags, **own, **(objectives_ms or {})}
+    if is_encoder(model):
+        return encoder_speed_answer(model, gpu, whole)
     if (about := beyond_serving(model, flags)) is not None:
-        own = {"headroom": headroom, "spares": spares, "items": items, "knee": knee, "step": step, "demand": demand}
-        return run_speed_answer(about, gpu, {**flags, **own, **(objectives_ms or {}), "trace": trace})
+        return run_speed_answer(about, gpu, whole)
     if flags.get("requests_per_s") is not None and profile and demand is None:
         flags["hourly_weights"] = tuple(profile)
-        whole = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile once
-        flags["prompts_count"] = flags.get("prompts_count") or int(min(max(whole, 1.0), LONGEST_REQUESTS))
+        once = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile
+        flags["prompts_count"] = flags.get("prompts_count") or int(min(max(once, 1.0), LONGEST_REQUESTS))
     wants = Wants(
         objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing,
         prefill_replicas, acceptance,

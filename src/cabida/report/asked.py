@@ -22,7 +22,7 @@ def asked(model: str, gpu: str, flags: dict[str, Any]) -> tuple[Deployment, Serv
     """The deployment, its memory and its load; a context nobody asked for is cut to what fits."""
     from cabida import memory
 
-    load, rest = _load(flags)
+    load, rest = load_of(flags)
     setup = Setup(model=model, gpu=gpu, **rest)
     d = deployment(setup, facts.model(model), facts.accelerator(gpu))
     if wrong := [*refused_task(d.model), *refused_split(d)]:
@@ -55,7 +55,8 @@ LOAD = (
 )  # fmt: skip
 
 
-def _load(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
+def load_of(flags: dict[str, Any]) -> tuple[Load, dict[str, Any]]:
+    """The load that the flags describe, defaults filled in, and the flags that are not about it."""
     said = {name: flags[name] for name in LOAD if flags.get(name) is not None}
     if "concurrency" not in said and "requests_per_s" not in said:
         said["concurrency"] = 1.0

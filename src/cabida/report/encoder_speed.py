@@ -9,11 +9,16 @@ from cabida.errors import InvalidInput
 from cabida.facts.models import find_model
 from cabida.plan import Estimate
 from cabida.plan.encoding import SPEED_ENGINES, EncoderRun
-from cabida.text import problem
+from cabida.report.run_speed import IDLE_DEFAULTS, refuse_unused
+from cabida.text import number, problem
 from cabida.timing.stages.encoders import Texts, encode_s, encoder_speed
 from cabida.timing.stages.pipeline import batched_stage, joined
 
 TASKS = ("embedding", "rerank")
+USED = {
+    "input_tokens", "input_spread_ratio", "concurrency", "requests_per_s", "weights", "engine",
+    "max_num_batched_tokens",
+}  # fmt: skip
 BATCH_COUNT, TOKENS = 32, 256
 MS = 1000.0
 STATISTICS = ("mean", "p50", "p95", "p99")
@@ -36,14 +41,24 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
             ``max_num_batched_tokens``.
 
     Raises:
-        InvalidInput: no such engine (CB-U019), format or accelerator.
+        UsageProblem: CB-U046, flags that nothing in such a question uses.
+        InvalidInput: no such engine (CB-U019), format or accelerator; texts longer than it reads (CB-U065).
     """
+    said = {
+        name: value
+        for name, value in flags.items()
+        if value not in (None, "", 0, 0.0, False, ()) and value != {"gpus": 1, **IDLE_DEFAULTS}.get(name)
+    }
+    refuse_unused(said, USED, "encoder")
     found, card = facts.model(model), facts.accelerator(gpu)
     engine = str(flags.get("engine") or ("tei" if card.vendor.lower() == "nvidia" else "infinity")).lower()
     if engine not in SPEED_ENGINES:
         told = problem("CB-U019", flag="--engine", name=engine, known=", ".join(SPEED_ENGINES))
         raise InvalidInput([told])
     tokens = float(flags.get("input_tokens") or min(TOKENS, found.context_tokens or TOKENS))
+    if found.context_tokens and tokens > found.context_tokens:
+        sizes = {"value": number(tokens, 12), "most": number(found.context_tokens, 12)}
+        raise InvalidInput([problem("CB-U065", one="--input-tokens", other=found.id, **sizes)])
     texts = Texts(tokens, float(flags.get("input_spread_ratio") or 0.0), pairs=found.task == "rerank")
     run = EncoderRun(
         model=found,

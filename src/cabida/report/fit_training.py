@@ -64,7 +64,7 @@ def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, 
     Raises:
         InvalidInput: an optimizer nobody knows (CB-U018).
     """
-    run = _run(setup, model, _left(card, setup.used_bytes))
+    run = lawful_run(setup, model, _left(card, setup.used_bytes))
     m = memory.training(run)
     tree = memory.training_tree(run)
     offered = _changes(setup, m) if m.verdict != "fits" else []
@@ -88,7 +88,7 @@ def over_training(setup: Setup, model: Model | None, cards: list[Accelerator]) -
     for one in models:
         for card in cards:
             try:
-                run = _run(setup, one, _left(card, setup.used_bytes))
+                run = lawful_run(setup, one, _left(card, setup.used_bytes))
             except InvalidInput as error:
                 refused.append(error)
                 continue
@@ -121,7 +121,12 @@ def _left(card: Accelerator, used_bytes: float) -> Accelerator:
     )
 
 
-def _run(setup: Setup, model: Model, card: Accelerator) -> TrainingRun:
+def lawful_run(setup: Setup, model: Model, card: Accelerator) -> TrainingRun:
+    """The training run that the flags describe.
+
+    Raises:
+        InvalidInput: names nobody knows (CB-U018, CB-U019), splits and batches that don't add up (CB-U053).
+    """
     if setup.optimizer not in memory.OPTIMIZERS:
         raise InvalidInput([problem("CB-U018", name=setup.optimizer, known=", ".join(memory.OPTIMIZERS))])
     known = {
@@ -202,7 +207,7 @@ def _changes(setup: Setup, m: TrainingMemory) -> list[TrainingChange]:
         if kind in enough or (kind == "both" and enough):
             continue
         try:
-            run = _run(replace(setup, **fields), m.run.model, m.run.accelerator)
+            run = lawful_run(replace(setup, **fields), m.run.model, m.run.accelerator)
         except InvalidInput:
             continue
         made = memory.training(run)

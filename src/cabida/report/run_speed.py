@@ -12,9 +12,10 @@ from cabida.facts.media import Pipeline
 from cabida.facts.model import Model
 from cabida.facts.models import find_model
 from cabida.plan import Estimate, Setup
-from cabida.plan.setup import training_run
 from cabida.plan.speech import SpeechRun
 from cabida.report.beyond_fits import Beyond
+from cabida.report.fit_asked import refuse_contradictions
+from cabida.report.fit_training import lawful_run
 from cabida.report.media_fits import media_run
 from cabida.text import problem, tr
 
@@ -85,23 +86,33 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
     }
     if isinstance(about, Pipeline):
         used = {*SIZES, *OF_MODEL, "precision", "framework", "offload", "compiled", "text_weights"}
-        _refuse(said, used, "media")
+        if about.task == "video":
+            refuse_unused(said, used, "media")
+        else:
+            refuse_unused(said, used - {"frames"}, "image")
         return _media(about, gpu, said)
     if said.get("method"):
-        _refuse(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")
+        refuse_unused(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")
         return _training(about, gpu, said)
-    _refuse(said, {"weights", "batch", "precision", "framework", "gpus"}, "speech")
+    if said.get("gpus") == 1:
+        del said["gpus"]
+    refuse_unused(said, {"weights", "batch", "precision", "framework"}, "speech")
     return _speech(about, gpu, said)
 
 
-def _refuse(said: Mapping[str, Any], used: set[str], kind: str) -> None:
+def refuse_unused(said: Mapping[str, Any], used: set[str], kind: str) -> None:
+    """Refuse what a question of this kind has no use for.
+
+    Raises:
+        UsageProblem: CB-U046, with all of it.
+    """
     if idle := [name for name in said if name not in used]:
-        names = ", ".join(map(_typed, idle))
+        names = ", ".join(map(as_typed, idle))
         about, cure = tr(f"speed.about.{kind}"), tr(f"speed.takes.{kind}")
         raise UsageProblem([problem("CB-U046", flags=names, kind=about, cure=cure)])
 
 
-def _typed(name: str) -> str:
+def as_typed(name: str) -> str:
     """A flag as it is typed; objectives are named for their metrics (``ttft_ms_p95``)."""
     metric, _, statistic = name.partition("_ms_")
     words = f"{metric}_{statistic}_ms" if statistic else TYPED.get(name, name)
@@ -115,14 +126,16 @@ def _fits(name: str, verdict: str, gpu: str, said: Mapping[str, Any]) -> None:
         InvalidInput: CB-U011.
     """
     if verdict == "no":
-        typed = [f"{_typed(flag)} {value}" for flag, value in said.items() if flag in FIT_FLAGS]
+        typed = [f"{as_typed(flag)} {value}" for flag, value in said.items() if flag in FIT_FLAGS]
         command = " ".join(["cabida fit", name, "--gpu", gpu, *typed])
         raise InvalidInput([problem("CB-U011", name=name, how=tr("speed.ask_fit", command=command))])
 
 
 def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
     storage = {name: said.pop(name) for name in ("storage", "cluster") if name in said}
-    run = training_run(Setup(model=model.id, gpu=gpu, **said), model, facts.accelerator(gpu))
+    setup = Setup(model=model.id, gpu=gpu, **said)
+    refuse_contradictions(setup, model, [facts.accelerator(gpu)], None, None)
+    run = lawful_run(setup, model, facts.accelerator(gpu))
     mem = memory.training(run)
     _fits(run.model.id, mem.verdict, run.accelerator.id, said)
     answer = timing.training_answer(run, mem, **storage)
@@ -242,7 +255,7 @@ def serving_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     others = {*TRAINING, *SIZES, *BOTH, "compiled", "text_weights"}
     idle = [name for name in others if flags.get(name) and flags[name] != IDLE_DEFAULTS.get(name)]
     if idle:
-        names = ", ".join(map(_typed, sorted(idle)))
+        names = ", ".join(map(as_typed, sorted(idle)))
         about, cure = tr("speed.about.serving"), tr("speed.takes.serving")
         raise UsageProblem([problem("CB-U046", flags=names, kind=about, cure=cure)])
     return {name: value for name, value in flags.items() if name not in others}

@@ -13,6 +13,7 @@ from cabida.plan import Deployment, Estimate, Load
 from cabida.plan.decision import LATENCIES
 from cabida.report.asked import asked, carried, doubts, named
 from cabida.report.metrics import speed_metrics
+from cabida.report.speed_asked import refuse_mismatch
 from cabida.text import problem
 from cabida.timing.intervals import factors
 from cabida.timing.own import own_note
@@ -76,6 +77,7 @@ def speed_answer(
     """The answer of ``cabida speed`` for a language model; see :func:`cabida.app.speed`."""
     loaded = trace is not None or any(flags.get(one) is not None for one in ("concurrency", "requests_per_s"))
     _sound(wants, loaded=loaded)
+    refuse_mismatch(model, gpu, flags, wants, traced=trace is not None, typed_load=loaded)
     d, m, load = asked(model, gpu, flags)
     pools, spread = _pools(d, m, wants), spread_of(d, load)
     run = _Run(pools, load, spread, wants, seed)

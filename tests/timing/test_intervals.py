@@ -102,3 +102,12 @@ def test_coverage_is_that_of_the_residuals_it_was_fitted_to():
     assert 0 < sum(parts.values()) < 1
     low, high = interval("serving", "no such figure", ())
     assert high / low > 100
+
+
+def test_lengths_alike_drawn_and_wide_are_words_of_their_own():
+    words = [
+        regime_of(deployment(), Load(1024, 256, 8, output_spread_ratio=ratio)) for ratio in (0, 0.1, 0.6)
+    ]
+    assert [
+        f"spread={word}" in found for word, found in zip(("alike", "drawn", "wide"), words, strict=True)
+    ] == [True] * 3

@@ -10,13 +10,13 @@ from serving_fixtures import CARD, IDLE, READ_S, TOKEN_S, deployment
 
 from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
-from cabida.plan import Load
+from cabida.plan import Load, Parallel
 from cabida.quantity import FORMULAS
 from cabida.timing.devices.kernels import kernels_source
 from cabida.timing.engine.coefficients import engine_key
 from cabida.timing.engine.step_table import bare_table, matrices_of
 from cabida.timing.engine.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
-from cabida.timing.engine.steps import step_model, step_s
+from cabida.timing.engine.steps import collectives_count, step_model, step_s
 
 MINE = ("roofline", "serving_trees")
 
@@ -225,3 +225,10 @@ def test_a_narrower_cache_never_shares_a_table_with_a_wider_one():
     step_model(wide, m)
     assert step_model(narrow, m) == alone
     assert step_s(alone, 0, 0, 64, 64 * 4000) < step_s(step_model(wide, m), 0, 0, 64, 64 * 4000)
+
+
+def test_tensor_ranks_exchange_twice_a_layer_and_stages_hand_on_once():
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80", 1)
+    assert collectives_count(d) == 0
+    assert collectives_count(replace(d, parallel=Parallel(tp=2))) == 2 * 32
+    assert collectives_count(replace(d, parallel=Parallel(tp=2, pp=4))) == 2 * 32 + 3

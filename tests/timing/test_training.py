@@ -82,6 +82,12 @@ def test_one_accelerator_exchanges_nothing():
     assert "tensor_parallel" not in speed.parts
 
 
+def test_experts_leave_the_machine_once_their_tensor_ranks_no_longer_fit_it():
+    run = a_run(model=facts.model("Qwen/Qwen3-30B-A3B"), accelerators_count=16, ep=8, global_batch_count=512)
+    inside, across = (timing.training(replace(run, tp=tp)).parts["expert_parallel"] for tp in (1, 2))
+    assert across > inside  # half the bytes to two machines, over a network nine times as slow
+
+
 def test_parts_add_up_to_the_step():
     for run in (a_run(), a_run(tp=2, pp=2, framework=""), a_run(sharding="fsdp", method="lora"), a_run(cp=2)):
         speed = timing.training(run)

@@ -23,19 +23,24 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     blocks += [pairs(shown), sureness(answer["metrics"]), Text(), *_parts(answer)]
     if answer["kind"] == "training":
         blocks += [Text(), *_training(answer)]
+    blocks += [clean(told) for told in answer["warnings"]]
     return Group(*blocks)
 
 
 def _head(answer: dict[str, Any]) -> str:
     split = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     cards = f"{answer['gpus']}×{answer['gpu']} {split}".strip()
-    if answer["kind"] == "training":
+    if answer["kind"] in ("training", "preference"):
         count, tokens = (text.number(answer[key], 15) for key in ("micro_batch", "seq_len"))
         shape = tr(
-            "speed.run.training", micro=count, tokens=tokens, whole=text.number(answer["global_batch"], 9)
+            f"speed.run.{answer['kind']}",
+            micro=count,
+            tokens=tokens,
+            whole=text.number(answer["global_batch"], 9),
         )
+        method = f"{answer['method']} {answer.get('trains', '')}".strip()
         return " · ".join(
-            [answer["model"], cards, f"{answer['method']} {answer['precision']}", answer["sharding"], shape]
+            [answer["model"], cards, f"{method} {answer['precision']}", answer["sharding"], shape]
         )
     if answer["kind"] == "speech":
         shape = tr("speed.run.speech", count=text.number(answer["batch"], 6))
@@ -64,7 +69,7 @@ def _named(name: str) -> str:
 
 FIGURES = (
     "goodput", "time_to_target_s", "gpu_hours_to_target", "project_gpu_hours", "items_per_hour", "s_per_audio_hour",
-    "real_time_ratio", "mfu",
+    "real_time_ratio", "mfu", "examples_s",
 )  # fmt: skip
 
 
@@ -77,6 +82,8 @@ def _figure(name: str, one: Any) -> str:
         return say.span(one, 1.0, tr("speed.hours"))
     if name == "real_time_ratio":
         return say.span(one)
+    if name == "examples_s":
+        return say.span(one, 1.0, "/s")
     if name == "items_per_hour":
         return say.span(one, 1.0, "/h")
     return say.figure(name, one)

@@ -16,6 +16,7 @@ MOMENT = Figure(min=0, min_open=True, max=1e9)
 SHOWN, METRICS, STATISTICS = "p95", ("ttft", "tpot", "itl", "e2e"), ("p95", "mean", "p50", "p99")
 OBJECTIVES = tuple(f"{metric}_{statistic}_ms" for metric in METRICS for statistic in STATISTICS)
 HOURS = (24, 168)
+METHODS = ("full", "lora", "qlora", "pretrain", "dpo", "orpo", "kto", "grpo", "ppo")
 # timing.routing has them too; help must load nothing heavy
 ROUTES = ("round-robin", "random", "least-loaded", "prefix-aware", "two-choices")
 
@@ -116,7 +117,8 @@ def beyond(function: F) -> F:
     size, count = click.IntRange(64, 16384), click.IntRange(1, 1 << 20)
     for declare in reversed(
         [
-            option("--method", heading="training", type=click.Choice(["full", "lora", "qlora", "pretrain"])),
+            option("--method", heading="training", type=click.Choice(METHODS)),
+            option("--trains", type=click.Choice(METHODS[:3])),
             option("--optimizer", metavar="NAME"),
             option(
                 "--sharding", type=click.Choice(["none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"])

@@ -17,13 +17,16 @@ from cabida.report.beyond_fits import Beyond
 from cabida.report.fit_asked import refuse_contradictions
 from cabida.report.fit_training import lawful_run
 from cabida.report.media_fits import media_run
+from cabida.report.preference_speed import preference_answer
 from cabida.text import problem, tr
+from cabida.timing.runs.preference import KINDS
 
 TRAINING = (
     "method", "optimizer", "sharding", "seq_len", "micro_batch", "global_batch", "recompute", "target_tokens",
 )  # fmt: skip
 SIZES = ("width", "height", "frames", "batch", "steps")  # of images and clips
 OF_MODEL = ("gpus", "nodes", "tp", "pp", "dp", "ep", "cp", "weights", "lora_rank", "used_bytes")
+PREFERENCE = ("trains", "input_tokens", "output_tokens", "precision", "framework", "offload")
 BOTH = ("precision", "framework", "offload", "storage", "cluster")
 # that ``cabida fit`` takes too
 FIT_FLAGS = {*TRAINING, *SIZES, *OF_MODEL, "precision", "framework", "offload"} - {
@@ -91,6 +94,9 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
         else:
             refuse_unused(said, used - {"frames"}, "image")
         return _media(about, gpu, said)
+    if said.get("method") in KINDS:
+        refuse_unused(said, {*TRAINING, *OF_MODEL, *PREFERENCE} - {"target_tokens"}, "preference")
+        return preference_answer(about, gpu, said)
     if said.get("method"):
         refuse_unused(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")
         return _training(about, gpu, said)
@@ -252,7 +258,7 @@ def serving_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageProblem: CB-U046, with all that were.
     """
-    others = {*TRAINING, *SIZES, *BOTH, "compiled", "text_weights"}
+    others = {*TRAINING, *SIZES, *BOTH, "trains", "compiled", "text_weights"}
     idle = [name for name in others if flags.get(name) and flags[name] != IDLE_DEFAULTS.get(name)]
     if idle:
         names = ", ".join(map(as_typed, sorted(idle)))

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cabida import memory
 from cabida.errors import InvalidInput
 from cabida.memory import ServingMemory
 from cabida.memory.lens import PLAIN
@@ -59,6 +60,12 @@ def generation_s(sequences_count: float, output_tokens: float, output_tokens_per
     return sequences_count * output_tokens / output_tokens_per_s
 
 
+@formula
+def beside_policy_bytes(params_count: float, models_count: float, shards_count: float) -> Any:
+    """Frozen models beside a policy, in 16 bit, each as large as it."""
+    return 2 * params_count * models_count / shards_count
+
+
 def generated_tokens_per_s(
     d: Deployment,
     m: ServingMemory,
@@ -87,6 +94,22 @@ def generated_tokens_per_s(
     each = max(1, sequences_count // replicas)
     load = Load(input_tokens, output_tokens, concurrency=math.inf)
     return simulate(d, m, load, requests_count=each).output_tokens_per_s * replicas
+
+
+def beside_bytes(run: TrainingRun, kind: str) -> float:
+    """What an accelerator holds beside the policy's training: frozen models in 16 bit, a critic with all its states.
+
+    Adapters are their own reference, switched off (huggingface/trl). What shards the policy's weights shards these.
+    Rewards by a judge are counted as for a model as large as the policy.
+    """
+    row = KINDS[kind]
+    frozen = (row.reference_forwards_count > 0 and not trains_adapters(run)) + (row.judge_forwards_count > 0)
+    shards = run.tp * run.pp * (run.data_parallel_count if run.sharding in ("fsdp", "zero-3") else 1)
+    critic = 0.0
+    if row.trains_critic:
+        states = memory.training(run)
+        critic = states.weights_bytes + states.gradients_bytes + states.optimizer_bytes
+    return float(beside_policy_bytes.raw(memory.params(run.model).total_count, frozen, shards)) + critic
 
 
 @dataclass(frozen=True, slots=True)

@@ -384,8 +384,9 @@ def _short(model: Model) -> str:
 
 def _assumptions(evaluation: Evaluation) -> Iterator[Assumption]:
     """What the harness takes for granted."""
-    names = ["lengths"] + (["choices"] if any(task.kind == "choices" for task in evaluation.tasks) else [])
-    for name in names:
-        value = {"lengths": f"{SPREAD_RATIO:g}", "choices": f"{BLOCK_TOKENS:g}"}[name]
-        why, how = (tr(f"choose.assume.evaluation.{name}.{part}") for part in ("why", "how"))
-        yield Assumption(f"evaluation.{name}", value, why, how)
+    taken = {"evaluation.lengths": SPREAD_RATIO}
+    if any(task.kind == "choices" for task in evaluation.tasks):
+        taken["evaluation.choices"] = BLOCK_TOKENS
+    for name, value in taken.items():
+        why, how = (tr(f"choose.assume.{name}.{part}") for part in ("why", "how"))
+        yield Assumption(name, f"{value:g}", why, how)

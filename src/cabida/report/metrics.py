@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cabida.plan import Deployment, Estimate
@@ -62,10 +63,15 @@ def speed_metrics(answer: ServingSpeed) -> dict[str, Estimate]:
         times = getattr(answer, f"{name}_s")
         if not times.p99:  # answers of one token have no gaps
             continue
+        below = sure(0.0)
         for statistic in STATISTICS:
-            found[f"{name}_ms_{statistic}"] = scaled(
-                _spread(answer, f"{name}_s", getattr(times, statistic), statistic), 1000
-            )
+            one = scaled(_spread(answer, f"{name}_s", getattr(times, statistic), statistic), 1000)
+            if statistic.startswith("p"):  # each was fitted on its own; a higher percentile is no sooner
+                one = replace(
+                    one, low=min(max(one.low, below.low), one.value), high=max(one.high, below.high)
+                )
+                below = one
+            found[f"{name}_ms_{statistic}"] = one
     return found | {name: _spread(answer, field, getattr(answer, field)) for name, field in RATES.items()}
 
 

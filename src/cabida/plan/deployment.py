@@ -46,6 +46,10 @@ class Settings:
     decode_context_parallel_size: int = 1  # tensor-parallel ranks that share each sequence's cache out
     language_model_only: bool = False  # no vision tower, neither loaded nor profiled (limit_mm_per_prompt 0)
     skip_mm_profiling: bool = False  # the tower's own peak is left out of the profile run
+    scheduler_recv_interval: int = 1  # decoding steps between two looks at new requests (SGLang)
+    batch_wait_timeout_iters: int = 0  # steps a prompt is held back for others (TensorRT-LLM), unless together
+    batch_wait_max_tokens_ratio: float = 0.0  # they fill this share of the token budget
+    attention_dp_timeout_iters: int = 0  # steps between prompts where not every rank has one (TensorRT-LLM)
     cpu_offload_bytes: float = 0.0  # weights of each accelerator that stay in host memory (cpu_offload_gb)
 
 

@@ -30,6 +30,9 @@ class Scheduler:
     poll_steps: float = (
         1.0  # decoding steps between two looks at the line (SGLang's --scheduler-recv-interval)
     )
+    poll_ranks: bool = False  # ... and at once when every rank has somebody in line (enable_balance)
+    hold_steps: float = 0.0  # decoding steps the line is held back for more to come,
+    hold_ratio: float = 0.0  # unless it fills this share of the token budget
     waiting_weight: float = 1.0  # one waiting counts so much when a router compares loads
     padded_tokens: float = (
         0.0  # up to so many, data-parallel ranks that share experts are padded to the widest

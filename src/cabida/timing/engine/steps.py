@@ -171,12 +171,28 @@ def step_model(d: Deployment, m: ServingMemory) -> StepModel:
     return corrected(step_model_with(d, m, coefficients(d)), d)
 
 
+def _asked_of(habits: Scheduler, d: Deployment) -> Scheduler:
+    """An engine's habits as its settings change them."""
+    given, ranks = d.settings, d.parallel.dp > 1
+    if given.scheduler_recv_interval > 1 and not ranks:  # sglang/srt/managers/scheduler_recv_skipper.py
+        return replace(habits, poll_steps=float(given.scheduler_recv_interval))
+    if given.attention_dp_timeout_iters > 0 and ranks:  # py_executor.py: _balance_adp_requests
+        return replace(habits, poll_steps=float(given.attention_dp_timeout_iters), poll_ranks=True)
+    if given.batch_wait_timeout_iters > 0 and not ranks:  # py_executor.py: _waiting_requests
+        return replace(
+            habits,
+            hold_steps=float(given.batch_wait_timeout_iters),
+            hold_ratio=given.batch_wait_max_tokens_ratio,
+        )
+    return habits
+
+
 def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepModel:
     """:func:`step_model` under given coefficients; every figure is linear in their seconds and in 1 / their ratios."""
     if m.splits_layers:  # whole layers on each card: they work one after the other
         d = replace(d, parallel=Parallel())
     attention, head_alone_s, head_more_s = attention_of(d), *head_of(d)
-    habits = scheduler_of(d.engine, d.engine_version)
+    habits = _asked_of(scheduler_of(d.engine, d.engine_version), d)
     return StepModel(
         launch_s=float(
             launch_s.raw(

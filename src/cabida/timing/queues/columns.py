@@ -70,8 +70,9 @@ SEAT_COUNT = 4
     HELD_ADAPTERS,  # adapters on the device, in use or not
     POLLED,  # decoding step at which the line was last looked at
     STORED,  # tokens stored so far
-) = range(33)
-STATE_COUNT = 33
+    HELD_FROM,  # decoding step since which the line is held back; -1 = it is not
+) = range(34)
+STATE_COUNT = 34
 
 # totals: one replica, added up
 (
@@ -114,8 +115,11 @@ TOTALS_COUNT = 14
     KEEPS,  # whether what gives way stays readable until it is overwritten
     BLOCK,  # tokens of a block
     PADDED,  # up to so many tokens, ranks in step are padded to the widest
-) = range(32)
-RULES_COUNT = 32
+    POLL_RANKS,  # whether the line is looked at as soon as every rank has somebody in it
+    HOLD,  # decoding steps the line is held back for more to come
+    HOLD_RATIO,  # unless it fills this share of the budget
+) = range(35)
+RULES_COUNT = 35
 BOTH, READS, WRITES = range(3)
 
 # loop: what the event loop carries from one stretch to the next

@@ -186,7 +186,7 @@ def fleet(
     rows = sum(pool.rows_count for pool in pools)
     slots = min(max(pool.model.sequences_most_count for pool in pools), requests_count)
     state = np.zeros((rows, col.STATE_COUNT))
-    for column in (col.PART, col.HEAD, col.TAIL, col.OLDEST, col.NEWEST):
+    for column in (col.PART, col.HEAD, col.TAIL, col.OLDEST, col.NEWEST, col.HELD_FROM):
         state[:, column] = -1.0
     state[:, col.UNTIL] = np.inf
     state[:, col.RATIO] = np.repeat([p.model.reserve_ratio for p in pools], [p.rows_count for p in pools])
@@ -257,6 +257,9 @@ def rule_of(pool: Pool, *, static: bool = False) -> Floats:
         (col.RANKS, model.ranks_count if model.shared_ratio > 0 else 1),
         (col.SHARED, model.shared_ratio),
         (col.POLL, habits.poll_steps),
+        (col.POLL_RANKS, habits.poll_ranks),
+        (col.HOLD, habits.hold_steps),
+        (col.HOLD_RATIO, habits.hold_ratio),
         (col.KEEPS, habits.keeps_preempted and model.shares_prefixes),
         (col.BLOCK, model.block_tokens),
         (col.PADDED, habits.padded_tokens),

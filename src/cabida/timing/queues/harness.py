@@ -20,9 +20,6 @@ class Harness:
     warm_up_per_client_count: float = 0.0  # sent and answered before the clock starts
     ramp_s: float = 0.0  # over which clients start
     duration_s: float = 0.0  # of a run by time
-    eight_bit_cache: tuple[
-        tuple[str, str], ...
-    ] = ()  # (engine, architecture) its scripts start with an fp8 cache
     open: bool = False  # Poisson arrivals; else a closed loop
     source: str = ""
 
@@ -39,9 +36,7 @@ class Harness:
 
 ROWS = (
     Harness("inferencex", 0.8, 1.0, 10.0, warm_up_per_client_count=2.0,
-            eight_bit_cache=(("vllm", "Blackwell"),),
-            source="InferenceX benchmark_serving.py: random-range-ratio 0.8, 10 prompts and 2 warm-ups per client; "
-                   "its scripts for B200: kv-cache-dtype fp8, max-num-batched-tokens 8192"),
+            source="InferenceX benchmark_serving.py: random-range-ratio 0.8, 10 prompts and 2 warm-ups per client"),
     Harness("gap-analysis", 1.0, 1.0, 4.0,
             source="first tokens of two engines in NVIDIA's gap analysis agree on four prompts per client"),
     Harness("vllm-bench", 1.0, 1.0, 10.0, 1000,

@@ -94,6 +94,17 @@ def _steps_within(first_s: float, growth_s: float, span_s: float) -> float:
 
 
 @compiled
+def _all_asked(state: Any, low: int, high: int) -> bool:
+    """Whether each of the ranks has somebody in line, or one of them nobody to decode."""
+    every = True
+    for r in range(low, high):
+        if state[r, col.ALIVE] == 0:
+            return True
+        every = every and state[r, col.WAITING] > 0
+    return every
+
+
+@compiled
 def _plan_together(
     rule: Any, c: Any, table: Any, dc: Any, dtable: Any, asked: Any, seats: Any, state: Any, totals: Any, chosen: Any,
     shelf: Any, using: Any, low: int, high: int,
@@ -106,6 +117,9 @@ def _plan_together(
     span, one_s, growth_s = np.inf, 0.0, 0.0
     tokens = prompts = widest = 0.0
     busy = 0
+    if rule[col.POLL_RANKS] > 0 and _all_asked(state, low, high):
+        for r in range(low, high):
+            state[r, col.POLLED] = state[r, col.STEP]
     for r in range(low, high):
         s = state[r]
         plan(rule, c, table, dc, dtable, asked, seats[r], s, totals[r], chosen[r], shelf[r], using[r])
@@ -161,10 +175,13 @@ def _arrive(
             state[rank, col.UNTIL] = at_s
             state[rank, col.SPAN] = 0.0
         return
-    if first[col.SPAN] <= 1 or not was_empty or s[col.ALIVE] >= rule[col.SLOTS] or rule[col.STATIC] > 0:
+    held = rule[col.HOLD] > 0 or rule[col.POLL_RANKS] > 0
+    if first[col.SPAN] <= 1 or not (was_empty or held) or s[col.ALIVE] >= rule[col.SLOTS] or rule[col.STATIC] > 0:
         return
     steps = _steps_within(first[col.ONE_S], first[col.GROWTH_S], at_s - first[col.NOW])
-    steps = max(steps, rule[col.POLL] - (s[col.STEP] - s[col.POLLED]))
+    if rule[col.POLL] > 1 and not (rule[col.POLL_RANKS] > 0 and _all_asked(state, low, low + together)):
+        past = s[col.STEP] - s[col.POLLED]  # the next of the looks, so many steps apart
+        steps = np.ceil((past + steps) / rule[col.POLL]) * rule[col.POLL] - past
     if steps < first[col.SPAN]:
         until_s = first[col.NOW] + steps * (first[col.ONE_S] + 0.5 * first[col.GROWTH_S] * (steps - 1.0))
         for rank in range(low, low + together):

@@ -81,6 +81,26 @@ def _still_owes(rule: Any, asked: Any, request: int) -> float:
 
 
 @compiled
+def _looks(rule: Any, asked: Any, s: Any) -> bool:
+    """Whether a busy replica looks at its line in this step."""
+    if rule[col.POLL] > 1:
+        s[col.POLLED] += np.floor((s[col.STEP] - s[col.POLLED]) / rule[col.POLL]) * rule[col.POLL]
+        if s[col.STEP] > s[col.POLLED]:
+            return False
+    if rule[col.HOLD] > 0 and s[col.WAITING] > 0 and s[col.PART] < 0:
+        if s[col.HELD_FROM] < 0:
+            s[col.HELD_FROM] = s[col.STEP]
+        together = s[col.WAITING] * asked[int(s[col.HEAD]), col.INPUT] + s[col.ALIVE]
+        if (
+            s[col.STEP] - s[col.HELD_FROM] < rule[col.HOLD]
+            and together < rule[col.HOLD_RATIO] * rule[col.BUDGET]
+        ):
+            return False
+    s[col.HELD_FROM] = -1.0
+    return True
+
+
+@compiled
 def _admit(
     rule: Any, asked: Any, seats: Any, s: Any, totals: Any, chosen: Any, shelf: Any, using: Any
 ) -> Any:
@@ -91,8 +111,8 @@ def _admit(
     prefill = pairs = loading_s = owed = 0.0
     finished = 0
     can_admit = rule[col.STATIC] == 0 or s[col.ALIVE] == 0
-    if s[col.ALIVE] > 0 and s[col.STEP] - s[col.POLLED] < rule[col.POLL]:
-        can_admit = False  # the line is looked at again only after so many decoding steps
+    if s[col.ALIVE] > 0 and can_admit:
+        can_admit = _looks(rule, asked, s)
     s[col.BLOCKED] = 0.0
     while left >= 1:
         taken = (s[col.ALIVE] + finished + 1) * waste
@@ -188,9 +208,7 @@ def _admit(
             s[col.PART] = -1.0
     s[col.PREFILL] = prefill
     s[col.FINISHED] = finished
-    if prefill > 0:
-        s[col.POLLED] = s[col.STEP] - rule[col.POLL]  # and after every step with a prompt
-    elif can_admit:
+    if prefill > 0 or s[col.ALIVE] == 0:
         s[col.POLLED] = s[col.STEP]
     return pairs, loading_s
 
@@ -348,7 +366,9 @@ def plan(
         if s[col.BLOCKED] > 0 and s[col.RATIO] > rule[col.RESERVE_LEAST]:
             span = min(span, float(RATIO_STEPS))
         if rule[col.POLL] > 1 and s[col.WAITING] > 0:
-            span = min(span, max(1.0, rule[col.POLL] - (s[col.STEP] - s[col.POLLED])))
+            span = min(span, rule[col.POLL] - (s[col.STEP] - s[col.POLLED]))
+        if s[col.HELD_FROM] >= 0:
+            span = min(span, max(1.0, rule[col.HOLD] - (s[col.STEP] - s[col.HELD_FROM])))
         if span > 1:
             after = context + s[col.PACES]
             growth_s = _one_step_s(rule, c, table, dc, dtable, 0.0, 0.0, count, after, s[col.ADAPTED]) - one_s

@@ -11,6 +11,7 @@ from cabida.timing.stages.speech import (
     encoder_flop,
     encoder_layers_count,
     encoder_params_count,
+    window_bytes,
 )
 
 PLAIN = facts.weight_format("bf16")
@@ -27,6 +28,11 @@ def test_the_shape_of_whisper_large_is_read_off_its_layers():
     assert decoder_layers_count(run("distil-whisper/distil-large-v3")) == 2
     flop = encoder_flop.raw(encoder_params_count(made), 1500.0, 32.0, 1280.0)
     assert flop == pytest.approx(2.26e12, rel=0.03)
+
+
+def test_a_token_reads_keys_and_values_of_its_whole_window_in_every_layer():
+    assert window_bytes.raw(1500.0, 1280.0, 32.0, 16.0, 1.0) == 1500 * 1280 * 32 * 2 * 2
+    assert window_bytes.raw(1500.0, 1280.0, 32.0, 8.0, 3.0) == 1500 * 1280 * 32 * 2 * 3
 
 
 def test_batches_fewer_layers_and_better_cards_are_faster():

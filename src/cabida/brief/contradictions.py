@@ -46,6 +46,8 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _own_rate,
         _tasks,
         _own_sections,
+        _harness,
+        _orders,
     )
     found = [item for check in checks for item in check(brief, as_of)]
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]
@@ -228,6 +230,9 @@ def _context(brief: Brief, as_of: str) -> Iterator[Problem]:
     traffic, training = brief.traffic, brief.training
     if traffic.input is not None and traffic.output is not None and not brief.is_training:
         wanted.append(("traffic.input_tokens", traffic.input.p95_tokens + traffic.output.p95_tokens))
+    for index, task in enumerate(brief.evaluation.tasks if brief.evaluation else ()):
+        tokens = task.shared_tokens + task.prompt_tokens + task.output_tokens
+        wanted.append((f"evaluation.tasks[{index}].prompt_tokens", tokens))
     if training is not None and training.seq_tokens is not None:
         wanted.append(("training.seq_len", float(training.seq_tokens)))
     for choice in brief.models if wanted else ():
@@ -282,6 +287,24 @@ def _tasks(brief: Brief, as_of: str) -> Iterator[Problem]:
         if model is not None and model.task not in ("llm", "vlm"):
             path = f"models[{index}].id"
             yield _problem(brief, "CB-B045", path, name=choice.id, task=tr(f"brief.task.{model.task}"))
+
+
+def _harness(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """Two tasks under one name: their minutes could not be told apart."""
+    first: dict[str, int] = {}
+    for index, task in enumerate(brief.evaluation.tasks if brief.evaluation else ()):
+        before = first.setdefault(task.name, index)
+        if before != index:
+            one, other = f"evaluation.tasks[{before}].name", f"evaluation.tasks[{index}].name"
+            yield _problem(brief, "CB-B036", other, one=one, other=other, at=brief.line(one))
+
+
+def _orders(brief: Brief, as_of: str) -> Iterator[Problem]:
+    """Time from an order to its asset, of assets that wait for a batch run."""
+    limits = brief.objectives.latency_s.get("e2e")
+    if brief.media is not None and brief.traffic.window_s is not None and limits:
+        path = f"objectives.e2e_{next(iter(limits))}"
+        yield _problem(brief, "CB-B053", path, at=brief.line("traffic.window"))
 
 
 def _own_sections(brief: Brief, as_of: str) -> Iterator[Problem]:

@@ -120,6 +120,8 @@ def faults(one: Retrieval) -> Iterator[tuple[str, str, dict[str, object]]]:
             yield "CB-B038", f"retrieval.{key}", {"name": name, "cure": tr("brief.list_models")}
         elif model is not None and model.task not in ("embedding", "rerank"):
             yield "CB-B047", f"retrieval.{key}", {"name": name, "task": tr(f"brief.task.{model.task}")}
+        elif key == "reranker" and model is not None and model.task == "embedding":
+            yield "CB-B054", "retrieval.reranker", {"name": name, "task": tr("brief.task.embedding")}
         elif model is not None and model.context_tokens and one.chunk_tokens > model.context_tokens:
             values = {"tokens": f"{one.chunk_tokens:.0f}", "model": name, "context": model.context_tokens}
             yield "CB-B033", "retrieval.chunk_tokens", values

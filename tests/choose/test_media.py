@@ -143,6 +143,25 @@ def test_lines_of_several_cards_and_of_weights_that_stream_in(found):
     assert "pipe.unet = torch.compile(pipe.unet)" in old
 
 
+def test_four_bits_unasked_only_where_the_chip_multiplies_them():
+    unnamed = TEXT.replace(", weights: {bf16: {acceptance: 0.8, how: measured}}", "")
+    brief = complete(parse_brief(unnamed, as_of=AS_OF), as_of=AS_OF, assume=True)
+    tried = {
+        card: {
+            made.deployment.weights.id
+            for made, _ in made_on(brief, brief.media, brief.models[0], accelerator(card))
+            if made
+        }
+        for card in ("l40s", "b200-sxm-180", "mi355x")
+    }
+    assert "fp8" in tried["l40s"]
+    assert "nvfp4" in tried["b200-sxm-180"]
+    assert "nvfp4" not in tried["l40s"] | tried["mi355x"]
+    named = decided(TEXT.replace("bf16: {", "nvfp4: {").replace("h100-sxm-80, ", ""))
+    text = command(named.worked[0].candidate.thing)
+    assert "from torchao.prototype.mx_formats import NVFP4WeightOnlyConfig" in text
+
+
 def test_hours_of_audio_are_transcribed():
     text = """
 name: calls

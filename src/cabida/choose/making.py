@@ -125,6 +125,9 @@ def made_on(
     most = accelerators_per_node(accelerator, node)
     for name, acceptance in formats_of(choice, pipeline.precision, brief).items():
         weights = facts.weight_format(name)
+        multiplies = accelerator.vendor == "NVIDIA" and "fp4" in accelerator.flop_per_s
+        if name == "nvfp4" and not multiplies and not choice.weights:
+            continue  # torchao multiplies it on Blackwell and newer alone: elsewhere only a brief's own wish
         if name in ("bf16", "fp16") and name not in accelerator.flop_per_s:
             yield None, f"{pipeline.id} {name} {accelerator.name}"
             continue

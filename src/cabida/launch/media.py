@@ -18,10 +18,10 @@ OFFLOADS = {
     "text": "enable_model_cpu_offload()",
 }
 SCRIPT = "make.py"  # where several processes run it: they cannot share what is typed in
-QUANTISED = {
-    "fp8": "Float8DynamicActivationFloat8WeightConfig",
-    "int8": "Int8DynamicActivationInt8WeightConfig",
-    "nvfp4": "NVFP4DynamicActivationNVFP4WeightConfig",
+QUANTISED = {  # torchao's module and configurations: the chip multiplies in the format, or only stores weights in it
+    "fp8": ("quantization", "Float8DynamicActivationFloat8WeightConfig", "Float8WeightOnlyConfig"),
+    "int8": ("quantization", "Int8DynamicActivationInt8WeightConfig", "Int8WeightOnlyConfig"),
+    "nvfp4": ("prototype.mx_formats", "NVFP4DynamicActivationNVFP4WeightConfig", "NVFP4WeightOnlyConfig"),
 }
 
 
@@ -47,8 +47,9 @@ def _pipeline(run: MediaRun) -> list[str]:
     networks = [one.architecture for one in facts.components_of(run.pipeline) if one.kind == "denoiser"]
     part = "unet" if "unet" in networks else "transformer"
     if run.weights.id in QUANTISED:
-        config = QUANTISED[run.weights.id]
-        lines.insert(2, f"from torchao.quantization import {config}, quantize_")
+        module, multiplied, stored = QUANTISED[run.weights.id]
+        config = multiplied if run.multiplied else stored
+        lines[2:2] = [f"from torchao.{module} import {config}", "from torchao.quantization import quantize_"]
         lines.append(f"quantize_(pipe.{part}, {config}())")
     if run.accelerators_count > 1:
         lines += [

@@ -6,7 +6,7 @@ import pytest
 
 from cabida.brief import complete, parse_brief
 from cabida.choose import decide
-from cabida.choose.evaluation import batch_brief, request_tokens
+from cabida.choose.harness_brief import batch_brief, request_tokens
 from cabida.facts import model as model_of
 
 AS_OF = "2026-11-30"
@@ -98,6 +98,28 @@ def test_three_models_take_longer_than_the_largest_alone_costs_each(outcome):
     both = decide(brief_of(several), AS_OF).decision.options[0]
     assert both.model == "Qwen/Qwen3-32B"
     assert both.unit_cost.value > outcome.decision.options[0].unit_cost.value
+
+
+def test_no_model_of_the_list_is_left_out_where_it_does_not_fit():
+    """A large one in 4 bit on one card of 48 GB beside a middling one in 16: the other doesn't fit, and is named."""
+    text = TEXT.replace(
+        "models: [meta-llama/Llama-3.1-8B-Instruct]",
+        "models: [{id: meta-llama/Llama-3.3-70B-Instruct, weights: {awq-int4: {acceptance: 0.9}}}, Qwen/Qwen3-32B]",
+    ).replace("[l40s, a100-sxm-80, h100-sxm-80]", "[l40s]")
+    lone, several = [], []
+    for one in decide(brief_of(text), AS_OF).worked:
+        if one.candidate.deployment:
+            (lone if one.candidate.deployment.parallel.accelerators_count == 1 else several).append(one)
+    assert lone
+    assert all(one.status == "ruled_out" and "Qwen3-32B" in " ".join(one.reasons) for one in lone)
+    assert any(one.status != "ruled_out" for one in several)
+    narrow = text.replace("Qwen/Qwen3-32B]", "{id: Qwen/Qwen3-32B, weights: {awq-int4: {acceptance: 0.9}}}]")
+    alone = [
+        one
+        for one in decide(brief_of(narrow), AS_OF).worked
+        if one.candidate.deployment and one.candidate.deployment.parallel.accelerators_count == 1
+    ]
+    assert not any("Qwen3-32B" in " ".join(one.reasons) for one in alone)
 
 
 def test_a_shorter_deadline_never_costs_less(outcome):

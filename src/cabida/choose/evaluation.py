@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from cabida import facts, memory, money
-from cabida.brief import Acceptance, Brief, ModelChoice
+from cabida.brief import Brief
 from cabida.brief.harness import Evaluation, EvaluationTask
-from cabida.brief.jobs import Lengths
 from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.beside_told import harness_cautions, harness_measurements
+from cabida.choose.harness_brief import BLOCK_TOKENS, SPREAD_RATIO, batch_brief, request_tokens
 from cabida.choose.limits import Miss, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.search import Search
@@ -33,10 +33,6 @@ from cabida.timing.queues.simulate import simulate_model
 from cabida.timing.spread import spread_of
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
-BLOCK_TOKENS = (
-    16.0  # of a paged cache: what each further choice of a sample computes again beyond the shared prefix
-)
-SPREAD_RATIO = 0.4  # of prompt and answer lengths inside a task: assumed
 JUDGE_SPLITS = (1, 2, 4, 8)
 SIMULATED_REQUESTS = 400
 
@@ -116,10 +112,11 @@ def search_evaluation(
     if evaluation is None or not evaluation.tasks:
         message = "a completed evaluation brief has tasks"
         raise ValueError(message)
-    models = sorted((facts.model(choice.id) for choice in brief.models), key=_size, reverse=True)
-    inner = batch_brief(brief, evaluation, models[0])
+    chosen = [(facts.model(choice.id), next(iter(choice.weights), "")) for choice in brief.models]
+    chosen.sort(key=lambda pair: _size(pair[0]), reverse=True)
+    inner = batch_brief(brief, evaluation, chosen[0][0])
     found = search_serving(inner, replace(means, brief=inner), seed, progress, exhaustive=exhaustive)
-    harnesses = Harnesses(brief, evaluation, means, models[1:], seed)
+    harnesses = Harnesses(brief, evaluation, means, chosen[1:], seed)
     worked = [harnesses.harnessed(one) for one in found.worked]
     ask = found.ask
     if ask is not None:
@@ -134,63 +131,6 @@ def _size(model: Model) -> float:
     )
 
 
-def request_tokens(task: EvaluationTask) -> float:
-    """Tokens of one verdict's prompt: shared part, the question, and what each choice reads again."""
-    again = BLOCK_TOKENS * task.choices_count if task.kind == "choices" else 0.0
-    return task.shared_tokens + task.prompt_tokens + again
-
-
-def batch_brief(brief: Brief, evaluation: Evaluation, model: Model) -> Brief:
-    """The harness as one batch: a verdict an item, lengths the mixture of the tasks', the deadline its window."""
-    tasks, whole = evaluation.tasks, evaluation.verdicts_count
-    shares = [task.verdicts_count / whole for task in tasks]
-    shared = sum(share * task.shared_tokens for share, task in zip(shares, tasks, strict=True))
-    likely = evaluation.accepted_ratio if evaluation.accepted_ratio is not None else 1.0
-    kept = Acceptance(likely, "evaluation.accepted", "assumed")
-    named = next((choice.weights for choice in brief.models if facts.model(choice.id).id == model.id), {})
-    formats = {name: given if given.ratio is not None else kept for name, given in named.items()} or {
-        model.native_format or "bf16": kept
-    }  # another format would be another model to judge
-    capacity = brief.consider.capacity
-    if any(task.kind == "choices" for task in tasks):  # no API hands out the likelihood of a prompt
-        capacity = tuple(
-            one for one in (capacity or ("on-demand", "reserved", "spot", "buy")) if one != "api"
-        )
-    return replace(
-        brief,
-        workload="batch-inference",
-        models=(ModelChoice(model.id, formats),),
-        traffic=replace(
-            brief.traffic,
-            items_count=whole,
-            window_s=brief.objectives.deadline_s,
-            runs_per_month=evaluation.models_per_month,
-            input=_mixture(shares, [request_tokens(task) for task in tasks]),
-            output=_mixture(shares, [task.output_tokens for task in tasks]),
-            shared_prefix_tokens=min(shared, min(request_tokens(task) for task in tasks)),
-        ),
-        objectives=replace(brief.objectives, latency_s={}),
-        consider=replace(brief.consider, capacity=capacity),
-        budget=replace(brief.budget, monthly_money=None, total_money=None),
-    )
-
-
-def _mixture(shares: list[float], means: list[float]) -> Lengths:
-    """A log-normal with the mean and the variance of the tasks' mixture."""
-    mean = sum(share * one for share, one in zip(shares, means, strict=True))
-    square = sum(share * one * one for share, one in zip(shares, means, strict=True)) * math.exp(
-        SPREAD_RATIO**2
-    )
-    sigma = math.sqrt(math.log(max(square / mean**2, 1.0)))
-    middle = mean * math.exp(-(sigma**2) / 2)
-
-    def at(z: float) -> float:
-        return max(1.0, middle * math.exp(sigma * z))
-
-    longest = max(means) * math.exp(SPREAD_RATIO * 2.33)
-    return Lengths(mean, at(0.0), at(1.645), min(at(2.326), longest), longest, sigma, ("mean", "max"))
-
-
 @dataclass(slots=True)
 class Harnesses:
     """Options with the harness run on them; what depends on the deployment alone is worked out once."""
@@ -198,10 +138,10 @@ class Harnesses:
     brief: Brief
     evaluation: Evaluation
     means: Means
-    others: list[Model]
+    others: list[tuple[Model, str]]  # each with its format, "" = as published
     seed: int
     known: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
-    judges: dict[tuple[str, int], float] = field(default_factory=dict)
+    judges: dict[str, float] = field(default_factory=dict)
 
     def harnessed(self, one: Worked) -> Worked:
         """The option with its tasks timed one by one, its other models, its judge, and the limits judged anew."""
@@ -210,6 +150,9 @@ class Harnesses:
             return replace(
                 one, status="ruled_out", reasons=(tr("choose.misses.no_judge", name=self.evaluation.judge),)
             )
+        if unfit := self._unfit(one):
+            said = tr("choose.misses.other_model", name=unfit)
+            return replace(one, status="ruled_out", reasons=(said,))
         times = self._times(one)
         slower = sum(times.values()) / (self._alone_s(one) or 1.0) if times else 1.0
         one = self._longer(one, slower)
@@ -252,21 +195,30 @@ class Harnesses:
 
     def _times(self, one: Worked) -> dict[str, float]:
         """Seconds of each task on all replicas, the mean of the models; nothing for an API."""
-        deployment = one.candidate.deployment
-        if deployment is None:
-            return {}
-        key = f"{deployment.model.id} {deployment.name} {deployment.kv_cache.id} {deployment.parallel}"
-        if key not in self.known:
-            runs = [deployment, *(_with_model(deployment, other) for other in self.others)]
-            self.known[key] = {run.model.id: self._rates(run) for run in runs}
-        by_model = [rates for rates in self.known[key].values() if rates]
+        by_model = self._by_model(one)
         replicas = one.candidate.replicas_count
         return {
-            task.name: sum(task.verdicts_count / rates[task.name] for rates in by_model)
+            task.name: sum(task.verdicts_count / rates[task.name] for rates in by_model.values())
             / len(by_model)
             / replicas
             for task in self.evaluation.tasks
+            if by_model
         }
+
+    def _by_model(self, one: Worked) -> dict[str, dict[str, float]]:
+        """Verdicts per second of each model in each task, where the option runs; empty for an API."""
+        deployment = one.candidate.deployment
+        if deployment is None:
+            return {}
+        key = f"{deployment.model.id} {_place(deployment)} {deployment.parallel} {deployment.weights.id}"
+        if key not in self.known:
+            runs = [deployment, *(_with_model(deployment, *other) for other in self.others)]
+            self.known[key] = {run.model.id: self._rates(run) for run in runs}
+        return self.known[key]
+
+    def _unfit(self, one: Worked) -> str:
+        """The first of the models that doesn't fit where the option runs; "" when all do."""
+        return next((_short(facts.model(id)) for id, rates in self._by_model(one).items() if not rates), "")
 
     def _rates(self, run: Deployment) -> dict[str, float]:
         """Verdicts per second of one replica in each task; nothing where the model doesn't fit."""
@@ -325,7 +277,7 @@ class Harnesses:
         if deployment is None or tenure is None:
             return
         count = deployment.parallel.accelerators_count * one.candidate.replicas_count
-        key = deployment.accelerator.id, count
+        key = f"{count} {_place(deployment)}"
         if key not in self.judges:
             self.judges[key] = self._judge_rate(deployment, model, count, mean)
         rate = self.judges[key]
@@ -356,9 +308,19 @@ class Harnesses:
         return 0.0
 
 
-def _with_model(deployment: Deployment, model: Model) -> Deployment:
-    """Another model in the same place, in the format it is published in."""
-    return replace(deployment, model=model, weights=facts.weight_format(model.native_format or "bf16"))
+def _place(deployment: Deployment) -> str:
+    """All that another model in the same place is run with."""
+    return (
+        f"{deployment.accelerator.id} {deployment.engine} {deployment.engine_version} {deployment.kv_cache.id} "
+        f"{deployment.settings}"
+    )
+
+
+def _with_model(deployment: Deployment, model: Model, weights: str = "") -> Deployment:
+    """Another model in the same place, in a format, "" = as it is published."""
+    return replace(
+        deployment, model=model, weights=facts.weight_format(weights or model.native_format or "bf16")
+    )
 
 
 def _load(task: EvaluationTask) -> Load:

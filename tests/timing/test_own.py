@@ -1,6 +1,7 @@
 """The user's own observations: what few of them are worth."""
 
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -108,3 +109,25 @@ def test_a_digest_tells_calibrations_apart():
     assert digest_of(()) == ""
     assert digest_of(seen(HERE, 0.1)) != digest_of(seen(HERE, 0.2))
     assert digest_of(seen(HERE, 0.1, 2)) == digest_of(seen(HERE, 0.1, 2)[::-1])
+
+
+def test_thousands_of_runs_say_what_each_alone_would():
+    """Means by setup lose nothing: the same as solving over all runs, at the cost of the setups."""
+
+    there = Setup("vllm", HERE.card, "another")
+    held = (*seen(HERE, 0.3, 3), *seen(there, -0.1, 2), *seen(Setup("sglang", "l4", "third"), 0.2, 4))
+    widths = widths_of(STEP)
+    alike = [[sum(widths[p] for p in PARTS if a.setup.shares(b.setup, p)) for b in held] for a in held]
+    towards = [sum(widths[p] for p in PARTS if HERE.shares(one.setup, p)) for one in held]
+    for place in range(len(held)):
+        alike[place][place] += widths["rest"]
+    weights = solve(alike, towards)
+    mean = sum(w * dict(one.values)[STEP] for w, one in zip(weights, held, strict=True))
+    told = corrected_by(held, HERE, STEP)
+    assert math.log(told.ratio) == pytest.approx(mean, rel=1e-9)
+    prior = sum(widths[part] for part in PARTS)
+    left = prior - sum(w * k for w, k in zip(weights, towards, strict=True))
+    assert told.known_ratio == pytest.approx(1 - left / prior, rel=1e-9)
+    began = time.perf_counter()
+    corrected_by(seen(HERE, 0.4, 20_000), HERE, STEP)
+    assert time.perf_counter() - began < 2

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -202,17 +202,36 @@ def correction(d: Deployment, what: str) -> Correction:
 @lru_cache(maxsize=4096)
 def corrected_by(residuals: tuple[Residual, ...], target: Setup, what: str) -> Correction:
     """Best linear estimate of the target's residual given those observed."""
-    held = [(one.setup, dict(one.values)[what]) for one in residuals if what in dict(one.values)]
+    return corrected_from(sums_of(residuals, what), target, what)
+
+
+def sums_of(residuals: Sequence[Residual], what: str) -> dict[Setup, tuple[int, float]]:
+    """How many residuals each setup left, and their sum."""
+    found: dict[Setup, tuple[int, float]] = {}
+    for one in residuals:
+        if (value := dict(one.values).get(what)) is not None:
+            count, total = found.get(one.setup, (0, 0.0))
+            found[one.setup] = count + 1, total + value
+    return found
+
+
+def corrected_from(sums: Mapping[Setup, tuple[int, float]], target: Setup, what: str) -> Correction:
+    """:func:`corrected_by` of counts and sums.
+
+    Residuals of one setup differ by their rest alone, so their mean says all that they say: its rest is that of one
+    over their number (Henderson 1975, best linear unbiased prediction), and thousands of runs cost what setups do.
+    """
     widths = widths_of(what)
     prior, rest = sum(widths[part] for part in PARTS), widths["rest"]
-    if not held or prior <= 0:
+    if not sums or prior <= 0:
         return NONE
-    alike = [[_alike(one, other, widths) for other, _ in held] for one, _ in held]
-    for place in range(len(held)):
-        alike[place][place] += rest
-    towards = [_alike(target, one, widths) for one, _ in held]
+    alike = [[_alike(one, other, widths) for other in sums] for one in sums]
+    for place, (count, _) in enumerate(sums.values()):
+        alike[place][place] += rest / count
+    towards = [_alike(target, one, widths) for one in sums]
     weights = solve(alike, towards)
-    mean = math.fsum(w * value for w, (_, value) in zip(weights, held, strict=True))
+    means = [total / count for count, total in sums.values()]
+    mean = math.fsum(w * value for w, value in zip(weights, means, strict=True))
     left = max(0.0, prior - math.fsum(w * k for w, k in zip(weights, towards, strict=True)))
     return Correction(math.exp(mean), (left + rest) / (prior + rest), 1.0 - left / prior)
 

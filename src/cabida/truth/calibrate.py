@@ -26,10 +26,12 @@ from cabida.timing.own import (
     Residual,
     coefficients_digest,
     corrected_by,
+    corrected_from,
     digest_of,
     own_path,
     plain,
     setup_of,
+    sums_of,
     without_own,
 )
 from cabida.truth.case import Case, case_of, read_cases
@@ -216,12 +218,16 @@ def tried(residuals: Sequence[Residual]) -> dict[str, Any]:
         return found
     for what in (STEP, FIRST):
         plain_errors, left = [], []
-        for place, one in enumerate(residuals):
+        sums = sums_of(residuals, what)
+        for one in residuals:
             value = dict(one.values).get(what)
             if value is None:
                 continue
-            others = (*residuals[:place], *residuals[place + 1 :])
-            ratio = corrected_by(others, one.setup, what).ratio
+            count, total = sums[one.setup]
+            others = sums | {one.setup: (count - 1, total - value)}
+            if count == 1:
+                del others[one.setup]
+            ratio = corrected_from(others, one.setup, what).ratio
             plain_errors.append(math.exp(abs(value)) - 1)
             left.append(math.exp(abs(value - math.log(ratio))) - 1)
         if len(left) > 1:

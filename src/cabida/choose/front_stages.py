@@ -19,6 +19,7 @@ from cabida.timing.stages.pipeline import (
 from cabida.timing.stages.vector_constants import DATABASE
 from cabida.units import BYTES_PER_GB, BYTES_PER_GIB, MS_PER_S
 
+SEARCH_SCV = 0.3  # squared coefficient of variation of a search's time: walks differ in length; assumed
 NAMES = {"embedding": "embed", "searching": "search", "reranking": "rerank"}
 
 
@@ -35,7 +36,7 @@ def stages_at(front: Front, requests_per_s: float) -> Iterator[Stage]:
         yield from _named(shared_stages(services | {"searching": search_s}, requests_per_s, cards))
     else:
         yield from _on_cards(front, services, requests_per_s, cards)
-        yield queued_stage("search", search_s, requests_per_s, hosts * front.search.servers_count, 0.3)
+        yield queued_stage("search", search_s, requests_per_s, hosts * front.search.servers_count, SEARCH_SCV)
     yield constant_stage("calls", DATABASE.value + CALL_S * (len(front.services_s) - 1))
 
 

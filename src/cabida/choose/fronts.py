@@ -43,6 +43,8 @@ INGEST_BATCH_COUNT = 256
 PROMPT_MARK_TOKENS = 12.0  # around each passage: a number, a title
 AVAILABLE_RATIO = 0.995  # of one rented machine: the service level most providers promise, assumed
 FRONTS_KEPT = 10
+FASTER_RATIO = 0.97  # of the time of cheaper placements, at which a dearer one is kept: assumed
+ROOM_RATIO = 0.97  # of a card's room that encoders and an index may take together: assumed
 ALIKE_RATIO = 1.02  # bills this near are alike: the faster placement goes first
 FLAT_MOST_S = 0.25  # a scan longer than this is no search
 
@@ -112,7 +114,7 @@ def fronts_of(brief: Brief, ask: Ask, means: Means, acceptance_ratio: float) -> 
     )
     kept: list[Front] = []
     for one in rough:
-        if not kept or one.latency.mean < 0.97 * min(other.latency.mean for other in kept):
+        if not kept or one.latency.mean < FASTER_RATIO * min(other.latency.mean for other in kept):
             kept.append(one)
         if len(kept) == FRONTS_KEPT:
             break
@@ -363,7 +365,7 @@ def _fits(retrieval: Retrieval, card: Accelerator, index_bytes: float) -> bool:
     needed += index_bytes
     if rerank is not None:
         needed += needed_bytes(replace(rerank, batch_count=min(BATCH_COUNT, rerank.batch_count)))[0]
-    return needed <= 0.97 * room
+    return needed <= ROOM_RATIO * room
 
 
 def ingestion_of(brief: Brief, retrieval: Retrieval, means: Means) -> Ingestion | None:

@@ -22,7 +22,11 @@ from cabida.timing.stages import media_rates as rates
 from cabida.timing.stages.media_rates import coefficient
 
 CONTROL = "controlnet"
-HOST_SHARE = 0.8  # of the slot's rate that pinned copies reach
+SLOT_RATIO = Constant(
+    "slot_ratio", 0.83, 0.81, 0.88,
+    Source("host to card, measured: 26.3 of 31.5 GB/s (A100), 51 to 55 of 63 (H100, H200)",
+           "facts/data/measurements.jsonl", "2026-11-30", "measured"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +286,12 @@ def _streamed(run: MediaRun, lens: Lens) -> Number:
     one = _denoiser(run)
     if run.offload not in ("group", "sequential"):
         return lens.setting("streamed_s", 0.0)
-    return lens.of(work.brought_s)(part_of(run, one, lens).at_work, _host_rate(run, lens))
+    return _from_host(run, part_of(run, one, lens).at_work, lens)
 
 
-def _host_rate(run: MediaRun, lens: Lens) -> Number:
-    return lens.setting("host_bytes_per_s", pcie_bytes_per_s(run.accelerator) * HOST_SHARE)
+def _from_host(run: MediaRun, weights: Number, lens: Lens) -> Number:
+    slot = lens.setting("slot_bytes_per_s", pcie_bytes_per_s(run.accelerator))
+    return lens.of(work.brought_s)(weights, slot, lens.constant(SLOT_RATIO))
 
 
 def _exchange(run: MediaRun, one: Component, tokens: Number, samples: Number, lens: Lens) -> Number:
@@ -360,4 +365,4 @@ def _brought(run: MediaRun, every: tuple[Component, ...], lens: Lens) -> Number:
     for one in moving:
         if not (run.text_on_cpu and one.kind == TEXT):
             made = lens.of(work.added_bytes)(made, part_of(run, one, lens).whole)
-    return lens.of(work.brought_s)(made, _host_rate(run, lens))
+    return _from_host(run, made, lens)

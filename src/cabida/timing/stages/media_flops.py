@@ -265,9 +265,9 @@ def exchange_bytes(
 
 
 @formula
-def brought_s(weights_bytes: float, host_bytes_per_s: float) -> float:
-    """Weights on their way from host memory."""
-    return weights_bytes / host_bytes_per_s
+def brought_s(weights_bytes: float, slot_bytes_per_s: float, slot_ratio: float) -> float:
+    """Weights on their way from host memory, at the share of the slot's rate that pinned copies reach."""
+    return weights_bytes / (slot_bytes_per_s * slot_ratio)
 
 
 @formula

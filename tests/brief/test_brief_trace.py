@@ -67,3 +67,24 @@ def test_what_is_not_a_trace(tmp_path, content, code, line):
     assert [(item.code, item.line) for item in refused.value.problems] == [(code, line)]
     with pytest.raises(InvalidInput, match=r"none\.csv: Not a trace.*CB-B039"):
         read_trace(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("arrival_s,input_tokens,output_tokens,input_tokens\n0,100,10,999\n", 1),
+        ("arrival_s,input_tokens,output_tokens\n0,100,10\n1e15,100,10\n", 0),
+        ('arrival_s,input_tokens,output_tokens\n0,100,10\n"1\n2",100,10\n', 4),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused_by_both_readers(tmp_path, text, line):
+    from cabida.evidence import trace as quick
+
+    path = tmp_path / "requests.csv"
+    path.write_text(text, encoding="utf-8")
+    for read in (read_trace, quick.read_trace, lambda one: list(quick.trace_blocks(one))):
+        with pytest.raises(InvalidInput) as refused:
+            read(path)
+        (told,) = refused.value.problems
+        assert (told.code, told.line) == ("CB-B039", line)
+        assert "\n" not in str(told)

@@ -23,6 +23,8 @@ from cabida.text import problem, tr
 COLUMNS = ("arrival_s", "input_tokens", "output_tokens")
 LARGEST_ROWS_COUNT, LARGEST_FILE_BYTES = 2_000_000, 500_000_000
 MOST_TOKENS = 1e9  # of one request
+S_PER_YEAR = 365.25 * 86_400
+LONGEST_S = 100 * S_PER_YEAR  # arrivals further apart are no seconds: thousandths or millionths of one
 MOST_FAULTS = 20  # told at once
 
 
@@ -50,6 +52,8 @@ def read_trace(path: Path) -> list[tuple[float, float, float]]:
         raise InvalidInput(problem("CB-B007", file=name)) from None
     except (OSError, ValueError, csv.Error) as error:
         raise InvalidInput(_wrong(name, 0, getattr(error, "strerror", None) or str(error))) from None
+    if rows[-1][0] - rows[0][0] > LONGEST_S:
+        raise InvalidInput(_wrong(name, 0, tr("brief.trace.too_late", years=f"{LONGEST_S / S_PER_YEAR:.0f}")))
     for place in (1, 2):
         if not any(row[place] for row in rows):
             raise InvalidInput(_wrong(name, 2, tr("brief.trace.all_zero", column=COLUMNS[place])))
@@ -62,12 +66,14 @@ def _rows(lines: Iterable[str], file: str) -> list[tuple[float, float, float]]:
     missing = [name for name in COLUMNS if name not in head]
     if missing:
         raise InvalidInput(_wrong(file, 1, _lacks(missing, head)))
+    if twice := [name for name in COLUMNS if head.count(name) > 1]:
+        raise InvalidInput(_wrong(file, 1, tr("brief.trace.twice", columns=", ".join(twice))))
     places = [head.index(name) for name in COLUMNS]
     rows, faults = list[tuple[float, float, float]](), list[Problem]()
     for row in filter(None, found):
         values = _numbers(row, places)
         if values is None:
-            faults.append(_wrong(file, found.line_num, ",".join(row)[:60]))
+            faults.append(_wrong(file, found.line_num, " ".join(",".join(row)[:60].split())))
         elif len(rows) >= LARGEST_ROWS_COUNT:
             faults.append(
                 _wrong(file, found.line_num, tr("brief.trace.too_long", limit=f"{LARGEST_ROWS_COUNT:,}"))

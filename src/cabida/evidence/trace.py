@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cabida.brief import trace
-from cabida.brief.trace import COLUMNS, LARGEST_FILE_BYTES, MOST_TOKENS
+from cabida.brief.trace import COLUMNS, LARGEST_FILE_BYTES, LONGEST_S, MOST_TOKENS
 from cabida.files import text_lines
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def _blocks(path: Path | str) -> Iterator[tuple[Floats, Floats, Floats]]:
 
     lines = text_lines(path, LARGEST_FILE_BYTES)
     head = [name.strip() for name in next(csv.reader([next(lines, "")]), [])]
-    if any(name not in head for name in COLUMNS):
+    if any(head.count(name) != 1 for name in COLUMNS):
         raise _Odd
     places = tuple(head.index(name) for name in COLUMNS)
-    last, totals = 0.0, np.zeros(3)
+    last, totals, first = 0.0, np.zeros(3), None
     while stretch := list(islice(lines, BLOCK_ROWS_COUNT)):
         if not "".join(stretch).strip():
             continue
@@ -77,6 +77,9 @@ def _blocks(path: Path | str) -> Iterator[tuple[Floats, Floats, Floats]]:
         if not fine or arrivals[0] < last or (np.diff(arrivals) < 0).any():
             raise _Odd
         last = float(arrivals[-1])
+        first = float(arrivals[0]) if first is None else first
+        if last - first > LONGEST_S:
+            raise _Odd
         totals += found.sum(axis=0)
         yield arrivals, inputs, outputs
     if not totals[1] or not totals[2]:

@@ -100,7 +100,8 @@ class Table:
     @staticmethod
     def _constants(row: Row, c: Coefficients) -> tuple[float, ...]:
         model = step_model_with(row.deployment, row.memory, c)
-        return (*model.constants, model.request_s, model.delay_steps(row.load.harness))
+        late = model.delay_steps(row.load.harness) + model.scheduler.waited_steps
+        return (*model.constants, model.request_s, late)
 
     def logs(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Log of predicted over measured by metric under log coefficients ``x`` (n, names); NaN where unmeasured."""

@@ -22,9 +22,7 @@ LONG = 1000.0
 def waits(model, arrivals):
     """Steps from arrival to the first token of what comes while a first, long request decodes."""
     many = len(arrivals)
-    found = serve(
-        model, np.array([0.0, *arrivals]), np.full(many + 1, 10.0), np.array([LONG] + [5.0] * many)
-    )
+    found = serve(model, np.array([0.0, *arrivals]), np.full(many + 1, 10.0), np.array([LONG] + [5.0] * many))
     return (found["first_s"][1:] - found["arrival_s"][1:]) / STEP_S
 
 
@@ -46,7 +44,9 @@ def test_who_comes_between_two_looks_waits_for_the_next():
 def test_a_prompt_is_held_back_for_others_and_goes_when_they_fill_the_step():
     model = replace(habits(hold_steps=20.0, hold_ratio=0.9), budget_tokens=100.0)
     assert waits(model, [0.055])[0] == pytest.approx(21.5, abs=0.01)
-    together = waits(model, [0.055 + 0.001 * place for place in range(9)])  # nine of ten tokens, and one decodes
+    together = waits(
+        model, [0.055 + 0.001 * place for place in range(9)]
+    )  # nine of ten tokens, and one decodes
     assert together.max() < 3
     later = waits(model, [0.055, 0.105])
     assert later[0] - later[1] == pytest.approx(5, abs=0.01)  # they go together
@@ -74,4 +74,6 @@ def test_scripts_say_how_a_server_was_started_and_settings_reach_the_scheduler()
     d = replace(d, settings=started(d.settings, busy))
     assert step_model(d, memory.serving(d)).scheduler.poll_steps == 30
     ranks = replace(d, parallel=replace(d.parallel, dp=2))
-    assert step_model(ranks, memory.serving(ranks)).scheduler.poll_steps == 1  # it has no such wait between ranks
+    assert (
+        step_model(ranks, memory.serving(ranks)).scheduler.poll_steps == 1
+    )  # it has no such wait between ranks

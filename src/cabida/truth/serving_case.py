@@ -48,8 +48,8 @@ def serving_figures(row: dict[str, Any]) -> Figures:
         if wants_tail or load.requests_per_s is not None
         else timing.fluid(d, m, load)
     )
-    if d.parallel.dp > 1 and not wants_tail and any(name.startswith("ttft") for name in row["measured"]):
-        # how long prompts wait on ranks that wait for each other, no steady state shows
+    clients = load.concurrency or math.inf
+    if not wants_tail and math.isfinite(clients) and any(name.startswith(WAITED) for name in row["measured"]):
         speed = replace(speed, ttft_s=timing.simulate(d, m, load).ttft_s)
     speed = replace(speed, spread=spread_of(d, load, missing=left_unsaid(row)))
     figures = _figures(speed, load, tokens_per_step(row))

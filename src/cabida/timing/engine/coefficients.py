@@ -60,6 +60,14 @@ def serving_facts() -> dict[str, Any]:
     return facts
 
 
+@cache
+def first_token_facts() -> dict[str, Any]:
+    """``data/first_tokens.json`` as read: what a first token takes outside the steps, by engine."""
+    text = (Path(__file__).parent.parent / "data" / "first_tokens.json").read_text(encoding="utf-8")
+    facts: dict[str, Any] = json.loads(text)
+    return facts
+
+
 def engine_key(engine: str) -> str:
     """The calibrated engine that stands for ``engine``; ``generic`` for one we know nothing about."""
     name = engine.lower().strip()

@@ -183,7 +183,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
         max(model.kv_tokens, 1.0),
         model.window_tokens,
         model.request_s,
-        model.delay_steps(load.harness),
+        model.delay_steps(load.harness) + habits.waited_steps,
         1.0 if model.mixed else 0.0,
         1.0 if load.input_spread_ratio == 0 and load.output_spread_ratio == 0 else 0.0,
         load.prompts_count / load.concurrency if load.prompts_count and load.concurrency else float("inf"),

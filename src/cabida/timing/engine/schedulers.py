@@ -37,15 +37,17 @@ class Scheduler:
     padded_tokens: float = (
         0.0  # up to so many, data-parallel ranks that share experts are padded to the widest
     )
-    front_s_per_token: float = 0.0  # tokenizer and transport of a prompt, before the engine sees it
+    front_s_per_token: float = 0.0  # before the engine sees a prompt: ``first_tokens.json``
     ranks_routing: str = "round-robin"  # how data-parallel ranks take requests: a word of ``routing.ROUTES``
     source: str = "vllm/v1/core/sched/scheduler.py"
 
+    @property
+    def waited_steps(self) -> float:
+        """Steps a prompt waits on average on a busy replica until its line is looked at."""
+        return 0.5 * (self.poll_steps - 1.0) + self.hold_steps
+
 
 VLLM = Scheduler()
-# the front of a server: what first tokens of public runs at 900 and at 7,400 prompt tokens differ by beyond the prompt
-# itself (a Hugging Face fast tokenizer reads about 150,000 tokens/s on one core); TensorRT-LLM's runs show none
-FRONT_S_PER_TOKEN = 7e-6
 _DP = "vllm/v1/engine/core_client.py: the rank with the least of 4 * waiting + running"
 _SGLANG = (
     "sglang/srt/managers/scheduler.py and schedule_policy.py: get_new_batch_prefill before decode; environ.py: "
@@ -53,15 +55,15 @@ _SGLANG = (
 )
 _TRT = "tensorrt_llm/llmapi/llm_args.py: capacity_scheduler_policy GUARANTEED_NO_EVICT, enable_chunked_prefill False"
 ROWS = (
-    Scheduler("vllm", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, chunked=False, whole_prompt=True,
+    Scheduler("vllm", (0,), mixed=False, chunked=False, whole_prompt=True,
               source="vllm/core/scheduler.py (V0): _schedule_default runs prompts first and whole"),
-    Scheduler("vllm", (0, 8), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True,
+    Scheduler("vllm", (0, 8), keeps_preempted=True,
               padded_tokens=float("inf"), waiting_weight=4.0, ranks_routing="least-loaded",
               source=f"vllm/v1/core/sched/scheduler.py; {_DP}"),
-    Scheduler("vllm", (0, 19), front_s_per_token=FRONT_S_PER_TOKEN, keeps_preempted=True, whole_prompt=True,
+    Scheduler("vllm", (0, 19), keeps_preempted=True, whole_prompt=True,
               padded_tokens=512.0, waiting_weight=4.0, ranks_routing="least-loaded",
               source=f"vllm pull requests 37307 (scheduler_reserve_full_isl), 34102 (padding in graphs only); {_DP}"),
-    Scheduler("sglang", (0,), front_s_per_token=FRONT_S_PER_TOKEN, mixed=False, reserve_ratio=0.7,
+    Scheduler("sglang", (0,), mixed=False, reserve_ratio=0.7,
               reserve_least_ratio=0.098, reserve_steps_count=600.0,
               source=_SGLANG),
     Scheduler("tensorrt-llm", (0,), chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cabida import memory
 from cabida.plan import Deployment, Load, Parallel
 from cabida.timing.devices.kernels import gemm_s
-from cabida.timing.engine.coefficients import Coefficients, coefficients
+from cabida.timing.engine.coefficients import Coefficients, coefficients, engine_key, first_token_facts
 from cabida.timing.engine.roofline import launch_s, token_work_s
 from cabida.timing.engine.schedulers import VLLM, Scheduler, scheduler_of
 from cabida.timing.engine.step_attention import attention_of
@@ -168,7 +168,7 @@ def step_model(d: Deployment, m: ServingMemory) -> StepModel:
         d: model, accelerator, split, formats, engine and settings of one replica.
         m: its memory, of which only the size of the key-value cache is used.
     """
-    return corrected(step_model_with(d, m, coefficients(d)), d)
+    return corrected(_outside(step_model_with(d, m, coefficients(d)), d), d)
 
 
 def _asked_of(habits: Scheduler, d: Deployment) -> Scheduler:
@@ -185,6 +185,18 @@ def _asked_of(habits: Scheduler, d: Deployment) -> Scheduler:
             hold_ratio=given.batch_wait_max_tokens_ratio,
         )
     return habits
+
+
+def _outside(model: StepModel, d: Deployment) -> StepModel:
+    """With what passes outside the steps as fitted against the simulation, for engines it was fitted for."""
+    found = first_token_facts()["engines"].get(engine_key(d.engine))
+    if found is None:
+        return model
+    habits = replace(model.scheduler, front_s_per_token=found["front_s_per_token"])
+    first, harness = found["first_steps_count"], found["harness_steps_count"]
+    return replace(
+        model, request_s=0.0, first_steps_count=first, harness_steps_count=harness, scheduler=habits
+    )
 
 
 def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepModel:

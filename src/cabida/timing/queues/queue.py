@@ -176,7 +176,12 @@ def _arrive(
             state[rank, col.SPAN] = 0.0
         return
     held = rule[col.HOLD] > 0 or rule[col.POLL_RANKS] > 0
-    if first[col.SPAN] <= 1 or not (was_empty or held) or s[col.ALIVE] >= rule[col.SLOTS] or rule[col.STATIC] > 0:
+    if (
+        first[col.SPAN] <= 1
+        or not (was_empty or held)
+        or s[col.ALIVE] >= rule[col.SLOTS]
+        or rule[col.STATIC] > 0
+    ):
         return
     steps = _steps_within(first[col.ONE_S], first[col.GROWTH_S], at_s - first[col.NOW])
     if rule[col.POLL] > 1 and not (rule[col.POLL_RANKS] > 0 and _all_asked(state, low, low + together)):

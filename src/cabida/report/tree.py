@@ -138,6 +138,8 @@ def value_of(node: Mapping[str, Any], currency: str = "") -> str:
             if abs(value) >= 2**17
             else (1, "B")
         )
+    if unit == "s":
+        return say.figure("step_time_s", Estimate(value, low, high, ""))
     return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency))
 
 

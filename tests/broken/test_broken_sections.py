@@ -31,3 +31,12 @@ def test_the_fault_is_told_with_its_line(tmp_path, example, said, instead, code)
         cabida.recommend(path, as_of="2026-11-30")
     assert code in {one.code for one in refused.value.problems}
     assert all(one.line for one in refused.value.problems)
+
+
+def test_more_orders_than_copies_can_carry_are_not_told_as_a_slow_item(tmp_path):
+    text = (EXAMPLES / "media-images.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "brief.yaml"
+    path.write_text(text.replace("items_per_month: 60000", "items_per_month: 1e15", 1), encoding="utf-8")
+    decision = cabida.recommend(path, as_of="2026-11-30")
+    counts = {one.code: one.count for one in decision.rejections}
+    assert counts["too_many_orders"] > counts["too_slow_an_item"]  # the latter miss 45 s alone

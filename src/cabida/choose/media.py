@@ -30,7 +30,7 @@ from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun
 from cabida.quantity import Quantity
 from cabida.text import duration, missed, number, tr
-from cabida.timing.queues.queueing import done_s, most_jobs_per_s, servers_for
+from cabida.timing.queues.queueing import MOST_SERVERS, done_s, most_jobs_per_s, servers_for
 from cabida.units import (
     BITS_PER_BYTE,
     BYTES_PER_GB,
@@ -254,6 +254,10 @@ def _priced(made: Made, brief: Brief, media: Media, ask: Ask, means: Means, tall
     each = made.accelerators_count
     if not copies:
         limit = min(brief.objectives.latency_s["e2e"].values())
+        if made.order_s <= limit:  # alone it is quick enough
+            tally.reject("too_many_orders", means.ways_count(made.deployment.accelerator, each), _name(made),
+                         -made.order_s, most=number(MOST_SERVERS), limit=duration(limit))  # fmt: skip
+            return []
         values = missed(made.order_s, limit)
         tally.reject("too_slow_an_item", means.ways_count(made.deployment.accelerator, each), _name(made),
                      -made.order_s, **values)  # fmt: skip

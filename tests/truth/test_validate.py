@@ -301,7 +301,7 @@ def test_public_trace_is_replayed_percentile_by_percentile():
     found = trace_figures(setup)
     assert {"ttft_ms_p50", "ttft_ms_p95", "tpot_ms_mean"} <= set(found)
     for metric, (measured, predicted) in found.items():
-        assert predicted == pytest.approx(measured, rel=0.15), metric
+        assert predicted == pytest.approx(measured, rel=0.1), metric
 
 
 def test_why_a_row_is_skipped_is_told_in_the_readers_language(tmp_path):

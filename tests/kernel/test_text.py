@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cabida.text import closest, duration, money, number, size, use_language
+from cabida.text import closest, duration, missed, money, number, rate, size, use_language
 
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 ROOMS = sorted(path.stem for path in (SOURCE / "locale" / "en").glob("*.json"))
@@ -65,3 +65,14 @@ def test_numbers_in_both_languages():
 def test_closest():
     assert closest("ttf_p95", ["ttft_p95", "itl_p95"]) == "ttft_p95"
     assert closest("zzz", ["ttft_p95"]) is None
+
+
+def test_a_missed_time_is_told_apart_from_its_limit():
+    assert missed(45.04, 45.0) == {"value": "45.04 s", "limit": "45 s"}
+    assert missed(70.0, 45.0) == {"value": "70 s", "limit": "45 s"}
+    assert duration(float("inf")) == "∞"
+
+
+def test_what_comes_less_than_once_a_minute_is_told_by_the_day():
+    assert rate(1.88) == "1.88 req/s"
+    assert rate(0.000484) == "41.8 req/day"

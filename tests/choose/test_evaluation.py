@@ -6,6 +6,7 @@ import pytest
 
 from cabida.brief import complete, parse_brief
 from cabida.choose import decide
+from cabida.choose.evaluation import assumed_of
 from cabida.choose.harness_brief import batch_brief, request_tokens
 from cabida.facts import model as model_of
 
@@ -128,3 +129,9 @@ def test_a_shorter_deadline_never_costs_less(outcome):
         hurried.status == "misses"
         or hurried.unit_cost.value >= 0.97 * outcome.decision.options[0].unit_cost.value
     )
+
+
+@pytest.mark.parametrize(("text", "told"), [(TEXT, False), (TEXT.replace(", output_tokens: 400", ""), True)])
+def test_the_length_of_answers_that_nobody_said_is_told(text, told):
+    brief = brief_of(text)
+    assert ("evaluation.answers" in {one.name for one in assumed_of(brief, brief.evaluation)}) == told

@@ -173,3 +173,9 @@ def test_without_a_reranker_nothing_is_reranked():
     first = decide(brief_of(text), AS_OF).decision.options[0]
     assert "rerank_ms_p95" not in first.metrics
     assert "reranking" not in {line.key for line in first.cost_lines}
+
+
+def test_what_the_brief_leaves_unsaid_of_the_corpus_is_told(outcome):
+    told = {one.name: one.value for one in outcome.decision.assumptions}
+    assert told["retrieval.chunk_tokens"] == "400"
+    assert not {"retrieval.document_tokens", "retrieval.candidates"} & told.keys()  # the brief says them

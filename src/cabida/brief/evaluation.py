@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cabida.brief import kinds
-from cabida.brief.harness import JUDGE_OUTPUT_TOKENS, RUBRIC_TOKENS, Evaluation, EvaluationTask
+from cabida.brief.harness import ANSWER_TOKENS, JUDGE_OUTPUT_TOKENS, RUBRIC_TOKENS, Evaluation, EvaluationTask
 from cabida.brief.kinds import word
 from cabida.brief.shapes import Group, Listing, OneOf
 
@@ -80,14 +80,13 @@ def evaluation_of(plain: dict[str, Any] | None) -> Evaluation | None:
 def _task(plain: dict[str, Any], index: int) -> EvaluationTask | None:
     if not {"kind", "samples", "prompt_tokens"} <= plain.keys():
         return None  # a problem already says so
-    written = 1.0 if plain["kind"] == "choices" else 256.0
     return EvaluationTask(
         name=plain.get("name") or f"task-{index + 1}",
         kind=plain["kind"],
         samples_count=plain["samples"],
         prompt_tokens=plain["prompt_tokens"],
         shared_tokens=plain.get("shared_tokens") or 0.0,
-        output_tokens=1.0 if plain["kind"] == "choices" else plain.get("output_tokens") or written,
+        output_tokens=1.0 if plain["kind"] == "choices" else plain.get("output_tokens") or ANSWER_TOKENS,
         choices_count=int(plain.get("choices") or 4) if plain["kind"] == "choices" else 1,
         runs_count=float(plain.get("runs") or 1),
     )

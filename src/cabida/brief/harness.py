@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 JUDGE_OUTPUT_TOKENS, RUBRIC_TOKENS = 250.0, 600.0
+ANSWER_TOKENS = 256.0  # of a written answer, where a task says nothing
 
 
 @dataclass(frozen=True, slots=True)

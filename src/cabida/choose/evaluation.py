@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from cabida import facts, memory, money
 from cabida.brief import Brief
-from cabida.brief.harness import Evaluation, EvaluationTask
+from cabida.brief.harness import ANSWER_TOKENS, Evaluation, EvaluationTask
+from cabida.brief.needs import unsaid
 from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.beside_told import harness_cautions, harness_measurements
 from cabida.choose.harness_brief import BLOCK_TOKENS, SPREAD_RATIO, batch_brief, request_tokens
@@ -120,7 +121,7 @@ def search_evaluation(
     worked = [harnesses.harnessed(one) for one in found.worked]
     ask = found.ask
     if ask is not None:
-        ask = replace(ask, assumptions=(*ask.assumptions, *_assumptions(evaluation)))
+        ask = replace(ask, assumptions=(*ask.assumptions, *assumed_of(brief, evaluation)))
     return Search(worked, found.tally, ask)
 
 
@@ -344,11 +345,18 @@ def _short(model: Model) -> str:
     return model.id.rpartition("/")[2]
 
 
-def _assumptions(evaluation: Evaluation) -> Iterator[Assumption]:
+def assumed_of(brief: Brief, evaluation: Evaluation) -> Iterator[Assumption]:
     """What the harness takes for granted."""
     taken = {"evaluation.lengths": SPREAD_RATIO}
     if any(task.kind == "choices" for task in evaluation.tasks):
         taken["evaluation.choices"] = BLOCK_TOKENS
+    lacking = (
+        unsaid(brief, f"evaluation.tasks[{index}].output_tokens")
+        for index, task in enumerate(evaluation.tasks)
+        if task.kind != "choices"
+    )
+    if any(lacking):
+        taken["evaluation.answers"] = ANSWER_TOKENS
     for name, value in taken.items():
         why, how = (tr(f"choose.assume.{name}.{part}") for part in ("why", "how"))
         yield Assumption(name, f"{value:g}", why, how)

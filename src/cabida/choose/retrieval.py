@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from cabida import money
 from cabida.brief import Brief
 from cabida.brief.corpus import Retrieval
+from cabida.brief.needs import unsaid
 from cabida.choose.ask import Ask, ask_of
 from cabida.choose.beside_told import front_cautions, front_measurements
 from cabida.choose.enumerate_serving import served_models
@@ -136,7 +137,7 @@ def search_retrieval(
         for alone, front, together_speed, late in _shared(worked, pairs, inner_ask, seed)
     ]
     ask = found.ask or whole
-    told = (*ask.assumptions, *_assumptions(retrieval, fronts[0]))
+    told = (*ask.assumptions, *_assumptions(brief, retrieval, fronts[0]))
     return Search(worked, found.tally, replace(ask, objectives=whole.objectives, assumptions=told))
 
 
@@ -295,8 +296,8 @@ def _nothing(brief: Brief) -> Tally:
     return tally
 
 
-def _assumptions(retrieval: Retrieval, front: Front) -> list[Assumption]:
-    """What the stages take for granted."""
+def _assumptions(brief: Brief, retrieval: Retrieval, front: Front) -> list[Assumption]:
+    """What the stages take for granted: of the corpus, what the brief doesn't say of it."""
     host = front.host
     values: dict[str, object] = {
         "cores": host.cores_count,
@@ -307,6 +308,16 @@ def _assumptions(retrieval: Retrieval, front: Front) -> list[Assumption]:
         ("retrieval.host", f"{number(host.money_per_hour)} {host.currency}/h", values),
         ("retrieval.recall", number(retrieval.recall_ratio), {}),
         ("retrieval.passages", number(passages_tokens(retrieval)), {"count": retrieval.passages_count}),
+    ]
+    corpus = {
+        "document_tokens": retrieval.document_tokens,
+        "chunk_tokens": retrieval.chunk_tokens,
+        "candidates": retrieval.candidates_count,
+    }
+    found += [
+        (f"retrieval.{name}", number(value), {})
+        for name, value in corpus.items()
+        if unsaid(brief, f"retrieval.{name}")
     ]
     return [
         Assumption(name, value, tr(f"choose.assume.{name}.why", **said), tr(f"choose.assume.{name}.how"))

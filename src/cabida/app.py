@@ -253,13 +253,16 @@ def cost(
 
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
-    from cabida import timing
-    from cabida.report.asked import asked, carried, doubts, named
+    from cabida import facts, timing
+    from cabida.plan import Setup
+    from cabida.report.asked import asked, carried, doubts, load_of, named, refuse_load
     from cabida.report.bills import bills
     from cabida.report.metrics import speed_metrics
 
     if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
         flags["concurrency"] = 32.0
+    asked_load, rest = load_of(flags)
+    refuse_load(Setup(model=model, gpu=gpu, **rest), facts.model(model), asked_load)
     d, m, load = asked(model, gpu, flags)
     answer = timing.simulate(d, m, load, seed)
     rows = bills(

@@ -80,3 +80,17 @@ def test_twenty_thousand_clients_wait_as_long_as_little_says():
     metrics = cabida.speed(CHAT, gpu="l40s", concurrency=clients)["metrics"]
     within = metrics["req_s"].value * metrics["e2e_ms_mean"].value / 1000
     assert within == pytest.approx(clients, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ({"concurrency": 1e9}, "CB-U064"),
+        ({"concurrency": 0.01}, "CB-U064"),
+        ({"output_tokens": 1e8}, "CB-U063"),
+    ],
+)
+def test_a_price_is_not_worked_out_for_what_cannot_be_served(flags, code):
+    with pytest.raises(CabidaError) as refused:
+        cabida.cost(CHAT, gpu="l40s", **flags)
+    assert [one.code for one in refused.value.problems] == [code]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from cabida import facts
 from cabida.checks.plan import refused_split, refused_task
-from cabida.errors import InvalidInput
+from cabida.errors import InvalidInput, Problem
 from cabida.plan import Deployment, Load, Setup
 from cabida.plan.setup import deployment
 from cabida.report.fit_newer import newer
-from cabida.text import problem
+from cabida.text import number, problem, tr
 
 if TYPE_CHECKING:
+    from cabida.facts import Model
     from cabida.memory import ServingMemory
 
 
@@ -48,6 +49,8 @@ def _cure(setup: Setup, d: Deployment) -> str:
     return cure(trial, changes(setup, trial))
 
 
+WHOLE = 12  # digits: counts of tokens are shown as they are
+MOST_CLIENTS = 100_000  # that one machine simulates in a second
 LOAD = (
     "input_tokens", "output_tokens", "concurrency", "requests_per_s", "input_spread_ratio", "output_spread_ratio",
     "burst_ratio", "prompts_count", "shared_prefix_tokens", "prefixes_count", "cached_ratio", "turns_count",
@@ -89,3 +92,42 @@ def named(d: Deployment) -> dict[str, Any]:
         "engine_version": d.engine_version,
         "max_model_len": d.settings.max_model_len,
     }
+
+
+def refuse_load(setup: Setup, model: Model, load: Load) -> None:
+    """Refuse requests longer than what reads them, and clients that can't be counted.
+
+    Raises:
+        InvalidInput: CB-U054, CB-U063, CB-U064.
+    """
+    if wrong := [*_too_long(setup, model, load), *_clients(load)]:
+        raise InvalidInput(wrong)
+
+
+def _too_long(setup: Setup, model: Model, load: Load) -> list[Problem]:
+    if load.shared_prefix_tokens > load.input_tokens:
+        return [
+            problem(
+                "CB-U054", one="--shared-prefix-tokens", value=number(load.shared_prefix_tokens, WHOLE),
+                other="--input-tokens", most=number(load.input_tokens, WHOLE),
+            )
+        ]  # fmt: skip
+    most = min(setup.max_model_len or model.context_tokens, model.context_tokens or setup.max_model_len or 0)
+    asked = (load.input_tokens + load.output_tokens) * max(load.turns_count, 1)
+    if not most or asked <= most:
+        return []
+    holder = "--max-model-len" if most == setup.max_model_len else model.id
+    key = "speed.long.turns" if load.turns_count > 1 else "speed.long.request"
+    return [
+        problem(
+            "CB-U063", what=tr(key, tokens=number(asked, WHOLE)), most=number(most, WHOLE), holder=holder
+        ),
+    ]
+
+
+def _clients(load: Load) -> list[Problem]:
+    """People at once are counted: no half of one, and no more than can be simulated."""
+    clients = load.concurrency
+    if clients is None or clients == math.inf or (1 <= clients <= MOST_CLIENTS and clients == round(clients)):
+        return []
+    return [problem("CB-U064", value=f"{clients:g}", most=number(MOST_CLIENTS, WHOLE))]

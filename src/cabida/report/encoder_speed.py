@@ -57,8 +57,9 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
         raise InvalidInput([told])
     tokens = float(flags.get("input_tokens") or min(TOKENS, found.context_tokens or TOKENS))
     if found.context_tokens and tokens > found.context_tokens:
-        sizes = {"value": number(tokens, 12), "most": number(found.context_tokens, 12)}
-        raise InvalidInput([problem("CB-U065", one="--input-tokens", other=found.id, **sizes)])
+        value, most = number(tokens, 12), number(found.context_tokens, 12)
+        told = problem("CB-U065", one="--input-tokens", value=value, other=found.id, most=most)
+        raise InvalidInput([told])
     texts = Texts(tokens, float(flags.get("input_spread_ratio") or 0.0), pairs=found.task == "rerank")
     run = EncoderRun(
         model=found,

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from cabida import facts
-from cabida.errors import InvalidInput, Problem, UsageProblem
+from cabida.errors import UsageProblem
 from cabida.plan import Load, Setup
-from cabida.report.asked import load_of
+from cabida.report.asked import load_of, refuse_load
 from cabida.report.fit_asked import refuse_contradictions
 from cabida.report.run_speed import as_typed
-from cabida.text import number, problem, tr
+from cabida.text import problem
 
 if TYPE_CHECKING:
     from cabida.facts import Model
     from cabida.report.speed import Wants
 
-WHOLE = 12  # digits: counts of tokens are shown as they are
-MOST_CLIENTS = 100_000  # that one machine simulates in a second
 # of a question that says nothing of its requests
 USUAL = {"input_tokens": 1000.0, "output_tokens": 200.0, "concurrency": 1.0}
 
@@ -85,41 +82,11 @@ def _shaped(load: Load) -> list[str]:
 
 def _impossible(setup: Setup, model: Model, load: Load, *, draft: str, traced: bool) -> None:
     """Deployments that contradict themselves, and requests longer than what reads them."""
-    card = facts.accelerator(setup.gpu)
+    card = facts.accelerator(setup.gpu or "")
     refuse_contradictions(_drafting(setup, draft), model, [card], None, None)
-    wrong = [] if traced else [*_too_long(setup, model, load), *_clients(load)]
-    if wrong:
-        raise InvalidInput(wrong)
+    if not traced:
+        refuse_load(setup, model, load)
 
 
 def _drafting(setup: Setup, draft: str) -> Setup:
     return replace(setup, draft=draft or setup.draft, answer_tokens=None, shared_prefix_tokens=0)
-
-
-def _too_long(setup: Setup, model: Model, load: Load) -> list[Problem]:
-    if load.shared_prefix_tokens > load.input_tokens:
-        return [
-            problem(
-                "CB-U054", one="--shared-prefix-tokens", value=number(load.shared_prefix_tokens, WHOLE),
-                other="--input-tokens", most=number(load.input_tokens, WHOLE),
-            )
-        ]  # fmt: skip
-    most = min(setup.max_model_len or model.context_tokens, model.context_tokens or setup.max_model_len or 0)
-    asked = (load.input_tokens + load.output_tokens) * max(load.turns_count, 1)
-    if not most or asked <= most:
-        return []
-    holder = "--max-model-len" if most == setup.max_model_len else model.id
-    key = "speed.long.turns" if load.turns_count > 1 else "speed.long.request"
-    return [
-        problem(
-            "CB-U063", what=tr(key, tokens=number(asked, WHOLE)), most=number(most, WHOLE), holder=holder
-        ),
-    ]
-
-
-def _clients(load: Load) -> list[Problem]:
-    """People at once are counted: no half of one, and no more than can be simulated."""
-    clients = load.concurrency
-    if clients is None or clients == inf or (1 <= clients <= MOST_CLIENTS and clients == round(clients)):
-        return []
-    return [problem("CB-U064", value=f"{clients:g}", most=number(MOST_CLIENTS, WHOLE))]

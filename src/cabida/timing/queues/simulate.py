@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FEWEST_REQUESTS = 400
 MOST_REQUESTS = 10_000
 ROUNDS_COUNT = 2  # of each client of a closed loop, at least
+LONGEST_COUNT = 200_000  # requests of a run, however many clients
 FLYING_COUNT = 8  # requests of a run, over those in flight at once
 SURE_RATIO = 0.05  # half width of the mean time to first token that ends a run
 DOUBLINGS = 3
@@ -215,7 +216,9 @@ def _enough(pools: tuple[Pool, ...], load: Load) -> int:
         flying = float(_clients(load))
     most = MOST_REQUESTS
     if load.requests_per_s is None and load.concurrency != math.inf:
-        most = max(most, ROUNDS_COUNT * _clients(load))  # every client comes again, however many they are
+        most = max(
+            most, min(ROUNDS_COUNT * _clients(load), LONGEST_COUNT)
+        )  # every client comes again, however many they are
     return int(min(max(FEWEST_REQUESTS, FLYING_COUNT * flying), most))
 
 

@@ -150,6 +150,18 @@ def test_replicas_drafts_prefixes_and_readers_each_help():
     assert apart["itl_ms_p99"].value < plain["itl_ms_p99"].value
 
 
+def test_what_drafts_and_who_only_reads_stand_above_the_load():
+    ask = (LLAMA, *H100, "--requests-per-s", "4", "--replicas", "2")
+    shown = run(
+        *ask, "--prefill-replicas", "3", "--draft", "eagle3", "--draft-tokens", "2", "--acceptance", "0.6"
+    ).output
+    above = " ".join(shown.split("TTFT")[0].split())
+    assert "that read prompts: 3; that write the answers: 2" in above
+    assert "drafted by eagle3 in each step: 2; each is accepted 60 %" in above
+    assert "drafted" not in run(*ask).output
+    assert "read prompts" not in run(*ask).output
+
+
 def test_a_training_run_has_a_rate_a_step_and_a_plan():
     found = app.speed("meta-llama/Llama-3.1-8B", gpu="h100-sxm-80", method="pretrain", gpus=16, sharding="fsdp",
                       seq_len=4096, global_batch=128, target_tokens=1e11)  # fmt: skip

@@ -38,7 +38,7 @@ WAITING_TOLD = 0.1  # requests in line that are worth a word
 
 def speed(answer: dict[str, Any]) -> RenderableType:
     """Everything that was asked, most wanted first."""
-    blocks: list[RenderableType] = [clean(setup_line(answer)), *carried(answer)]
+    blocks: list[RenderableType] = [clean(setup_line(answer)), *_arranged(answer), *carried(answer)]
     for name, drawn in (
         ("capacity", _capacity),
         ("fleet", _fleet),
@@ -51,6 +51,18 @@ def speed(answer: dict[str, Any]) -> RenderableType:
         if answer.get(name):
             blocks += [Text(), *drawn(answer)]
     return Group(*blocks)
+
+
+def _arranged(answer: dict[str, Any]) -> list[Text]:
+    """What the line of the setup doesn't show: replicas that only read prompts, and what speculates."""
+    told: list[Text] = []
+    if answer["readers"]:
+        counts = {"readers": answer["readers"], "writers": answer["replicas"]}
+        told.append(clean(tr("speed.readers", **{key: text.number(one, 7) for key, one in counts.items()})))
+    if drafting := answer.get("drafting"):
+        values = {"draft": drafting["draft"], "tokens": text.number(drafting["tokens"], 7)}
+        told.append(clean(tr("speed.drafting", ratio=text.percent(drafting["accepted_ratio"]), **values)))
+    return told
 
 
 def _latencies(answer: dict[str, Any]) -> list[RenderableType]:

@@ -83,6 +83,9 @@ def speed_answer(
     run = _Run(pools, load, spread, wants, seed)
     found = {**named(d), "replicas": wants.replicas, "readers": wants.readers, "warnings": doubts(d)}
     found |= {"calibration": note} if (note := own_note(d)) else {}
+    if drafts := pools[-1].drafting.tokens_count:
+        ratio = pools[-1].drafting.accepted_ratio
+        found["drafting"] = {"draft": wants.draft, "tokens": drafts, "accepted_ratio": ratio}
     carries = None
     if wants.capacity and trace is None:
         carries = capacity_of_pools(pools, load, wants.objectives_s, spread, routing=wants.routing, seed=seed)

@@ -11,6 +11,8 @@ from cabida.text import tr
 
 MOST_OPTIONS = 40  # rows of the table; the JSON has them all
 
+TIGHT_RATIO = 0.02  # of the memory: less is within what predictions of memory miss by
+
 
 def headline(decision: Decision) -> str:
     """``realtime inference · prices as of 2026-11-30 · 12,365 candidates in 2.13 s``."""
@@ -41,7 +43,8 @@ def fits(option: Option) -> str:
     spare = headroom_bytes(option)
     if spare is None:
         return ""
-    return tr("report.fits" if spare >= 0 else "report.short", size=text.size(abs(spare)))
+    told = "short" if spare < 0 else "tight" if spare < TIGHT_RATIO * (option.usable_bytes or 0.0) else "fits"
+    return tr(f"report.{told}", size=text.size(abs(spare)))
 
 
 def replicas(option: Option) -> str:

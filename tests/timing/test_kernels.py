@@ -14,7 +14,7 @@ from cabida.facts.formats import weight_format
 from cabida.facts.hardware import accelerator, accelerators
 from cabida.timing.devices import kernels
 from cabida.timing.devices.kernel_formulas import busiest_ratio, experts_touched_count
-from cabida.timing.devices.kernel_lookup import kernel_facts
+from cabida.timing.devices.kernel_lookup import curve_of, kernel_facts
 
 GRID = tuple(2 ** (i / 4) for i in range(69))
 FORMATS = ("bf16", "fp8", "fp8-block", "int8-w8a8", "awq-int4", "nvfp4", "mxfp4", "q4_k_m")
@@ -170,3 +170,14 @@ def test_seventy_billion_over_pcie_gains_nothing_from_eight_cards():
 
     assert prefill_s(8) == pytest.approx(prefill_s(4), rel=0.2)
     assert tokens / prefill_s(8) == pytest.approx(160.3 * (2048 + 128) / 128, rel=0.35)
+
+
+def test_prompts_of_a_latent_have_curves_of_their_own():
+    card, bf16 = accelerator("b200-sxm-180"), weight_format("bf16")
+    latent, plain = (
+        kernels.prefill_attention(16, 16, 192, 128, bf16, card, latent=one) for one in (True, False)
+    )
+    assert latent != plain
+    for found, family in ((latent, "latent_prefill"), (plain, "prefill")):
+        curve = curve_of(family, card.capability, "bf16", "any")
+        assert (found[0], found[1]) == (curve[0], curve[1])  # each kernel's start, each prompt

@@ -14,6 +14,7 @@ from cabida.plan import Load, Parallel
 from cabida.quantity import FORMULAS
 from cabida.timing.devices.kernels import kernels_source
 from cabida.timing.engine.coefficients import engine_key
+from cabida.timing.engine.step_parts import parted_step
 from cabida.timing.engine.step_table import bare_table, matrices_of
 from cabida.timing.engine.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
 from cabida.timing.engine.steps import collectives_count, step_model, step_s
@@ -232,3 +233,11 @@ def test_tensor_ranks_exchange_twice_a_layer_and_stages_hand_on_once():
     assert collectives_count(d) == 0
     assert collectives_count(replace(d, parallel=Parallel(tp=2))) == 2 * 32
     assert collectives_count(replace(d, parallel=Parallel(tp=2, pp=4))) == 2 * 32 + 3
+
+
+@pytest.mark.parametrize(("model", "tp"), [("meta-llama/Llama-3.1-8B", 2), ("Qwen/Qwen3-30B-A3B", 1)])
+def test_parts_of_a_step_add_up_to_it(model, tp):
+    d = deployment(model, "h100-sxm-80", tp)
+    told = parted_step(d, step_model(d, memory.serving(d)), 512.0, 16.0, 1000.0)
+    assert sum(told.parts_s.values()) == pytest.approx(told.s, rel=1e-9)
+    assert ("exchange" in told.parts_s) == (tp > 1)

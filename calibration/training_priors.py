@@ -15,6 +15,8 @@ FUSED = (
 FAMILIES = ("megatron", "megatron-deepspeed", "fsdp", "hf", "litgpt", "maxtext", "torchtune", "unknown")
 
 
+RUN_EAGERLY = ("hf", "litgpt", "torchtune")  # PyTorch modules, kernel by kernel
+LAUNCH_S = {"unknown": 8e-4}  # between those run eagerly and the others
 KERNELS = {"megatron": "cudnn", "maxtext": "cudnn", "megatron-deepspeed": "eager"}  # else FlashAttention-2
 FORWARD = "FlashAttention-2 forward, public kernel benchmarks: A100 179 TFLOPS, H100 328; backward is slower"
 CUDNN = "cuDNN and FlashAttention-3: 0.75 of an H100's peak forward; NVIDIA's tables keep 1,608 TFLOPS on B200 at 1M"
@@ -52,18 +54,17 @@ def powered(row: dict[str, Any], w_per_tflop_per_s: float) -> dict[str, Any]:
     return row | {"w_per_tflop_per_s": w_per_tflop_per_s}
 
 
-def prior(value: float, source: str, sd: float) -> dict[str, Any]:
-    """A coefficient to fit: its prior and the standard deviation of its logarithm."""
-    return entry(value, source) | {"sd": sd}
+def prior(value: float, source: str, sd: float, shared: tuple[str, float] | None = None) -> dict[str, Any]:
+    """A coefficient to fit: its prior and the standard deviation of its logarithm, its own and what others share."""
+    return entry(value, source) | {"sd": sd} | ({"shared": shared} if shared else {})
 
 
 def template() -> dict[str, Any]:
     """The file before fitting: priors, and what isn't fitted."""
     slowness = {"hf": 1.2, "torchtune": 1.15, "litgpt": 1.1, "unknown": 1.1}
-    launch = {"hf": 1.6e-3, "litgpt": 1.0e-3, "torchtune": 6e-4, "unknown": 8e-4}
     families = {
         name: {
-            "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.2),
+            "slowness_ratio": prior(slowness.get(name, 1.0), EAGER, 0.1, ("slowness", 0.15)),
             "attention": KERNELS.get(name, "flash2"),
             "tensor_exposed_ratio": prior(
                 *{
@@ -75,16 +76,31 @@ def template() -> dict[str, Any]:
                 }.get(name, (0.5, "tensor-parallel reductions partly hidden", 0.5))
             ),
             "data_exposed_ratio": prior(
-                {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
-                "share of the data-parallel exchange that doesn't hide: short micro-batches hide little",
-                {"hf": 0.15, "litgpt": 0.1}.get(name, 0.5),
+                *{
+                    "megatron-deepspeed": (
+                        1.0,
+                        "reduced after the last micro-batch (DeepSpeed pipe/engine.py)",
+                        0.1,
+                    )
+                }.get(
+                    name,
+                    (
+                        {"hf": 0.8, "litgpt": 0.9}.get(name, 0.3),
+                        "share of the data-parallel exchange that doesn't hide: short micro-batches hide little",
+                        {"hf": 0.15, "litgpt": 0.1}.get(name, 0.5),
+                    ),
+                )
             ),
             "gradient_bytes_per_param": prior(
                 {"hf": 60.0}.get(name, 10.0),
                 "gradients added up in every micro-batch: read and written in 32 bit; DeepSpeed copies them to buckets",
                 0.5,
             ),
-            "launch_s_per_layer": prior(launch.get(name, 2.5e-4), "host time per layer and pass", 0.5),
+            "launch_s_per_layer": prior(
+                1.0e-3, "host time per layer and pass, run eagerly", 0.25, ("launch", 0.5)
+            )
+            if name in RUN_EAGERLY
+            else prior(LAUNCH_S.get(name, 2.5e-4), "host time per layer and pass", 0.5),
         }
         for name in FAMILIES
     }
@@ -135,11 +151,18 @@ def template() -> dict[str, Any]:
             ),
             "expert_exposed_ratio": prior(0.5, "share of the all-to-all that doesn't hide", 0.5),
             "fixed_s": prior(0.02, "data loading, logging and synchronisation per step", 0.5),
-            "youth_ratio": prior(
-                1.06, "slowness of a release for every year of its card's first three, dense models", 0.06
+            "yearly_ratio": prior(
+                1.0, "slowness of a release per year of age, dense models; none unless rows say so", 0.06
+            ),
+            "oldest_count": entry(
+                4.0,
+                "years of age beyond which none of the cases lies: slowness isn't drawn out further",
+                "derived",
             ),
             "moe_yearly_ratio": prior(
-                1.25, "slowness of a release per year of age, mixtures of experts", 0.3
+                1.0,
+                "slowness of a release per year of age, mixtures of experts; none unless rows say so",
+                0.3,
             ),
             "context_exposed_ratio": entry(
                 0.3, "few rows; taken as the data-parallel share", "assumed", 0.1, 0.6
@@ -164,6 +187,18 @@ def template() -> dict[str, Any]:
                 1.2,
                 1.7,
             ),
+        },
+        "screening": {  # of layouts, before memory is worked out: no more than what is really held
+            "state_bytes": entry(
+                4.0, "16-bit weight and gradient, the least a trained weight takes", "derived"
+            ),
+            "master_bytes": entry(
+                8.0, "master copy and one moment, the least that optimizers with one keep", "derived"
+            ),
+            "kept_bytes": entry(
+                20.0, "34 of a token's width (arXiv 2205.05198) less what fused kernels save", "assumed"
+            ),
+            "recomputed_bytes": entry(2.0, "a layer's input in 16 bit (arXiv 2205.05198)", "derived"),
         },
         "attention": kernels(),
         "card_matmul_ratio": {

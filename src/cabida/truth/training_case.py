@@ -14,8 +14,8 @@ from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.quantity import Source
 from cabida.text import tr
-from cabida.timing.runs.checkpoints import failure_facts
 from cabida.timing.runs.flops import flop_by_convention
+from cabida.timing.runs.goodput import failure_facts
 from cabida.timing.runs.training import spread_of
 from cabida.timing.runs.training_device import peak_of
 from cabida.truth.case import Figures
@@ -284,7 +284,10 @@ def _node(row: dict[str, Any], accelerator: Accelerator) -> Node | None:
 
 
 def unphysical(run: TrainingRun, tokens_s_per_gpu: float) -> bool:
-    """Whether a printed rate needs more operations than the accelerator can do: its step or batch is another."""
+    """Whether a printed rate needs more operations than the accelerator can do: its step or batch is another.
+
+    Such rows, of any source, teach nothing and are not fitted; they are scored like all others.
+    """
     return tokens_s_per_gpu * flop_by_convention(run)["hardware"] > peak_of(run)[1]
 
 
@@ -317,8 +320,6 @@ def _speeds(row: dict[str, Any], run: TrainingRun) -> Figures:
     speed = timing.training(run)
     measured = row["measured"]
     printed = measured.get("tokens_s_per_gpu")
-    if isinstance(printed, (int, float)) and unphysical(run, printed):
-        return {}
     rate, spread = speed.tokens_per_s_per_accelerator, spread_of(run, guessed=is_guessed(row))
     low, high = spread["tokens_per_s_per_accelerator"]
     if "tokens_trained_t" in measured:  # a model card: GPU-hours of the whole project

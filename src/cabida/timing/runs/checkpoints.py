@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
@@ -16,7 +13,6 @@ from cabida.text import problem
 from cabida.timing.runs import goodput
 from cabida.timing.runs.training import trained_params
 
-NOTICE_S = 300.0  # assumed: five minutes until a stop is noticed and a spare machine stands in
 STORAGE = "shared"
 CLUSTER = "mature"
 
@@ -56,14 +52,6 @@ class CheckpointPlan:
     source: str
 
 
-@cache
-def failure_facts() -> dict[str, Any]:
-    """``data/failures.json``: stops of known runs, storage, and wall time over steady time."""
-    path = Path(__file__).parent.parent / "data" / "failures.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
 def bytes_per_param(run: TrainingRun) -> float:
     """Bytes a checkpoint of ``run`` keeps for each trained weight, by its optimizer."""
     row = row_of(run) if run.optimizer in OPTIMIZERS else OPTIMIZERS["adamw"]
@@ -76,7 +64,7 @@ def checkpoint_plan(
     run: TrainingRun,
     storage: str = STORAGE,
     cluster: str = CLUSTER,
-    notice_s: float = NOTICE_S,
+    notice_s: float | None = None,
     write_bytes_per_s: float | None = None,
     read_bytes_per_s: float | None = None,
 ) -> CheckpointPlan:
@@ -86,14 +74,14 @@ def checkpoint_plan(
         run: what is trained; its trained weights, optimizer and accelerators are read.
         storage: a row of ``data/failures.json``: shared, local-nvme, local-nvme-a100.
         cluster: mature, or new (or badly run).
-        notice_s: from a stop until a checkpoint can be read again.
+        notice_s: from a stop until a checkpoint can be read again; None = as assumed in ``data/failures.json``.
         write_bytes_per_s: of your own storage, all accelerators together; replaces the row's.
         read_bytes_per_s: the same, reading.
 
     Raises:
         InvalidInput: CB-T053, no such storage or cluster.
     """
-    facts = failure_facts()
+    facts = goodput.failure_facts()
     for name, table in ((storage, facts["storage"]), (cluster, facts["clusters"])):
         if name not in table:
             raise InvalidInput(problem("CB-T053", name=name, known=", ".join(table)))
@@ -102,7 +90,8 @@ def checkpoint_plan(
     size = goodput.checkpoint_bytes.raw(trained, each)
     write = write_bytes_per_s or held["write_bytes_per_s_per_accelerator"] * count
     read = read_bytes_per_s or held["read_bytes_per_s_per_accelerator"] * count
-    restart = restore_s.raw(size, read, notice_s)
+    noticed = facts["notice_s"]["value"] if notice_s is None else notice_s
+    restart = restore_s.raw(size, read, noticed)
     useful, worst, best = (
         goodput.goodput(trained, count, float(stops[key]), restart, write, each)
         for key in ("value", "low", "high")

@@ -6,12 +6,24 @@ Young 1974 and Daly 2006 give the interval between checkpoints.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from cabida.quantity import Quantity, Source, assumed, exp, formula, leaf, least, most, sqrt
 from cabida.units import S_PER_HOUR
+
+
+@cache
+def failure_facts() -> dict[str, Any]:
+    """``data/failures.json``: stops of known runs, storage, and wall time over steady time."""
+    path = Path(__file__).parent.parent / "data" / "failures.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
 
 MTBI_SOURCE = Source(
     "unexpected interruptions per GPU-hour: Llama 3 405B on 16,384 H100, 419 in 54 days (50.7k GPU-h each); "
@@ -23,7 +35,7 @@ MTBI_SOURCE = Source(
 ACCELERATOR_MTBI_HOURS = 50_000.0
 ACCELERATOR_MTBI_LOW_HOURS = 12_000.0  # a new or badly run cluster
 ACCELERATOR_MTBI_HIGH_HOURS = 64_000.0
-RESTART_S = 600.0  # assumed: ten minutes to notice, replace and load
+RESTART_S = float(failure_facts()["restart_s"]["value"])
 WRITE_BYTES_PER_S_PER_ACCELERATOR = 57e9 / 384  # BLOOM-176B: 2.3 TB in 40 s over 384 processes
 MOST_EXPONENT = 99.0  # where :func:`checkpoint_slowdown_ratio` stops counting
 CHECKPOINT_BYTES_PER_PARAM = 13.5  # 16-bit weights, fp32 master and both Adam moments, as BLOOM's files show
@@ -154,7 +166,7 @@ def goodput_tree(trained_params_count: Quantity, accelerators_count: Quantity) -
         accelerators_count,
     )
     interval = daly_interval_s(write, mtbi)
-    restart = assumed("restart_s", RESTART_S, "ten minutes to notice, replace and load")
+    restart = assumed("restart_s", RESTART_S, failure_facts()["restart_s"]["source"])
     slowdown = checkpoint_slowdown_ratio(interval, write, restart, mtbi)
     return {
         "checkpoint_bytes": size,

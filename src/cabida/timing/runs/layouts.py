@@ -17,6 +17,7 @@ from cabida.memory import TrainingMemory
 from cabida.memory.lens import PLAIN
 from cabida.plan import TrainingRun
 from cabida.timing.devices.collectives import linked_count
+from cabida.timing.devices.training_data import shipped
 from cabida.timing.runs.exchange import node_of
 from cabida.timing.runs.flops import trains_adapters
 from cabida.timing.runs.training import worked_out
@@ -27,11 +28,6 @@ MICRO_BATCHES = (1, 2, 4, 8)
 RECOMPUTES = ("none", "selective", "full")
 LONG_TOKENS = 16_384  # sequences from which splitting them is worth trying
 ASKED = 40  # layouts whose memory is worked out before giving up
-STATE_BYTES_PER_PARAM = 4.0  # 16-bit weights and gradients: the least a trained weight takes where it is held
-MASTER_BYTES_PER_PARAM = (
-    8.0  # master copy and one moment, the least of the optimizers that keep a master copy
-)
-KEPT_BYTES_PER_WIDTH, FULL_BYTES_PER_WIDTH = 20.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +66,24 @@ def layouts(run: TrainingRun, recomputes: Iterable[str] = RECOMPUTES) -> Iterato
 def least_bytes(run: TrainingRun) -> float:
     """What an accelerator holds at the very least, for screening: states and the activations of its layers.
 
-    Trained weights and gradients take 4 bytes where they are held and the optimizer 8 or more where it is sharded;
-    each token keeps some 20 bytes of its width in every layer, 2 where layers are recomputed (34 and 2 in
-    Korthikanti et al., arXiv 2205.05198, from which fused kernels save some).
+    Trained weights and gradients where they are held, the optimizer where it is sharded, and each token's width in
+    every layer: bytes and their sources are in ``screening`` of ``data/training.json``.
     """
+    least = {name: float(row["value"]) for name, row in shipped()["screening"].items()}
     counted = memory.params(run.model)
     dense = (counted.total_count - counted.experts_count) / (run.tp * run.pp)
     experts = counted.experts_count / (max(run.tp, run.ep) * run.pp)
     widths = run.seq_tokens / run.cp * run.micro_batch_count * run.model.hidden_dim_count / run.tp
-    each = FULL_BYTES_PER_WIDTH if run.recompute == "full" else KEPT_BYTES_PER_WIDTH
+    each = least["recomputed_bytes" if run.recompute == "full" else "kept_bytes"]
     kept = each * widths * run.model.layers_count
     if trains_adapters(run):
-        each = run.weights.body_bits / 8 if run.method == "qlora" else STATE_BYTES_PER_PARAM / 2
+        each = run.weights.body_bits / 8 if run.method == "qlora" else least["state_bytes"] / 2
         states = 0.0
     else:
-        each = STATE_BYTES_PER_PARAM
+        each = least["state_bytes"]
         shards = run.tp * run.pp if run.sharding in ("none", "ddp") else run.accelerators_count
         small = run.optimizer not in ("adamw", "muon", "lion") or not run.master_weights
-        states = (0.0 if small else MASTER_BYTES_PER_PARAM) * counted.total_count / shards
+        states = (0.0 if small else least["master_bytes"]) * counted.total_count / shards
     whole = (dense + experts) * each
     return states + kept + (whole / run.data_parallel_count if run.sharding in ("fsdp", "zero-3") else whole)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from cabida.memory import TrainingMemory
 from cabida.plan import TrainingRun
 from cabida.timing.runs import training_step as step
-from cabida.timing.runs.checkpoints import CLUSTER, STORAGE, CheckpointPlan, checkpoint_plan, failure_facts
+from cabida.timing.runs.checkpoints import CLUSTER, STORAGE, CheckpointPlan, checkpoint_plan
 from cabida.timing.runs.flops import flop_by_convention
+from cabida.timing.runs.goodput import failure_facts
 from cabida.timing.runs.scaling import STRONG, WEAK, ScalingPoint, scaling_curve
 from cabida.timing.runs.training import TrainingSpeed, step_tokens, training
 from cabida.timing.runs.training_device import peak_of

@@ -7,6 +7,7 @@ from typing import Any
 from cabida import memory
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model
+from cabida.memory.activations import splits_norms
 from cabida.memory.constants import Constant
 from cabida.memory.lens import Lens, Number
 from cabida.plan import TrainingRun
@@ -147,7 +148,7 @@ def device_parts(
     width = lens.setting("width_count", max(1.0, run.model.hidden_dim_count / run.tp))
     passes = lens.setting("passes_count", passes_of(run) + (0.0 if trains_adapters(run) else 0.5))
     layers = lens.field(run.model, "layers_count")
-    narrow = data["formats"][_format(run, key)]
+    narrow = data["formats"][format_of(run, key)]
     sixteen_bit = run.accelerator.flop_per_s.get("bf16") or run.accelerator.flop_per_s.get("fp16")
     peak16 = lens.field(
         run.accelerator, "peak_flop_per_s", sixteen_bit or run.accelerator.flop_per_s.get("fp32", 1e12)
@@ -191,7 +192,7 @@ def device_parts(
             tokens,
             layers,
             hidden,
-            lens.constant(constant(narrow, "copies_count")),
+            _layer_copies(run, lens, narrow),
             passes,
             split,
             element,
@@ -230,6 +231,14 @@ def device_parts(
         wide,
     )
     return parts | _special_parts(run, lens, data, tokens, passes, wide)
+
+
+def _layer_copies(run: TrainingRun, lens: Lens, narrow: dict[str, Any]) -> Number:
+    """Copies of a token's vector that a layer moves, those that tensor parallelism doesn't split counted whole."""
+    copies = lens.constant(constant(narrow, "copies_count"))
+    if run.tp == 1 or splits_norms(run):
+        return copies
+    return lens.of(step.replicated_copies_count)(copies, lens.setting("tensor_count", run.tp))
 
 
 def _special_parts(
@@ -296,7 +305,7 @@ def _special_parts(
     return parts
 
 
-def _format(run: TrainingRun, key: str) -> str:
+def format_of(run: TrainingRun, key: str) -> str:
     """Row of ``formats``: the precision asked for when the card has it, else what it falls back to."""
     if key == "fp8":
         return "mxfp8" if run.precision == "mxfp8" else "fp8"

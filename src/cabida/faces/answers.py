@@ -14,6 +14,8 @@ from cabida.plan import Estimate
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
+OFFERS_WIDE = 116  # columns from which the whole table of offers breaks no word
+
 
 def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
     """Metrics with their intervals."""
@@ -89,19 +91,21 @@ def cost(answer: dict[str, Any]) -> RenderableType:
     """One line for each offer, cheapest first."""
     rows = [_cost_cells(row) for row in answer["rows"]]
     told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
-    tables = [
+    wide, middle, narrow = (
         table(
             [tr(f"faces.{key}") for key in keys],
             [[row[key] for key in keys] for row in rows],
             right=(2, 3, 4) if "people" in keys else (2, 3),
-            whole=tuple(range(1, 8 if "flags" in keys else 6)),
+            whole=tuple(range(1, 8 if "people" in keys else 6)),
         )
         for keys in (
             ("provider", "capacity", "price_hour", "month", "people", "thousand", "mtok", "seen", "flags"),
+            ("provider", "capacity", "price_hour", "month", "thousand", "seen", "flags"),
             ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
         )
-    ]
-    return Group(clean(setup_line(answer)), *carried(answer), clean(told), Text(), Fitting(*tables))
+    )
+    fitting = Fitting(wide, Fitting(middle, narrow), least=OFFERS_WIDE)
+    return Group(clean(setup_line(answer)), *carried(answer), clean(told), Text(), fitting)
 
 
 def _cost_cells(row: dict[str, Any]) -> dict[str, str]:

@@ -47,9 +47,9 @@ def clean(content: str, style: str = "") -> Text:
 class Fitting:
     """A table wide or narrow, as the terminal is."""
 
-    def __init__(self, wide: Table, narrow: Table) -> None:
-        self.wide, self.narrow = wide, narrow
+    def __init__(self, wide: Table, narrow: Table | Fitting, least: int = NARROW) -> None:
+        self.wide, self.narrow, self.least = wide, narrow, least
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich prints."""
-        yield self.wide if options.max_width >= NARROW else self.narrow
+        yield self.wide if options.max_width >= self.least else self.narrow

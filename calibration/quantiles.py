@@ -13,6 +13,9 @@ from scipy.sparse import csr_matrix
 TAU = 0.055  # missed on either side before what groups left out add
 FOLDS = 6
 RIDGE = 0.7  # how firmly a word is held at changing nothing
+# Figures measured so often that words would learn their models by heart. Whole models left out of the fit itself, time
+# per token: 87 of 100 inside within a factor 2.1 at the median, 89 of 100 within 4; held at 0.7, within 6.5 and 27.
+FIRMER = {"tpot_s": 50.0, "output_tokens_per_s": 50.0}
 SMOOTH = 0.02  # the pinball loss is rounded off over this much
 CROWD = 0.3  # a group of n rows counts as n ** (1 - CROWD)
 FOREIGN = (
@@ -70,7 +73,7 @@ def quantile_fit(
                 rows.append(index)
                 columns.append(place[word])
     x = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(samples), len(names)))
-    ridge = np.full(len(names), RIDGE)
+    ridge = np.full(len(names), FIRMER.get(samples[0].figure, RIDGE))
     ridge[0] = 0.0
     start = np.zeros(len(names))
     start[0] = np.quantile(y, tau)

@@ -123,7 +123,7 @@ def test_little_law_holds_over_several_replicas():
     assert ready.totals[columns.WAITING_S] == pytest.approx(waiting, rel=1e-6)
 
 
-def test_many_slots_of_many_replicas_agree_with_ciw_under_random_routing():
+def test_replicas_fed_by_chance_are_independent_queues():
     """Replicas fed by chance are independent M/M/1 queues: the mean stay is that of one (Burke, Jackson)."""
     one = replace(IDLE, table=tuple(1e-3 * 2.0 ** (p / 4) for p in range(69)), sequences_most_count=1)
     count, use = 60_000, 0.6

@@ -73,6 +73,9 @@ def test_scripts_say_how_a_server_was_started_and_settings_reach_the_scheduler()
     d = deployment("Qwen/Qwen3-4B", "b200-sxm-180", engine="sglang")
     d = replace(d, settings=started(d.settings, busy))
     assert step_model(d, memory.serving(d)).scheduler.poll_steps == 30
+    speculating = replace(d, settings=replace(d.settings, draft_tokens=3))
+    assert step_model(d, memory.serving(d)).sequences_most_count > 48
+    assert step_model(speculating, memory.serving(speculating)).sequences_most_count == 48
     ranks = replace(d, parallel=replace(d.parallel, dp=2))
     assert (
         step_model(ranks, memory.serving(ranks)).scheduler.poll_steps == 1

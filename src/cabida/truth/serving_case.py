@@ -12,6 +12,7 @@ from cabida.facts.model import Accelerator, WeightFormat
 from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.text import tr
 from cabida.timing import ServingSpeed
+from cabida.timing.engine.schedulers import scheduler_of
 from cabida.timing.intervals import factors
 from cabida.timing.queues.harness import harness_of
 from cabida.timing.queues.scripts import Script, script_of, started
@@ -69,6 +70,9 @@ def roomy(m: memory.ServingMemory, load: Load) -> memory.ServingMemory:
 @reading
 def served(row: dict[str, Any]) -> tuple[Deployment, Load]:
     """What a serving case ran, and under which load."""
+    if row["load"].get("dataset") == "image":
+        why = tr("truth.why.images")
+        raise Unanswerable(why)
     if row["mode"] == "api":
         why = tr("truth.why.hosted")
         raise Unanswerable(why)
@@ -147,10 +151,14 @@ def _deployment(row: dict[str, Any], load: Load, accelerator: Accelerator, split
     clients = math.inf if load.concurrency is None else load.concurrency
     most = None if math.isinf(clients) else max(256, int(clients))
     model, weights, given = model_of(row), format_of(row), row["load"]
+    version = row.get("engine_version") or ""
     script = script_of(
         load.harness, engine, weights.id, accelerator.architecture, moe=model.is_moe, tp=split.tp, ranks_count=split.dp,
         clients=clients, tokens=(given.get("input_tokens") or 0, given.get("output_tokens") or 0),
     )  # fmt: skip
+    few = scheduler_of(engine, version).speculating_sequences_count
+    if most and few and script is None and tokens_per_step(row) > 1.0:
+        most = few
     longest = int(load.input_tokens + load.output_tokens) + 256
     return Deployment(
         model=model,
@@ -159,7 +167,7 @@ def _deployment(row: dict[str, Any], load: Load, accelerator: Accelerator, split
         weights=weights,
         kv_cache=_cache_format(row, engine, script),
         engine=engine,
-        engine_version=row.get("engine_version") or "",
+        engine_version=version,
         settings=started(Settings(max_num_seqs=most, max_model_len=longest), script),
         node=facts.node_for(accelerator),
     )
@@ -246,8 +254,7 @@ def load_of(row: dict[str, Any], workers_sequences: float | None = None) -> Load
         concurrency=math.inf if offline else float(clients),
         input_spread_ratio=spread,
         output_spread_ratio=spread,
-        prompts_count=given.get("prompts")
-        or (None if offline else int(harness.prompts_per_client_count * clients)),
+        prompts_count=given.get("prompts") or (None if offline else harness.prompts_count(float(clients))),
         static_batch=row["mode"] == "static-batch",
         harness=harness.name,
     )

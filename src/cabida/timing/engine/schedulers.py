@@ -33,6 +33,7 @@ class Scheduler:
     poll_ranks: bool = False  # ... and at once when every rank has somebody in line (enable_balance)
     hold_steps: float = 0.0  # decoding steps the line is held back for more to come,
     hold_ratio: float = 0.0  # unless it fills this share of the token budget
+    speculating_sequences_count: int = 0  # at once where it speculates and nobody said; 0 = as ever
     waiting_weight: float = 1.0  # one waiting counts so much when a router compares loads
     padded_tokens: float = (
         0.0  # up to so many, data-parallel ranks that share experts are padded to the widest
@@ -51,7 +52,8 @@ VLLM = Scheduler()
 _DP = "vllm/v1/engine/core_client.py: the rank with the least of 4 * waiting + running"
 _SGLANG = (
     "sglang/srt/managers/scheduler.py and schedule_policy.py: get_new_batch_prefill before decode; environ.py: "
-    "SGLANG_INIT_NEW_TOKEN_RATIO 0.7, MIN_FACTOR 0.14, DECAY_STEPS 600; data_parallel_controller.py: round robin"
+    "SGLANG_INIT_NEW_TOKEN_RATIO 0.7, MIN_FACTOR 0.14, DECAY_STEPS 600; data_parallel_controller.py: round robin; "
+    "server_args.py: max running requests is reset to 48 for speculative decoding"
 )
 _TRT = "tensorrt_llm/llmapi/llm_args.py: capacity_scheduler_policy GUARANTEED_NO_EVICT, enable_chunked_prefill False"
 ROWS = (
@@ -64,7 +66,7 @@ ROWS = (
               padded_tokens=512.0, waiting_weight=4.0, ranks_routing="least-loaded",
               source=f"vllm pull requests 37307 (scheduler_reserve_full_isl), 34102 (padding in graphs only); {_DP}"),
     Scheduler("sglang", (0,), mixed=False, reserve_ratio=0.7,
-              reserve_least_ratio=0.098, reserve_steps_count=600.0,
+              reserve_least_ratio=0.098, reserve_steps_count=600.0, speculating_sequences_count=48,
               source=_SGLANG),
     Scheduler("tensorrt-llm", (0,), chunked=False, reserve_ratio=1.0, reserve_least_ratio=1.0,
               ranks_routing="least-loaded",

@@ -187,6 +187,14 @@ def _asked_of(habits: Scheduler, d: Deployment) -> Scheduler:
     return habits
 
 
+def _sequences_most_count(d: Deployment, m: ServingMemory, habits: Scheduler) -> int:
+    most = int(d.settings.max_num_seqs or m.max_num_seqs)
+    speculates = d.settings.draft_tokens > 0 or d.draft is not None
+    if d.settings.max_num_seqs or not speculates or not habits.speculating_sequences_count:
+        return most
+    return min(most, habits.speculating_sequences_count)
+
+
 def _outside(model: StepModel, d: Deployment) -> StepModel:
     """With what passes outside the steps as fitted against the simulation, for engines it was fitted for."""
     found = first_token_facts()["engines"].get(engine_key(d.engine))
@@ -234,7 +242,7 @@ def step_model_with(d: Deployment, m: ServingMemory, c: Coefficients) -> StepMod
         ranks_count=d.parallel.dp,
         budget_tokens=float(d.settings.max_num_batched_tokens or m.max_num_batched_tokens or UNLIMITED_TOKENS)
         * d.parallel.pp,
-        sequences_most_count=int(d.settings.max_num_seqs or m.max_num_seqs),
+        sequences_most_count=_sequences_most_count(d, m, habits),
         kv_tokens=float(m.kv_pool_tokens),
         block_tokens=float(m.block_tokens),
         reserve_ratio=habits.reserve_ratio,

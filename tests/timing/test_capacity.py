@@ -8,12 +8,14 @@ from cabida.timing.engine.fluid import bounds_of
 from cabida.timing.engine.steps import step_s
 from cabida.timing.queues.fleet import Pool
 from cabida.timing.queues.simulate import simulate_model
+from cabida.timing.queues.speculative import Drafting
 from cabida.timing.sizing.capacity import (
     capacity_of,
     capacity_of_pools,
     first_missed,
     limits_of,
     metric_s,
+    rate_at_most,
     slowed,
 )
 
@@ -74,3 +76,9 @@ def test_slowing_slows_every_step_alike():
 def test_a_request_is_good_when_it_keeps_the_tightest_of_its_limits():
     wanted = {"ttft_s_p95": 0.5, "ttft_s_p99": 0.9, "tpot_s_mean": 0.02}
     assert limits_of(wanted) == {"ttft_s": 0.5, "tpot_s": 0.02}
+
+
+def test_the_bound_counts_replicas_of_the_largest_pool_and_every_drafted_token():
+    alone = bounds_of(CARD, SHAPE).requests_per_s_max
+    assert rate_at_most((Pool(CARD, 2), Pool(CARD, 1)), SHAPE) == pytest.approx(2 * alone)
+    assert rate_at_most((Pool(CARD, drafting=Drafting(tokens_count=3)),), SHAPE) == pytest.approx(4 * alone)

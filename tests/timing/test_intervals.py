@@ -104,6 +104,11 @@ def test_coverage_is_that_of_the_residuals_it_was_fitted_to():
     assert high / low > 100
 
 
+@pytest.mark.parametrize(("clients", "word"), [(1, "1"), (4, "4"), (5, "16"), (2000, "over 1024")])
+def test_clients_of_one_rank_are_counted_in_steps(clients, word):
+    assert f"clients={word}" in regime_of(deployment(), Load(1024, 256, clients))
+
+
 def test_lengths_alike_drawn_and_wide_are_words_of_their_own():
     words = [
         regime_of(deployment(), Load(1024, 256, 8, output_spread_ratio=ratio)) for ratio in (0, 0.1, 0.6)

@@ -172,6 +172,13 @@ def test_seventy_billion_over_pcie_gains_nothing_from_eight_cards():
     assert tokens / prefill_s(8) == pytest.approx(160.3 * (2048 + 128) / 128, rel=0.35)
 
 
+def test_cards_that_cannot_reach_each_other_exchange_slower_over_the_same_slot():
+    reaching, staged = (
+        float(kernels.all_reduce_s(1e9, 2, accelerator(card))) for card in ("l40s", "rtx4090")
+    )
+    assert staged == pytest.approx(reaching * 0.6 / 0.45, rel=0.01)  # link_facts: shares of PCIe 4.0 x16
+
+
 def test_prompts_of_a_latent_have_curves_of_their_own():
     card, bf16 = accelerator("b200-sxm-180"), weight_format("bf16")
     latent, plain = (

@@ -14,6 +14,7 @@ from cabida import memory
 from cabida.errors import InvalidInput
 from cabida.memory import ServingMemory
 from cabida.memory.lens import PLAIN
+from cabida.memory.optimizers import HALF
 from cabida.plan import Deployment, Load, TrainingRun
 from cabida.quantity import formula
 from cabida.text import problem
@@ -61,9 +62,11 @@ def generation_s(sequences_count: float, output_tokens: float, output_tokens_per
 
 
 @formula
-def beside_policy_bytes(params_count: float, models_count: float, shards_count: float) -> Any:
-    """Frozen models beside a policy, in 16 bit, each as large as it."""
-    return 2 * params_count * models_count / shards_count
+def beside_policy_bytes(
+    params_count: float, bytes_per_param: float, models_ratio: float, shards_ratio: float
+) -> Any:
+    """Frozen models beside a policy, each as large as it, shared out as its weights are."""
+    return params_count * bytes_per_param * models_ratio / shards_ratio
 
 
 def generated_tokens_per_s(
@@ -109,7 +112,10 @@ def beside_bytes(run: TrainingRun, kind: str) -> float:
     if row.trains_critic:
         states = memory.training(run)
         critic = states.weights_bytes + states.gradients_bytes + states.optimizer_bytes
-    return float(beside_policy_bytes.raw(memory.params(run.model).total_count, frozen, shards)) + critic
+    return (
+        float(beside_policy_bytes.raw(memory.params(run.model).total_count, HALF.value, frozen, shards))
+        + critic
+    )
 
 
 @dataclass(frozen=True, slots=True)

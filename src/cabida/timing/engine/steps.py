@@ -174,6 +174,8 @@ def step_model(d: Deployment, m: ServingMemory) -> StepModel:
 def _asked_of(habits: Scheduler, d: Deployment) -> Scheduler:
     """An engine's habits as its settings change them."""
     given, ranks = d.settings, d.parallel.dp > 1
+    if given.capacity_scheduler_policy == "MAX_UTILIZATION":  # tensorrt_llm/llmapi/llm_args.py
+        habits = replace(habits, reserve_ratio=0.0, reserve_least_ratio=0.0)
     if given.scheduler_recv_interval > 1 and not ranks:  # sglang/srt/managers/scheduler_recv_skipper.py
         return replace(habits, poll_steps=float(given.scheduler_recv_interval))
     if given.attention_dp_timeout_iters > 0 and ranks:  # py_executor.py: _balance_adp_requests

@@ -31,6 +31,7 @@ SHARPNESS = 60.0  # one over the variance of a residual taken as noise: 13 %
 EXACT_ROUNDS = 5
 EXACT = ("sources",)  # ways to leave rows out that are refitted anew
 INSIDE, LEVELS = 0.9, (0.9, 0.92, 0.94, 0.96, 0.98, 0.99, 1.0)
+FEWEST_GROUPS = 2
 FEWEST_SHOWN = 10  # rows of a group worth a line
 ENOUGH_ROWS = 20  # from which a family of frameworks has an interval of its own
 PARTED = ("families", "attention", "formats")  # a row reads one table of each
@@ -214,10 +215,11 @@ def inside_ratio(errors: np.ndarray, groups: np.ndarray, level: float) -> float:
 def spread(errors: np.ndarray, names: list[str]) -> dict[str, float]:
     """The narrowest factors that, worked out without a group, hold 90 % of the rows of groups so left out."""
     groups = np.array(names)
-    found = [(level, inside_ratio(errors, groups, level)) for level in LEVELS] if len(set(names)) > 2 else []
-    level, inside = next(
-        (one for one in found if one[1] >= INSIDE), found[-1] if found else (LEVELS[-1], 0.0)
-    )
+    if len(set(names)) <= FEWEST_GROUPS:  # nothing to leave out: all that was seen
+        low, high = ends(errors, groups, 1.0)
+        return {"low": round(low, 3), "high": round(high, 3), "n": len(errors)}
+    found = [(level, inside_ratio(errors, groups, level)) for level in LEVELS]
+    level, inside = next((one for one in found if one[1] >= INSIDE), found[-1])
     low, high = ends(errors, groups, level)
     return {"low": round(low, 3), "high": round(high, 3), "n": len(errors), "inside": round(inside, 3)}
 

@@ -137,6 +137,11 @@ def template() -> dict[str, Any]:
             "half_attended_tokens": prior(
                 600.0, "attended tokens at which attention runs at half its best", 0.4
             ),
+            "exponential_dim_count": entry(
+                64.0,
+                "with heads of 128 exponentials take half as long as products (FlashAttention-3, arXiv 2407.08608)",
+                "quoted",
+            ),
             "hop_s": prior(1e-6, "time per hop of a ring", 0.5),
             "straggler_ratio": prior(
                 0.004, "share of a step lost for every doubling beyond one machine", 0.5

@@ -125,6 +125,18 @@ def attention_constant(run: TrainingRun, data: dict[str, Any], family: dict[str,
     return constant(kernels, architecture if architecture in kernels else "unknown", "attention_ratio")
 
 
+def head_width(model: Model) -> float:
+    """Width of a head, keys and values averaged, over the layers that attend; 128 where none does."""
+    groups = [group for group in model.attention if group.kind != "linear"]
+    layers = sum(group.layers_count for group in groups)
+    if not layers:
+        return 128.0
+    widths = (
+        g.layers_count * (g.head_dim_count + (g.v_head_dim_count or g.head_dim_count)) / 2 for g in groups
+    )
+    return sum(widths) / layers
+
+
 def passes_of(run: TrainingRun) -> float:
     """Forward, backward, and forward again where activations are recomputed."""
     return 2.0 + recomputed_passes(run)
@@ -187,6 +199,10 @@ def device_parts(
             lens.setting("attended_tokens", run.seq_tokens / 2),
             lens.constant(constant(fitted, "half_attended_tokens")),
             powered,
+            lens.of(step.narrow_ratio)(
+                lens.field(run.model, "head_dim_count", head_width(run.model)),
+                lens.constant(constant(fitted, "exponential_dim_count")),
+            ),
         ),
         "elementwise": lens.of(step.traffic_s)(
             tokens,

@@ -62,11 +62,21 @@ def attention_s(
     attended_tokens: float,
     half_attended_tokens: float,
     powered_ratio: float,
+    narrow_ratio: float,
 ) -> Any:
     """Attention of one micro-batch, in 16 bit whatever the weights do; slower where a token attends to few."""
     reached_flop_per_s = peak_flop_per_s * least(card_matmul_ratio * attention_ratio * powered_ratio, 1)
-    slowing_ratio = 1 + half_attended_tokens / attended_tokens
+    slowing_ratio = (1 + half_attended_tokens / attended_tokens) * narrow_ratio
     return flop_per_token * micro_batch_tokens / split_count / reached_flop_per_s * slowing_ratio
+
+
+@formula
+def narrow_ratio(head_dim_count: float, exponential_dim_count: float) -> Any:
+    """Slowness of attention with narrow heads against heads of 128, which kernels' rates are quoted for.
+
+    A score takes one exponential however narrow the head: as long as products with ``exponential_dim_count`` elements.
+    """
+    return (1 + exponential_dim_count / head_dim_count) / (1 + exponential_dim_count / 128)
 
 
 @formula

@@ -53,6 +53,8 @@ ARCHITECTURE_FACTORS = (  # each engine tunes its kernels and graphs for one gen
     "bandwidth_ratio", "starts_ratio",
 )  # fmt: skip
 ARCHITECTURE_FIRMNESS = 2.5
+SINCE_FACTORS = ("layer_s", "moe_layer_s", "prompt_layer_s")  # fewer kernels a layer, started more quickly
+SINCE_FIRMNESS = 2.0
 ROWS_LEAST = 15  # of an engine on a generation
 PRIOR_FACTORS = {  # where a factor goes when no row speaks: no change, but for these
     # No fitted row of AMD multiplies enough to show it. Three that are not fitted do: Llama-2-70B offline in MLPerf
@@ -107,11 +109,13 @@ class Terms:
         }
 
 
-def _by_architecture(members: list[set[tuple[str, str]]]) -> list[tuple[str, str, str, float]]:
-    group = "engine's architecture"
+def _seen(
+    members: list[set[tuple[str, str]]], group: str, names: tuple[str, ...], firm: float
+) -> list[tuple[str, str, str, float]]:
+    """Terms of every key of a group that enough rows have."""
     seen = [key for one in members for name, key in one if name == group]
     keys = sorted({key for key in seen if seen.count(key) >= ROWS_LEAST})
-    return [(group, key, name, ARCHITECTURE_FIRMNESS) for key in keys for name in ARCHITECTURE_FACTORS]
+    return [(group, key, name, firm) for key in keys for name in names]
 
 
 def terms_of(rows: list[Row]) -> Terms:
@@ -131,7 +135,11 @@ def terms_of(rows: list[Row]) -> Terms:
             columns.append(np.array([float(row.engine == engine) for row in rows]))
             prior.append(0.0)
             firmness.append(ENGINE_LOOSENESS * FIRMNESS.get(name, 1.0))
-    for group, key, name, firm in (*FACTORS, *_by_architecture(members)):
+    for group, key, name, firm in (
+        *FACTORS,
+        *_seen(members, "engine's architecture", ARCHITECTURE_FACTORS, ARCHITECTURE_FIRMNESS),
+        *_seen(members, "since", SINCE_FACTORS, SINCE_FIRMNESS),
+    ):
         labels.append((group, key, name))
         columns.append(np.array([float((group, key) in one) for one in members]))
         prior.append(np.log(PRIOR_FACTORS.get((group, key, name), 1.0)))

@@ -6,6 +6,7 @@ The rows live in ``data/serving.json`` (written by ``calibration/serving.py``); 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,12 @@ ENGINE_NAMES = {
     "llamacpp": "llama.cpp",
     "llama-cpp": "llama.cpp",
     "ollama": "llama.cpp",
+}
+# releases from which on an engine's own share of a step may differ: where its measured runs cluster
+SINCE = {
+    "sglang": ("0.5.9", "0.5.10"),
+    "tensorrt-llm": ("1.0", "1.2", "1.3"),
+    "vllm": ("0.11", "0.15", "0.18"),
 }
 
 
@@ -101,7 +108,21 @@ def groups_of(d: Deployment) -> tuple[tuple[str, str], ...]:
         ("attention", " ".join(kinds)),
         ("engine's attention", f"{engine} {' '.join(kinds)}"),
         ("engine's kernel", f"{engine} {weights.family} {native}"),
+        *(("since", f"{engine} {one}") for one in passed_releases(engine, d.engine_version)),
     )
+
+
+@cache
+def passed_releases(engine: str, version: str) -> tuple[str, ...]:
+    """Releases of ``SINCE`` that ``version`` isn't older than; none where it is unsaid or no release number."""
+    if not re.match(r"v?\d+\.\d", version):
+        return ()
+    numbers = _numbers(version)
+    return tuple(one for one in SINCE.get(engine, ()) if numbers >= _numbers(one))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version.partition("rc")[0]))
 
 
 @cache

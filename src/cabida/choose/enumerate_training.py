@@ -83,7 +83,7 @@ def runs_on(
     node = facts.node_for(accelerator)
     seq_tokens = int(training.seq_tokens or min(model.context_tokens or 4096, 4096))
     batch = global_batch_count(training, seq_tokens)
-    weights = facts.weight_format("bnb-nf4" if training.method == "qlora" else "bf16")
+    weights = facts.weight_format("bnb-nf4-dq" if training.method == "qlora" else "bf16")
     shardings = tuple(dict.fromkeys((training.sharding or "fsdp", *SHARDINGS[training.method])))
     recomputes = (training.recompute,) if training.recompute else RECOMPUTES
     for precision in precisions(accelerator, training):

@@ -35,7 +35,8 @@ def headroom_bytes(option: Option) -> float | None:
     """Usable memory that nothing fills, per accelerator; ``None`` for an API."""
     if not option.memory or option.usable_bytes <= 0:
         return None
-    return option.usable_bytes - sum(value for key, value in option.memory.items() if key != "headroom")
+    held_bytes = sum(value for key, value in option.memory.items() if key != "headroom")
+    return float(round(option.usable_bytes - held_bytes))
 
 
 def fits(option: Option) -> str:

@@ -188,3 +188,16 @@ def test_prompts_of_a_latent_have_curves_of_their_own():
     for found, family in ((latent, "latent_prefill"), (plain, "prefill")):
         curve = curve_of(family, card.capability, "bf16", "any")
         assert (found[0], found[1]) == (curve[0], curve[1])  # each kernel's start, each prompt
+
+
+def test_a_prompts_token_goes_once_to_each_rank_and_a_single_token_to_each_expert():
+    card = accelerator("h200-sxm-141")
+
+    def grown_s(per_token, prompt):
+        few, many = (
+            kernels.exchange_s(tokens, 7168, per_token, 8, card, prompt=prompt) for tokens in (4096.0, 8192.0)
+        )
+        return many - few
+
+    assert grown_s(8, True) == pytest.approx(grown_s(1, True) * 8 * (1 - (7 / 8) ** 8), rel=1e-6)
+    assert grown_s(8, False) == pytest.approx(grown_s(1, False) * 8, rel=1e-6)

@@ -12,8 +12,9 @@ from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.plan import Load, Parallel
 from cabida.quantity import FORMULAS
-from cabida.timing.devices.kernels import kernels_source
+from cabida.timing.devices.kernels import decode_attention, kernels_source
 from cabida.timing.engine.coefficients import engine_key
+from cabida.timing.engine.step_attention import attention_of
 from cabida.timing.engine.step_parts import parted_step
 from cabida.timing.engine.step_table import bare_table, matrices_of
 from cabida.timing.engine.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
@@ -241,3 +242,11 @@ def test_parts_of_a_step_add_up_to_it(model, tp):
     told = parted_step(d, step_model(d, memory.serving(d)), 512.0, 16.0, 1000.0)
     assert sum(told.parts_s.values()) == pytest.approx(told.s, rel=1e-9)
     assert ("exchange" in told.parts_s) == (tp > 1)
+
+
+def test_attention_of_a_step_is_its_layers_kernels():
+    d = deployment("meta-llama/Llama-3.1-8B", "h100-sxm-80")
+    one = decode_attention(32, 8, 128, 128, d.kv_cache, d.accelerator, "vllm")
+    whole = attention_of(d)
+    assert whole.sequence_s == pytest.approx(32 * one.s_per_sequence)
+    assert whole.context_s_per_token == pytest.approx(32 * one.s_per_token)

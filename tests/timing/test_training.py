@@ -94,6 +94,12 @@ def test_parts_add_up_to_the_step():
         assert sum(speed.parts.values()) == pytest.approx(speed.step_s, rel=1e-9)
 
 
+def test_recomputing_every_fourth_layer_is_a_quarter_of_a_pass():
+    assert flops.recomputed_passes(a_run(recompute="full", recompute_every_count=4)) == 0.25
+    assert flops.recomputed_passes(a_run(recompute="full")) == 1.0
+    assert flops.recomputed_passes(a_run()) == 0.0
+
+
 def test_bubble_is_the_formula():
     assert training_step.bubble_ratio.raw(8, 4, 1) == pytest.approx(3 / 11)
     assert training_step.bubble_ratio.raw(8, 1, 1) == 0

@@ -80,6 +80,8 @@ def _spread(answer: ServingSpeed, field: str, value: float, statistic: str = "")
     from cabida.timing.intervals import factors  # not needed by what asks about memory alone
 
     low, high = factors(answer.spread, field, statistic)
+    if answer.rate_factors is not None and field in RATES.values():
+        low, high = answer.rate_factors
     basis = getattr(answer.spread, "basis", "calibrated") if high > low else answer.basis
     return Estimate(value, value * low, value * high, basis)
 

@@ -46,6 +46,7 @@ class ServingSpeed:
     half_widths: dict[str, float] = field(
         default_factory=dict
     )  # of the 95 % interval of means, over the mean
+    rate_factors: tuple[float, float] | None = None  # of rates that arrivals bound; None = as ``spread`` says
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ WAITED = ("ttft_ms", "e2e_ms", "prefill_tok_s")  # what waiting is part of
 TAILS = ("_p50", "_p95", "_p99")
 LATENCIES = {"ttft_ms": "ttft_s", "tpot_ms": "tpot_s", "itl_ms": "itl_s", "e2e_ms": "e2e_s"}
 STATISTICS = {"": "mean", "_mean": "mean", "_p50": "p50", "_p95": "p95", "_p99": "p99"}
+ROUNDED_RATIO = 1.001  # a rate or a mean length as printed may be short of itself by so much
 RATES = {
     "output_tok_s": "output_tokens_per_s",
     "total_tok_s": "total_tokens_per_s",
@@ -91,7 +92,11 @@ def _figures(speed: ServingSpeed, load: Load, step_tokens: float = 1.0) -> Figur
                 value /= step_tokens
             found[metric + suffix] = _ranged(value, speed.spread, name, statistic)
     for metric, name in RATES.items():
-        found[metric] = _ranged(getattr(speed, name) * step_tokens, speed.spread, name)
+        spread, steps = (speed.spread, step_tokens)
+        if speed.rate_factors:  # what arrives bounds it, however many tokens a step gives
+            low, high = speed.rate_factors
+            spread, steps = {name: (low, high * ROUNDED_RATIO)}, 1.0
+        found[metric] = _ranged(getattr(speed, name) * steps, spread, name)
     output, total = found["output_tok_s"], found["total_tok_s"]
     read = total[0] - output[0]
     found["input_tok_s"] = (read, read * total[1] / total[0], read * total[2] / total[0])

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cabida.plan import Deployment, Load
-from cabida.timing.engine.fluid import closed, flow_of, most_batch, opened
+from cabida.timing.engine.fluid import at_batch, closed, flow_of, most_batch, opened
 from cabida.timing.engine.steps import StepModel, step_model
 from cabida.timing.queues import columns as col
 from cabida.timing.queues.arrivals import drawn, streams
 from cabida.timing.queues.fleet import Pool, fleet, requests
 from cabida.timing.queues.speculative import paces
 from cabida.timing.queues.steady import half_width_ratio
-from cabida.timing.queues.summary import Outcome, joined, summary
+from cabida.timing.queues.summary import Outcome, joined, kept_up, summary
 from cabida.timing.speed import ServingSpeed
 from cabida.timing.spread import spread_of
 
@@ -100,7 +100,15 @@ def simulate_pools(
         if half_width_ratio(found.first_s - found.sent_s) <= SURE_RATIO:
             break
         chosen = min(2 * chosen, MOST_REQUESTS)
-    return speed
+    return speed if load.requests_per_s is None else kept_up(speed, found, load, _most(pools, load))
+
+
+def _most(pools: tuple[Pool, ...], load: Load) -> float:
+    """Requests/s of the replicas when full, by the steady state; 0 = not known: where some read for others."""
+    if len(pools) > 1 or load.turns_count > 1:
+        return 0.0
+    flow = flow_of(pools[0].model, load)
+    return pools[0].rows_count * float(at_batch(pools[0].model.costs, flow, most_batch(flow)).requests_per_s)
 
 
 def _run(pools: tuple[Pool, ...], load: Load, count: int, seed: int, routing: str) -> Outcome:

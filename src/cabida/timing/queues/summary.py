@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cabida.plan.decision import QUANTILES
+from cabida.timing.intervals import factors
 from cabida.timing.queues import columns as col
 from cabida.timing.queues.steady import half_width_ratio, warm_up_count
 from cabida.timing.speed import Distribution, ServingSpeed, alike, from_sorted_quantiles
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cabida.plan import Load
     from cabida.timing.queues.fleet import Fleet
 
     Floats = NDArray[np.float64]
+
+# of the offered rate, what nineteen timed runs in twenty answer until their last request is done: the server logs of
+# MLPerf inference 5.1 (cases/serving.jsonl, 164 runs)
+KEPT_RATIO = 0.97
+LATEST_RATIO = 1.05  # a line that keeps up takes requests up over no more of this times the span they came in
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,42 @@ def summary(
             "e2e_s": half_width_ratio(e2e),
         },
     )
+
+
+def kept_up(speed: ServingSpeed, run: Outcome, load: Load, most_requests_per_s: float) -> ServingSpeed:
+    """A steady open run's rates where it keeps up: what arrives is answered; one draw's count would add chance.
+
+    Nothing answers more than arrives, and less only where the replicas' own most may lie below it: the lower end
+    of that most's interval.
+
+    Args:
+        speed: the summary of ``run``.
+        run: from open arrivals.
+        load: what it drew from, with its rate.
+        most_requests_per_s: the replicas' most, by the steady state; 0 = not known.
+    """
+    offered, answered = load.requests_per_s or 0.0, len(run.sent_s)
+    if speed.saturated or run.clients or not run.trim or offered <= 0 or not _on_time(run):
+        return speed
+    rate = offered * answered / (answered + run.refused_count)
+    low = factors(speed.spread, "requests_per_s")[0] * max(most_requests_per_s, rate) / rate
+    outputs, inputs = load.output_tokens, float(run.input_tokens.mean())
+    if load.turns_count > 1:
+        outputs = float(run.output_tokens.mean())
+    return replace(
+        speed, requests_per_s=rate, output_tokens_per_s=rate * outputs, total_tokens_per_s=rate * (outputs + inputs),
+        goodput_requests_per_s=rate * speed.met_ratio, rate_factors=(min(low, KEPT_RATIO), 1.0),
+    )  # fmt: skip
+
+
+def _on_time(run: Outcome) -> bool:
+    """Whether requests are taken up as fast as they come."""
+    import numpy as np
+
+    if len(run.sent_s) < 2:
+        return False
+    came_s, taken_s = float(np.ptp(run.sent_s)), float(np.ptp(run.scheduled_s))
+    return taken_s <= LATEST_RATIO * came_s
 
 
 def _warm_up(run: Outcome) -> int:

@@ -94,9 +94,14 @@ def _fits(run: TrainingRun, kind: preference.PreferenceKind) -> None:
     room = memory.training(replace(run, micro_batch_count=run.micro_batch_count * kind.sequences_count))
     beside = preference.beside_bytes(run, kind.name)
     if beside > room.headroom_bytes:
-        policy, free = size(room.peak_bytes), size(room.usable_bytes)
-        values = {"name": run.model.id, "policy": policy, "beside": size(beside), "free": free}
-        raise InvalidInput(problem("CB-T057", **values))
+        told = problem(
+            "CB-T057",
+            name=run.model.id,
+            policy=size(room.peak_bytes),
+            beside=size(beside),
+            free=size(room.usable_bytes),
+        )
+        raise InvalidInput(told)
 
 
 def _generated(run: TrainingRun, prompt: int, answer: int) -> tuple[float, tuple[float, float]]:

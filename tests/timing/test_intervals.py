@@ -1,6 +1,7 @@
 """Intervals of speed: what they promise, and that every word of a regime is read."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from cabida.timing.intervals import (
     residual_facts,
     shared_parts,
 )
-from cabida.timing.spread import FIGURES, regime_of, spread_of, version_number, version_word
+from cabida.timing.spread import FIGURES, family_of, regime_of, spread_of, version_number, version_word
 
 WORDS = st.dictionaries(st.sampled_from(["", "engine=a", "card=b", "load=c"]), st.floats(-3, 3))
 
@@ -116,3 +117,16 @@ def test_lengths_alike_drawn_and_wide_are_words_of_their_own():
     assert [
         f"spread={word}" in found for word, found in zip(("alike", "drawn", "wide"), words, strict=True)
     ] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("meta-llama/Llama-3.1-8B", "dense full"),
+        ("google/gemma-3-27b-it", "dense mixed"),
+        ("openai/gpt-oss-120b", "moe mixed"),
+        ("deepseek-ai/DeepSeek-V3", "moe latent"),
+    ],
+)
+def test_models_that_err_alike_are_a_family(model, family):
+    assert family_of(replace(deployment(), model=facts.model(model))) == family

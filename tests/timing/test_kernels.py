@@ -201,3 +201,12 @@ def test_a_prompts_token_goes_once_to_each_rank_and_a_single_token_to_each_exper
 
     assert grown_s(8, True) == pytest.approx(grown_s(1, True) * 8 * (1 - (7 / 8) ** 8), rel=1e-6)
     assert grown_s(8, False) == pytest.approx(grown_s(1, False) * 8, rel=1e-6)
+
+
+def test_a_recurrent_state_is_read_and_written_in_32_bit():
+    card = accelerator("h200-sxm-141")
+    small, large = (kernels.recurrent_attention(n, 1e4, card, prompt=False) for n in (1e6, 2e6))
+    rate = 1e6 * (4 + 4) / (large.s_per_sequence - small.s_per_sequence)
+    curve = curve_of("recurrent_decode", card.capability, "bf16", "any")
+    share = curve[kernel_facts()["fields"]["recurrent_decode"].index("bandwidth_ratio")]
+    assert rate == pytest.approx(share * card.memory_bytes_per_s)

@@ -12,7 +12,6 @@ from cabida.plan import Deployment, Load, Parallel
 from cabida.timing.intervals import (
     CLOSEST_RATIO,
     LEADERS,
-    SAYING_RATIO,
     factors,
     factors_in,
     interval,
@@ -32,28 +31,46 @@ def deployment(gpu: str = "h100-sxm-80", engine: str = "vllm", version: str = "0
     )  # fmt: skip
 
 
-@given(
-    WORDS, WORDS, st.booleans(), st.lists(st.sampled_from(["engine=a", "card=b", "odd=word"]), unique=True)
-)
-def test_the_prediction_is_inside_and_no_interval_is_closer_than_repeated_runs(low, high, told, regime):
-    tables = {"tpot_s": {"low": low, "high": high, "told_until_ratio": 1e9 if told else 0.0}}
-    ends = factors_in(tables, "tpot_s", tuple(regime))
-    if not told:
+ENDS = st.floats(0.01, 5)
+
+
+@given(WORDS, ENDS, ENDS, st.booleans(), st.lists(st.sampled_from(["engine=a", "odd=word"]), unique=True))
+def test_the_prediction_is_inside_and_no_interval_is_closer_than_repeated_runs(
+    scale, below, above, told, regime
+):
+    table = {"scale": scale, "below": below, "above": above, "widest_ratio": 3.99 if told else 0.0}
+    ends = factors_in({"tpot_s": table}, "tpot_s", tuple(regime))
+    if told:
+        assert ends[1] <= ends[0] * 3.99 * (1 + 1e-9)
+    else:
         assert ends[0] <= 1 / (1 + CLOSEST_RATIO) + 1e-12
         assert ends[1] >= 1 + CLOSEST_RATIO - 1e-12
-    else:
-        assert ends[1] <= ends[0] * max(SAYING_RATIO, (1 + CLOSEST_RATIO) ** 2) * (1 + 1e-9)
     assert ends[0] < 1 < ends[1]
 
 
-def test_words_add_up_in_logarithms():
+def test_words_multiply_the_scale_and_a_figure_few_measured_takes_a_share_of_its_leaders():
     tables = {
-        "tpot_s": {"low": {"": -0.1, "load=c": -0.2}, "high": {"": 0.3, "load=c": 0.1}},
-        "itl_s": {"low": {"": -0.1}, "high": {}},
+        "tpot_s": {"scale": {"": math.log(0.2), "load=c": math.log(2)}, "below": 1.0, "above": 1.5},
+        "itl_s": {"scale": {"": math.log(0.5)}, "leader_ratio": 0.5, "below": 1.0, "above": 1.0},
     }
     regime = ("load=c", "engine=z")
-    assert factors_in(tables, "tpot_s", regime) == pytest.approx((math.exp(-0.3), math.exp(0.4)))
-    assert factors_in(tables, "itl_s", regime) == pytest.approx((math.exp(-0.4), math.exp(0.4)))
+    assert factors_in(tables, "tpot_s", regime) == pytest.approx((math.exp(-0.4), math.exp(0.6)))
+    both = 0.5 * 0.4**0.5
+    assert factors_in(tables, "itl_s", regime) == pytest.approx((math.exp(-both), math.exp(both)))
+
+
+def test_what_is_not_known_never_makes_an_interval_closer():
+    for table in residual_facts()["kinds"]["serving"]["metrics"].values():
+        for word, effect in table["scale"].items():
+            assert effect >= 0 or not word.endswith(("=unseen", "=unknown", "=newer", "=generic"))
+            assert effect >= 0 or not word.startswith("missing=")
+
+
+def test_a_model_of_a_measured_models_shape_is_as_well_known():
+    tuned = replace(deployment(), model=facts.model("meta-llama/Llama-3.3-70B-Instruct"))
+    assert "model=meta-llama/Llama-3.1-70B" in regime_of(tuned)
+    other = replace(deployment(), model=facts.model("Qwen/Qwen3-14B"))
+    assert "model=unseen" in regime_of(other)
 
 
 def test_a_closed_loops_rate_is_as_sure_as_its_time_per_token():
@@ -108,15 +125,6 @@ def test_coverage_is_that_of_the_residuals_it_was_fitted_to():
 @pytest.mark.parametrize(("clients", "word"), [(1, "1"), (4, "4"), (5, "16"), (2000, "over 1024")])
 def test_clients_of_one_rank_are_counted_in_steps(clients, word):
     assert f"clients={word}" in regime_of(deployment(), Load(1024, 256, clients))
-
-
-def test_lengths_alike_drawn_and_wide_are_words_of_their_own():
-    words = [
-        regime_of(deployment(), Load(1024, 256, 8, output_spread_ratio=ratio)) for ratio in (0, 0.1, 0.6)
-    ]
-    assert [
-        f"spread={word}" in found for word, found in zip(("alike", "drawn", "wide"), words, strict=True)
-    ] == [True] * 3
 
 
 @pytest.mark.parametrize(

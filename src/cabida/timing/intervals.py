@@ -1,9 +1,11 @@
 """90 % intervals of speed predictions: two factors, learned from held-out residuals of like setups.
 
-A setup has a regime: a set of words such as ``engine=vllm``, ``card=unseen``, ``clients=64``. Each word moves the
-logarithm of the lower and of the upper factor by what ``calibration/intervals.py`` found: a quantile regression
-(Koenker and Bassett 1978) of log(measured / predicted) at 5.5 % and 94.5 %, made conformal on whole sources and models
-left out (Romano, Patterson and Candes 2019). ``data/spread.json`` holds the words; nothing is fitted in here.
+A setup has a regime: a set of words such as ``engine=vllm``, ``card=unseen``, ``clients=64``. Each word multiplies the
+scale of the setup's residuals, log(measured / predicted), by what ``calibration/intervals.py`` found (a quantile
+regression of their size, Koenker and Bassett 1978); the two ends are that scale times quantiles of residuals over
+scales (normalised conformal prediction, Lei et al. 2018), wider for a model nobody measured by what whole models left
+out were missed by. Time per token and throughput have a ceiling: where doubt is larger, the interval holds less.
+``data/spread.json`` holds the words; nothing is fitted in here.
 """
 
 from __future__ import annotations
@@ -17,8 +19,6 @@ from typing import Any
 
 CLOSEST_RATIO = 0.02  # no interval is narrower than what repeated runs of one setup differ by, on either side
 WIDEST_RATIO = 30.0  # nor says more than that nothing is known
-# beyond 4, high over low is no answer: up to ``told_until_ratio`` of its figure it is cut to this, and holds less
-SAYING_RATIO = 3.99
 EVERYWHERE = ""  # the word that every regime has
 TAILS = ("p95", "p99")
 LEADERS = {  # a figure that few sources measured -> the one whose interval its own is added to
@@ -80,17 +80,25 @@ def interval(kind: str, metric: str, regime: tuple[str, ...]) -> tuple[float, fl
 def factors_in(tables: Mapping[str, Any], metric: str, regime: tuple[str, ...]) -> tuple[float, float]:
     """:func:`interval` from the tables of a kind: a metric's own words, upon those of its leader."""
     words = (EVERYWHERE, *regime)
-    chain = [tables[one] for one in (metric, LEADERS.get(metric, "")) if one in tables]
-    low, high = (
-        math.fsum(table[side].get(word, 0.0) for table in chain for word in words) for side in ("low", "high")
-    )
-    table = chain[0] if chain else {}
+    table = tables.get(metric) or tables.get(LEADERS.get(metric, "")) or {}
+    scale = _scale(table, words)
+    leader = tables.get(LEADERS.get(metric, "")) if metric in tables else None
+    if leader is not None:
+        scale += table["leader_ratio"] * _scale(leader, words)
+    width = math.exp(scale)
     closest, widest = math.log1p(CLOSEST_RATIO), math.log(WIDEST_RATIO)
-    low, high = -min(max(closest, -low), widest), min(max(closest, high), widest)
-    if SAYING_RATIO < math.exp(high - low) <= table.get("told_until_ratio", 0.0):
-        told = math.log(SAYING_RATIO) / (high - low)
-        low, high = low * told, high * told
-    return math.exp(low), math.exp(high)
+    below, above = (min(max(closest, width * table.get(end, 1.0)), widest) for end in ("below", "above"))
+    told = table.get("widest_ratio") or math.inf
+    if math.exp(below + above) > told:
+        share = math.log(told) / (below + above)
+        below, above = below * share, above * share
+    return math.exp(-below), math.exp(above)
+
+
+def _scale(table: Mapping[str, Any], words: tuple[str, ...]) -> float:
+    """Logarithm of the scale that a table gives a setup."""
+    known = table.get("scale", {})
+    return math.fsum(known.get(word, 0.0) for word in words)
 
 
 def factors(

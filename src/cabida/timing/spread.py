@@ -6,6 +6,8 @@ import math
 import re
 from functools import cache
 
+from cabida import facts
+from cabida.facts.model import Model
 from cabida.plan import Deployment, Load
 from cabida.timing.engine.coefficients import engine_key, memory_family
 from cabida.timing.intervals import (
@@ -77,7 +79,7 @@ def regime_of(d: Deployment, load: Load | None = None, missing: tuple[str, ...] 
         f"card={card if card in seen['cards'] else UNSEEN}",
         f"memory={memory_family(d.accelerator)}",
         f"vendor={d.accelerator.vendor.lower()}",
-        f"model={d.model.id if d.model.id in seen['models'] else UNSEEN}",
+        f"model={measured_as(d.model)}",
         f"family={family_of(d)}",
         f"weights={d.weights.family}",
         f"layout={layout_of(d)}",
@@ -85,9 +87,29 @@ def regime_of(d: Deployment, load: Load | None = None, missing: tuple[str, ...] 
     return (*words, *(_load_words(d, load) if load else ()), *(f"missing={one}" for one in missing))
 
 
+def measured_as(model: Model) -> str:
+    """The measured model whose residuals speak for this one: itself, or one of its shape; ``unseen`` without any."""
+    seen = residual_facts()["kinds"]["serving"]["models"]
+    return model.id if model.id in seen else _shapes().get(_shape(model), UNSEEN)
+
+
+@cache
+def _shapes() -> dict[tuple[object, ...], str]:
+    """Shapes of the measured models; of two alike, the one that more rows measured comes first in the file."""
+    found: dict[tuple[object, ...], str] = {}
+    for name in residual_facts()["kinds"]["serving"]["models"]:
+        found.setdefault(_shape(facts.model(name)), name)
+    return found
+
+
+def _shape(model: Model) -> tuple[object, ...]:
+    """What a step of a model costs depends on this and on little else."""
+    return model.layers_count, model.hidden_dim_count, model.vocab_count, model.attention, model.mlp
+
+
 def _load_words(d: Deployment, load: Load) -> tuple[str, ...]:
     prompt = _step(load.input_tokens, PROMPT_STEPS)
-    words = (f"prompt={prompt}", f"harness={load.harness or 'none'}", f"spread={_drawn(load)}")
+    words = (f"prompt={prompt}", f"harness={load.harness or 'none'}")
     if load.requests_per_s is not None:
         return (*words, "load=open")
     if load.concurrency is None:
@@ -103,10 +125,6 @@ def _load_words(d: Deployment, load: Load) -> tuple[str, ...]:
 
 def _step(value: float, steps: tuple[int, ...]) -> str:
     return next((str(step) for step in steps if value <= step), f"over {steps[-1]}")
-
-
-def _drawn(load: Load) -> str:
-    return "alike" if load.output_spread_ratio == 0 else "drawn" if load.output_spread_ratio < 0.2 else "wide"
 
 
 def version_word(engine: str, version: str) -> str:

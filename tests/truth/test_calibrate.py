@@ -139,3 +139,59 @@ def test_residuals_of_other_coefficients_are_worked_out_anew(tmp_path, monkeypat
     assert learning.read_runs()["runs"][0]["observations"][0]["residuals"]["step"] == pytest.approx(
         0.336, abs=0.01
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"engine": "banana"}, "engine = 'banana'"),
+        ({"gpus": 0}, "gpus = 0"),
+        ({"tp": 3, "gpus": 3}, "tp = 3, 32 heads"),
+        ({"mode": "banana"}, "mode = 'banana'"),
+        ({"spec_decode": 7}, "spec_decode = 7"),
+        ({"date": "yesterday"}, "date = 'yesterday'"),
+        ({"date": "2126-01-01"}, "date = '2126-01-01'"),
+        ({"measured": {"tpot_ms_mean": 9.0, "ttft_ms_mean": 0}}, "measured.ttft_ms_mean = 0"),
+        ({"measured": {"tpot_ms_mean": 9.0, "ttft_ms_mean": -1.5}}, "measured.ttft_ms_mean = -1.5"),
+        ({"measured": {"tpot_ms_mean": 9.0, "req_s": True}}, "measured.req_s = True"),
+        ({"measured": {"tpot_ms_mean": 9.0, "ttft_ms_mean": None}}, "measured.ttft_ms_mean = null"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused_by_line(tmp_path, said, told):
+    path = tmp_path / "odd.jsonl"
+    path.write_text("\n" + json.dumps(A_RUN | {"measured": {"tpot_ms_mean": 9.0}} | said) + "\n")
+    with pytest.raises(InvalidInput) as refused:
+        app.calibrate([path])
+    (one,) = refused.value.problems
+    assert (one.code, one.file, one.line) == ("CB-V005", str(path), 2)
+    assert told in one.what
+    assert not own_path().exists()
+
+
+def test_nothing_is_learned_quicker_than_the_weights_are_read(tmp_path):
+    run = A_RUN | {"gpu": "l40s", "load": A_RUN["load"] | {"concurrency": 1}}
+    path = tmp_path / "quick.jsonl"
+    for measured in ({"tpot_ms_mean": 2.0}, {"output_tok_s": 400.0}):  # 14 GB at 864 GB/s are 16 ms
+        path.write_text(json.dumps(run | {"measured": measured}))
+        with pytest.raises(InvalidInput) as refused:
+            app.calibrate([path])
+        assert [(one.code, one.line) for one in refused.value.problems] == [("CB-V017", 1)]
+    drafted = {"spec_decode": "eagle3", "measured": {"tpot_ms_mean": 10.0, "accept_len": 3.0}}
+    path.write_text(json.dumps(run | drafted))
+    assert app.calibrate([path], keep=False)["added"] == 1
+
+
+def test_what_is_far_off_is_learned_with_a_warning(tmp_path):
+    near, far = (app.calibrate([runs(tmp_path, slower)], keep=False)["warnings"] for slower in (1.5, 6.0))
+    assert near == []
+    assert len(far) == 4
+    assert "runs.jsonl:1: tpot_ms_mean" in far[0]
+
+
+@pytest.mark.parametrize("ask", [app.calibrate, app.validate])
+def test_a_file_without_a_case_is_refused(tmp_path, ask):
+    path = tmp_path / "empty.jsonl"
+    path.write_text("\n \n")
+    with pytest.raises(InvalidInput) as refused:
+        ask([path])
+    assert [(one.code, one.file) for one in refused.value.problems] == [("CB-V016", str(path))]

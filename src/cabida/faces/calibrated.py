@@ -42,6 +42,9 @@ def learned(answer: dict[str, Any]) -> RenderableType:
         blocks.append(clean(tr("faces.calibrate.skipped", id=one["id"], why=one["why"])))
     if (more := len(answer["skipped"]) - MOST_SHOWN) > 0:
         blocks.append(clean(tr("faces.observed.more", count=text.number(more, 9))))
+    if answer["warnings"]:
+        blocks.append(Text())
+    blocks += [clean(one, "yellow") for one in answer["warnings"][:MOST_SHOWN]]
     told = "kept" if answer["kept"] else "not_kept"
     blocks += [
         Text(),

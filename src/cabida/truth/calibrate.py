@@ -17,7 +17,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput, Problem
 from cabida.files import write_text
-from cabida.plan import Progress
+from cabida.plan import Deployment, Progress
 from cabida.text import number, problem, tr
 from cabida.timing.own import (
     FIRST,
@@ -35,6 +35,7 @@ from cabida.timing.own import (
     without_own,
 )
 from cabida.truth.case import Case, case_of, read_cases
+from cabida.truth.learnable import impossible, odd_values
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import Prediction, answer
 from cabida.truth.serving_case import served
@@ -46,6 +47,7 @@ SPEEDS = {  # figure of a case -> what of a prediction it speaks of, and whether
     "ttft_ms": (FIRST, False), "ttft_ms_mean": (FIRST, False), "ttft_ms_p50": (FIRST, False),
 }  # fmt: skip
 ABSURD_RATIO = 20.0  # no public measurement that was what it said is further off
+FAR_RATIO = 4.0  # nine in ten public runs are nearer
 THOUSAND = (250.0, 4000.0)  # off by so much, a unit was mistaken: seconds for milliseconds
 CONTRADICTED_RATIO = 2.5  # throughput and time per token of one run differ by less, whatever is counted
 
@@ -57,6 +59,7 @@ class Learned:
     case: Case
     residual: Residual
     figures: tuple[Prediction, ...]
+    deployment: Deployment
 
 
 def calibrate(
@@ -75,14 +78,17 @@ def calibrate(
         progress: told what is being done.
 
     Returns:
-        ``file, kept, digest, added, observations, corrections, before, after, skipped``: what each setup is corrected
-        by, and by how much predictions are off without and with it, each observation predicted from the others.
+        ``file, kept, digest, added, observations, corrections, before, after, skipped, warnings``: what each setup is
+        corrected by, and by how much predictions are off without and with it, each predicted from the others.
 
     Raises:
         InvalidInput: CB-V001 to CB-V005 of malformed rows, CB-V010 to CB-V012 of figures that can't be right,
-            CB-V013 the calibration can't be read, CB-V014 nothing to learn from.
+            CB-V013 the calibration can't be read, CB-V014 nothing to learn from, CB-V016 an empty file, CB-V017 quicker
+            than the hardware allows.
     """
     cases = _cases(files, store)
+    if odd := [one for case in cases if case.kind == "serving" and case.line for one in odd_values(case)]:
+        raise InvalidInput(odd)
     held = read_runs()
     fresh = held["coefficients"] == coefficients_digest()
     if not fresh:  # residuals of other coefficients: worked out anew from what was observed
@@ -109,6 +115,7 @@ def calibrate(
         "corrections": corrections(every),
         **tried(every),
         "skipped": skipped,
+        "warnings": far_off(learned),
     }
 
 
@@ -169,6 +176,7 @@ def learn(case: Case) -> Learned:
         case,
         Residual(case.id, setup_of(d), tuple((what, round(means[what], 6)) for what in sorted(means))),
         figures,
+        d,
     )
 
 
@@ -187,7 +195,23 @@ def faults_of(one: Learned) -> list[Problem]:
             found.append(problem("CB-V010", **place, **told))
         elif off > ABSURD_RATIO:
             found.append(problem("CB-V011", **place, **told))
-    return found or _contradictions(one, place)
+    checked = impossible(one.case, one.deployment) if one.case.line else []  # the store's came by other ways
+    return found or _contradictions(one, place) or checked
+
+
+def far_off(learned: Sequence[Learned]) -> list[str]:
+    """Figures so far from their prediction that they had better be looked at again, by file and line."""
+    found = []
+    for one in learned:
+        for each in one.figures:
+            off = math.exp(abs(math.log(each.measured / each.predicted)))
+            if off > FAR_RATIO:
+                where = f"{one.case.file}:{one.case.line}" if one.case.line else one.case.file
+                told = {"metric": each.metric, "measured": number(each.measured, 4), "times": number(off, 2)}
+                found.append(
+                    tr("truth.calibrate.far", where=where, predicted=number(each.predicted, 4), **told)
+                )
+    return found
 
 
 def _contradictions(one: Learned, place: dict[str, Any]) -> list[Problem]:

@@ -35,6 +35,7 @@ class Case:
     row: dict[str, Any]
     file: str
     line: int
+    nulls: tuple[str, ...] = ()  # figures whose value is null
 
     @property
     def measured(self) -> dict[str, Any]:
@@ -44,11 +45,14 @@ class Case:
 
 
 def read_cases(files: Sequence[Path | str]) -> tuple[list[Case], list[Problem]]:
-    """All cases of the files, and a problem (CB-V001 to CB-V004) with file and line for each row that isn't one."""
+    """All cases of the files, and a problem (CB-V001 to CB-V004, CB-V016) with file and line for what isn't one."""
     cases: list[Case] = []
     problems: list[Problem] = []
     for file in files:
-        for found in _read_file(Path(file)):
+        read = list(_read_file(Path(file)))
+        if not read:
+            problems.append(problem("CB-V016", file=str(file)))
+        for found in read:
             if isinstance(found, Case):
                 cases.append(found)
             else:
@@ -82,6 +86,8 @@ def _read_line(line: str, file: str, number: int) -> Case | Problem:
 
 def case_of(row: dict[str, Any], file: str = "", number: int = 0) -> Case | Problem:
     """The case that a row is, or what it lacks (CB-V003, CB-V004)."""
+    given = row.get("measured")
+    nulls = [name for name, value in given.items() if value is None] if isinstance(given, dict) else []
     row = spelled(without_nulls(row))
     missing = [key for key in NEEDED if key not in row]
     if missing:
@@ -100,6 +106,7 @@ def case_of(row: dict[str, Any], file: str = "", number: int = 0) -> Case | Prob
         row=row,
         file=file,
         line=number,
+        nulls=tuple(nulls),
     )
 
 

@@ -195,3 +195,17 @@ def test_a_file_without_a_case_is_refused(tmp_path, ask):
     with pytest.raises(InvalidInput) as refused:
         ask([path])
     assert [(one.code, one.file) for one in refused.value.problems] == [("CB-V016", str(path))]
+
+
+def test_a_run_whose_weights_do_not_fit_is_neither_predicted_nor_learned_from(tmp_path):
+    big = {"model": "meta-llama/Llama-3.3-70B-Instruct", "gpu": "l40s", "measured": {"tpot_ms_mean": 300.0}}
+    path = tmp_path / "big.jsonl"
+    path.write_text(json.dumps(A_RUN | big))
+    found = validate([path])
+    assert found["answered"] == 0
+    assert "doesn't fit" in found["skipped"][0]["why"]
+    with pytest.raises(InvalidInput, match="CB-V014"):
+        app.calibrate([path])
+    path.write_text(json.dumps(A_RUN | big | {"args": {"cpu_offload_gb": 100}}))
+    assert validate([path])["answered"] + len(validate([path])["skipped"]) == 1
+    assert "doesn't fit" not in str(validate([path])["skipped"])

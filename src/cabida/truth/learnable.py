@@ -74,11 +74,12 @@ def _odd_counts(row: dict[str, Any]) -> Iterator[str]:
 
 
 def least_step_s(d: Deployment) -> float:
-    """Least seconds of a step of one sequence: its weights once through the memory, at the data sheet's rate."""
+    """Least seconds of a step of one sequence: its weights once through the memory as the sheet has it; 0 = unsaid."""
     body, kept, experts = weight_counts(d)
     dense = dense_weights_bytes.raw(body, kept, d.weights.body_bits, SIXTEEN_BITS, d.parallel.tp)
     routed = routed_weights_bytes.raw(experts, touched_ratio(d, 1.0), d.weights.body_bits, experts_shards(d))
-    return float(weights_read_s.raw(dense, routed, d.accelerator.memory_bytes_per_s))
+    rate = d.accelerator.memory_bytes_per_s
+    return float(weights_read_s.raw(dense, routed, rate)) if rate else 0.0
 
 
 def impossible(case: Case, d: Deployment) -> list[Problem]:

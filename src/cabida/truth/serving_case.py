@@ -43,7 +43,9 @@ def serving_figures(row: dict[str, Any]) -> Figures:
         Unanswerable: without hardware, or lacking load, engine or format.
     """
     d, load = served(row)
-    m = roomy(memory.serving(d), load)
+    m = memory.serving(d)
+    _refuse_unfit(row, d, m)
+    m = roomy(m, load)
     wants_tail = any(name.endswith(TAILS) for name in row["measured"])
     speed = (
         timing.simulate(d, m, load)
@@ -60,6 +62,15 @@ def serving_figures(row: dict[str, Any]) -> Figures:
     if row["load"].get("input_tokens") or row["mode"] != "single":
         return figures
     return {"decode_tok_s": figures["decode_tok_s"]}
+
+
+def _refuse_unfit(row: dict[str, Any], d: Deployment, m: memory.ServingMemory) -> None:
+    """No run is predicted of weights that all its accelerators together can't hold, unless it says what it offloads."""
+    parallel = d.parallel
+    share = m.weights_bytes * parallel.tp * parallel.pp / parallel.accelerators_count
+    if share > d.accelerator.usable_bytes and "offload" not in str(row).lower():
+        why = tr("truth.why.no_fit")
+        raise Unanswerable(why)
 
 
 def roomy(m: memory.ServingMemory, load: Load) -> memory.ServingMemory:

@@ -74,7 +74,11 @@ def words_in(samples: list[Sample], few: bool) -> list[str]:
     """Words that enough samples have."""
     counts = Counter(word for one in samples for word in one.words)
     least = max(8, len(samples) // 200)
-    return sorted(word for word, n in counts.items() if n >= least and (not few or word.startswith(FEW)))
+    return sorted(
+        word
+        for word, n in counts.items()
+        if n >= least and word != KNOWN and (not few or word.startswith(FEW))
+    )
 
 
 def scale_fit(

@@ -37,9 +37,12 @@ def test_open_arrivals_agree_with_the_simulation_below_saturation(shape):
     load = Load(*shape, requests_per_s=0.5 * most, input_spread_ratio=0.5, output_spread_ratio=0.5)
     quick, slow = fluid_of(CARD, load, {}), simulate_model(CARD, load, {}, requests_count=1500)
     assert not quick.saturated
-    assert quick.batch_mean == pytest.approx(slow.batch_mean, rel=0.3)  # which counts prompts being read
-    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.2)
-    assert quick.ttft_s.mean == pytest.approx(slow.ttft_s.mean, rel=0.4)
+    reading = (
+        shape[0] > 10 * shape[1]
+    )  # prompts then are most of the work, and wait for each other: too quick by a third
+    assert quick.batch_mean == pytest.approx(slow.batch_mean, rel=0.25 if reading else 0.1)
+    assert quick.tpot_s.mean == pytest.approx(slow.tpot_s.mean, rel=0.2 if reading else 0.1)
+    assert quick.ttft_s.mean == pytest.approx(slow.ttft_s.mean, rel=0.35 if reading else 0.2)
 
 
 def test_more_than_it_can_carry_is_saturated():

@@ -296,8 +296,8 @@ def test_disaggregated_rows_are_answered_by_their_decode_workers():
         decode_worker(row | {"note": "disaggregated: prefill workers  (tp8), decode workers  (tp8)"})
 
 
-def test_public_trace_is_replayed_percentile_by_percentile():
-    setup = CASES / "traces" / "vllm-0.19.0-rtx4090-llama-3.1-8b-tp1.json"
+@pytest.mark.parametrize("setup", sorted((CASES / "traces").glob("*.json")), ids=lambda setup: setup.stem)
+def test_public_traces_are_replayed_percentile_by_percentile(setup):
     found = trace_figures(setup)
     assert {"ttft_ms_p50", "ttft_ms_p95", "tpot_ms_mean"} <= set(found)
     for metric, (measured, predicted) in found.items():

@@ -135,3 +135,11 @@ def test_a_shorter_deadline_never_costs_less(outcome):
 def test_the_length_of_answers_that_nobody_said_is_told(text, told):
     brief = brief_of(text)
     assert ("evaluation.answers" in {one.name for one in assumed_of(brief, brief.evaluation)}) == told
+
+
+def test_no_evaluation_ends_before_an_engine_has_started():
+    """Some GB of weights off a disk of 6.9 GB/s are a second or two, and an engine starts in 20."""
+    hurried = decide(brief_of(TEXT.replace("deadline: 1 h", "deadline: 1 s")), AS_OF).decision.options[0]
+    assert hurried.status == "misses"
+    told = next(one for one in hurried.reasons if "start-up" in one)
+    assert 21 <= float(told.split("takes ")[1].split(" s")[0]) < 40

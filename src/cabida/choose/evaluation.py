@@ -17,13 +17,21 @@ from cabida.brief.harness import ANSWER_TOKENS, Evaluation, EvaluationTask
 from cabida.brief.needs import unsaid
 from cabida.choose.ask import START_UP_HOURS
 from cabida.choose.beside_told import harness_cautions, harness_measurements
-from cabida.choose.harness_brief import BLOCK_TOKENS, SPREAD_RATIO, batch_brief, request_tokens
+from cabida.choose.harness_brief import (
+    BLOCK_TOKENS,
+    ENGINE_START_S,
+    SPREAD_RATIO,
+    batch_brief,
+    request_tokens,
+    soonest_s,
+)
 from cabida.choose.limits import Miss, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
 from cabida.facts.model import Model
+from cabida.memory import ServingMemory
 from cabida.money.evaluation import JudgeUse, judged_tree, judging_money, with_judge
 from cabida.plan import Assumption, Caution, Deployment, Estimate, Load, Measurement, Parallel, Progress
 from cabida.quantity import Quantity
@@ -176,9 +184,7 @@ class Harnesses:
         limits = replace(self.brief.limits, power_w=None, needed_by="")
         misses = over_limits(made, replace(self.means, brief=replace(self.brief, limits=limits)))
         deadline = self.brief.objectives.deadline_s
-        start_s = (
-            min(START_UP_HOURS * float(S_PER_HOUR), (deadline or 0.0) / 2) if one.tenure is not None else 0.0
-        )
+        start_s = _start_s(one, deadline or 0.0)
         if deadline and harness.model_s + start_s > deadline:
             values = missed(harness.model_s + start_s, deadline)
             worst = (harness.model_s + start_s) / deadline
@@ -309,6 +315,14 @@ class Harnesses:
         return 0.0
 
 
+def _start_s(one: Worked, deadline_s: float) -> float:
+    """Until the first task begins: a start as planned for, in no more than half of a short deadline, yet no miracle."""
+    if one.tenure is None:
+        return 0.0
+    planned = min(START_UP_HOURS * float(S_PER_HOUR), deadline_s / 2)
+    return max(planned, soonest_s(one.room.weights_bytes)) if isinstance(one.room, ServingMemory) else planned
+
+
 def _place(deployment: Deployment) -> str:
     """All that another model in the same place is run with."""
     return (
@@ -347,7 +361,7 @@ def _short(model: Model) -> str:
 
 def assumed_of(brief: Brief, evaluation: Evaluation) -> Iterator[Assumption]:
     """What the harness takes for granted."""
-    taken = {"evaluation.lengths": SPREAD_RATIO}
+    taken = {"evaluation.lengths": SPREAD_RATIO, "evaluation.start": ENGINE_START_S}
     if any(task.kind == "choices" for task in evaluation.tasks):
         taken["evaluation.choices"] = BLOCK_TOKENS
     lacking = (

@@ -10,7 +10,12 @@ from cabida.brief import Acceptance, Brief, ModelChoice
 from cabida.brief.harness import Evaluation, EvaluationTask
 from cabida.brief.jobs import Lengths
 from cabida.facts.model import Model
+from cabida.quantity import formula
+from cabida.timing.runs.goodput import failure_facts
 
+ENGINE_START_S = (
+    20.0  # assumed: process, kernels and graphs of an engine whose machine and image are there already
+)
 # of a paged cache: what each further choice of a sample computes again beyond the shared prefix
 BLOCK_TOKENS = 16.0
 SPREAD_RATIO = 0.4  # of prompt and answer lengths inside a task: assumed
@@ -20,6 +25,22 @@ def request_tokens(task: EvaluationTask) -> float:
     """Tokens of one verdict's prompt: shared part, the question, and what each choice reads again."""
     again = BLOCK_TOKENS * task.choices_count if task.kind == "choices" else 0.0
     return task.shared_tokens + task.prompt_tokens + again
+
+
+@formula
+def least_start_s(weights_bytes: float, read_bytes_per_s: float, engine_s: float) -> float:
+    """The soonest an engine answers: its share of the weights off a local disk, and its own start."""
+    return weights_bytes / read_bytes_per_s + engine_s
+
+
+def soonest_s(weights_bytes: float) -> float:
+    """:func:`least_start_s` with the disk of ``data/failures.json`` and the assumed start of an engine.
+
+    Args:
+        weights_bytes: of one accelerator; all read at once.
+    """
+    read = failure_facts()["storage"]["local-nvme"]["read_bytes_per_s_per_accelerator"]
+    return float(least_start_s.raw(weights_bytes, read, ENGINE_START_S))
 
 
 def batch_brief(brief: Brief, evaluation: Evaluation, model: Model) -> Brief:

@@ -195,6 +195,16 @@ def test_images_and_speech_have_seconds():
     assert "times real time" in run("openai/whisper-large-v3", *H100).stdout
 
 
+def test_copies_side_by_side_make_no_image_quicker():
+    alone, many = (app.speed("flux.1-dev", gpu="h100-sxm-80", gpus=one)["metrics"] for one in (1, 100))
+    assert many["made_s"].value == pytest.approx(alone["seconds_per_item"].value)
+    assert many["seconds_per_item"].value == pytest.approx(many["made_s"].value / 100)
+    assert "made_s" not in alone
+    shown = run("flux.1-dev", *H100, "--gpus", "100").stdout
+    assert "from start to finish" in shown
+    assert "one item every" in shown
+
+
 def test_one_screen_in_a_pipe_has_no_colour():
     done = run(LLAMA, *H100, "--concurrency", "4", "--step")
     assert "\x1b" not in done.stdout

@@ -41,3 +41,11 @@ def test_longer_pairs_are_slower_and_a_larger_card_faster():
     ].value
     assert long < short / 3.5
     assert large > 4 * long
+
+
+@pytest.mark.parametrize("asked", [{}, {"concurrency": 8}, {"concurrency": 500}])
+def test_the_batch_that_is_told_is_the_batch_that_is_timed(asked):
+    found = cabida.speed("BAAI/bge-m3", gpu="l4", engine="tei", **asked)
+    rate, batch_s = found["metrics"]["items_s"].value, found["metrics"]["batch_ms"].value / 1000
+    assert rate * batch_s == pytest.approx(found["batch"], rel=0.02)
+    assert found["batch"] <= asked.get("concurrency", 64)

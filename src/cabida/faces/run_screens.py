@@ -19,7 +19,11 @@ from cabida.text import has_text, tr
 def screen(answer: dict[str, Any]) -> RenderableType:
     """What was asked, its figures, where the time goes; of a training run also stops, checkpoints and scaling."""
     blocks: list[RenderableType] = [clean(_head(answer)), Text()]
-    shown = [(_named(name), _figure(name, one)) for name, one in answer["metrics"].items()]
+    spaced = "made_s" in answer["metrics"]  # several come out together, or side by side
+    shown = [
+        (_named("spacing" if spaced and name == "seconds_per_item" else name), _figure(name, one))
+        for name, one in answer["metrics"].items()
+    ]
     blocks += [pairs(shown), sureness(answer["metrics"]), Text(), *_parts(answer)]
     if answer["kind"] == "training":
         blocks += [Text(), *_training(answer)]
@@ -69,14 +73,14 @@ def _named(name: str) -> str:
 
 FIGURES = (
     "goodput", "time_to_target_s", "gpu_hours_to_target", "project_gpu_hours", "items_per_hour", "s_per_audio_hour",
-    "real_time_ratio", "mfu", "examples_s",
+    "real_time_ratio", "mfu", "examples_s", "made_s", "spacing",
 )  # fmt: skip
 
 
 def _figure(name: str, one: Any) -> str:
     if name in ("mfu", "goodput"):
         return say.span(one, 100.0, "%")
-    if name in ("time_to_target_s", "s_per_audio_hour"):
+    if name in ("time_to_target_s", "s_per_audio_hour", "made_s"):
         return say.figure("step_time_s", one)
     if name in ("gpu_hours_to_target", "project_gpu_hours"):
         return say.span(one, 1.0, tr("speed.hours"))

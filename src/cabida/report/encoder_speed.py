@@ -11,7 +11,8 @@ from cabida.plan import Estimate
 from cabida.plan.encoding import SPEED_ENGINES, EncoderRun
 from cabida.report.run_speed import IDLE_DEFAULTS, refuse_unused
 from cabida.text import number, problem
-from cabida.timing.stages.encoders import Texts, encode_s, encoder_speed
+from cabida.timing.stages.encoder_data import engine_rules
+from cabida.timing.stages.encoders import Texts, batch_texts, encode_s, encoder_speed
 from cabida.timing.stages.pipeline import batched_stage, joined
 
 TASKS = ("embedding", "rerank")
@@ -68,8 +69,9 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
         engine=engine,
         batch_count=max(1, round(flags.get("concurrency") or BATCH_COUNT)),
         input_tokens=round(tokens),
-        max_batch_tokens=flags.get("max_num_batched_tokens"),
+        max_batch_tokens=_batch_tokens(engine, flags, tokens),
     )
+    timed = max(1, round(batch_texts(run, texts)))
     speed = encoder_speed(run, texts)
     low, high = speed.spread
     alone = encode_s(run, texts, 1)
@@ -88,9 +90,8 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
     }
     asked, saturated = flags.get("requests_per_s"), False
     if asked:
-        many = encode_s(run, texts, run.batch_count)
-        each = max(1e-9, (many - alone) / max(1, run.batch_count - 1))
-        stage = batched_stage("encode", alone, each, float(asked), float(run.batch_count))
+        each = max(1e-9, (encode_s(run, texts, timed) - alone) / max(1, timed - 1))
+        stage = batched_stage("encode", alone, each, float(asked), float(timed))
         latency, saturated = joined([stage]), stage.saturated
         if latency is not None:
             metrics |= {f"e2e_ms_{name}": time(getattr(latency, name) * MS) for name in STATISTICS}
@@ -102,7 +103,7 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
         "gpus": 1,
         "engine": engine,
         "weights": run.weights.id,
-        "batch": run.batch_count,
+        "batch": timed,
         "input_tokens": tokens,
         "requests_per_s": asked,
         "padded_ratio": speed.padded_ratio,
@@ -111,3 +112,10 @@ def encoder_speed_answer(model: str, gpu: str, flags: dict[str, Any]) -> dict[st
         "parts_ms": {name: seconds * MS for name, seconds in speed.parts.items()},
         "warnings": [],
     }
+
+
+def _batch_tokens(engine: str, flags: dict[str, Any], tokens: float) -> int | None:
+    """Tokens of a batch: as the engine or the flag limits them, and no more than of the texts there are at once."""
+    limit = flags.get("max_num_batched_tokens") or engine_rules(engine)["batch_tokens"]
+    at_once = flags.get("concurrency")
+    return round(min(limit, at_once * tokens)) if limit and at_once else flags.get("max_num_batched_tokens")

@@ -189,12 +189,18 @@ consider: {accelerators: [l4, h100-sxm-80], capacity: [on-demand]}
         (("black-forest-labs/FLUX.1-dev", "Wan-AI/Wan2.1-T2V-14B"), "CB-B051"),
         (("  steps: 28\n", "  frames: 81\n"), "CB-B052"),
         (("black-forest-labs/FLUX.1-dev", "no/such-pipeline"), "CB-B038"),
+        (("black-forest-labs/FLUX.1-dev", "meta-llama/Llama-3.1-8B-Instruct"), "CB-B051"),
+        (("  steps: 28\n", "  width: 7\n"), "CB-B011"),
+        (("  steps: 28\n", "  height: 20000\n"), "CB-B011"),
+        (("kind: image", "kind: transcription\n  width: 640"), "CB-B055"),
     ],
 )
 def test_what_a_media_brief_cannot_mean_is_refused(change, code):
+    assert change[0] in TEXT
     with pytest.raises(InvalidInput) as caught:
         parse_brief(TEXT.replace(*change), as_of=AS_OF)
     assert code in {one.code for one in caught.value.problems}
+    assert all(one.line for one in caught.value.problems)
 
 
 def test_making_audio_comes_later():

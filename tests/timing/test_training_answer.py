@@ -269,3 +269,9 @@ def test_selene_rows_agree_with_their_printed_utilisation():
 )
 def test_units_work_out(made):
     check_dimensions(made.equation)
+
+
+def test_a_run_takes_at_least_one_step():
+    run = a_run(target_tokens=1.0)
+    found = timing.training_answer(run, memory.training(run)).metrics
+    assert found["time_to_target_s"].value >= found["step_time_s"].value

@@ -198,8 +198,8 @@ MEDIA = Group(
     {
         "kind": _one(word("image", "video", "audio", "transcription")),
         "items_per_month": _one(kinds.AMOUNT),
-        "width": _one(kinds.COUNT),
-        "height": _one(kinds.COUNT),
+        "width": _one(kinds.SIDE),
+        "height": _one(kinds.SIDE),
         "frames": _one(kinds.COUNT),
         "steps": _one(kinds.COUNT),
         "batch": _one(kinds.COUNT),

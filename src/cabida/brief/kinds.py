@@ -275,6 +275,7 @@ AMOUNT = number("amount", "count", above=True, high=1e15, likely_whole=True)
 FACTOR = number("factor", "count", high=1e6)
 POSITIVE = number("factor", "count", above=True, high=1e9)
 COUNT = number("whole", "count", low=1, high=1e9, whole=True)
+SIDE = number("whole", "count", low=64, high=16384, whole=True)  # pixels of a picture's edge
 WHOLE = number("whole", "count", high=1e9, whole=True)
 EXCHANGE = number("factor", "count", low=1e-7, high=1e7)
 SHARE = number("share", "ratio", high=1.0)

@@ -23,14 +23,18 @@ def made_by(name: str, kind: str) -> bool:
 
 def faults(media: Media, names: Sequence[str]) -> Iterator[tuple[str, str, dict[str, object]]]:
     """What can't be: (code, path, values)."""
+    from cabida.facts.models import find_model
     from cabida.facts.pipelines import find_pipeline
     from cabida.text import tr
 
     if media.kind == AUDIO:
         return
     for index, name in enumerate(names):
-        pipeline = find_pipeline(name)
-        if not made_by(name, media.kind) and (pipeline is not None or media.kind == TRANSCRIPTION):
+        known = find_pipeline(name) is not None or find_model(name) is not None
+        if not made_by(name, media.kind) and (known or media.kind == TRANSCRIPTION):
             yield "CB-B051", f"models[{index}].id", {"name": name, "kind": tr(f"brief.media.{media.kind}")}
     if media.frames_count and media.frames_count > 1 and media.kind == "image":
         yield "CB-B052", "media.frames", {"frames": media.frames_count}
+    if media.kind == TRANSCRIPTION:
+        sizes = ("width", media.width_count), ("height", media.height_count), ("frames", media.frames_count)
+        yield from (("CB-B055", f"media.{key}", {"key": key}) for key, value in sizes if value)

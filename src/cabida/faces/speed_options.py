@@ -128,7 +128,7 @@ def beyond(function: F) -> F:
             option("--global-batch", type=count),
             option("--recompute", type=click.Choice(["none", "selective", "full"])),
             option("--precision", metavar="TYPE"),
-            option("--target-tokens", type=Figure(min=1, max=1e18)),
+            option("--target-tokens", type=Figure(min=1, max=1e15)),
             option("--framework", metavar="NAME"),
             option("--storage", type=click.Choice(["shared", "local-nvme", "local-nvme-a100"])),
             option("--cluster", type=click.Choice(["mature", "new"])),

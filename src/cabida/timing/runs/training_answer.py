@@ -107,8 +107,9 @@ def _rated(speed: TrainingSpeed, name: str, value: float) -> Ranged:
 def _to_target(
     run: TrainingRun, speed: TrainingSpeed, plan: CheckpointPlan, wall: dict[str, float]
 ) -> dict[str, Ranged]:
-    """Time and accelerator-hours to the target, and what projects add to it."""
+    """Time and accelerator-hours to the target, at least one step, and what projects add to it."""
     target, (slow, fast) = float(run.target_tokens or 0.0), speed.spread["tokens_per_s"]
+    target = max(target, float(step_tokens(run)))
     seconds = Ranged(
         step.time_to_target_s.raw(target, speed.tokens_per_s, plan.goodput_ratio),
         step.time_to_target_s.raw(target, speed.tokens_per_s * fast, plan.goodput_high_ratio or 1.0),

@@ -210,3 +210,10 @@ def test_a_recurrent_state_is_read_and_written_in_32_bit():
     curve = curve_of("recurrent_decode", card.capability, "bf16", "any")
     share = curve[kernel_facts()["fields"]["recurrent_decode"].index("bandwidth_ratio")]
     assert rate == pytest.approx(share * card.memory_bytes_per_s)
+
+
+def test_many_products_at_once_are_each_alone():
+    tokens, sizes = (1.0, 64.0, 4096.0), ((32.0, 4096.0, 8192.0), (64.0, 8192.0, 1024.0))
+    card, fmt = accelerator("h100-sxm-80"), weight_format("fp8")
+    alone = sum(count * kernels.gemm_s(tokens, out, depth, fmt, card) for count, out, depth in sizes)
+    assert kernels.gemms_s(tokens, sizes, fmt, card) == pytest.approx(alone, rel=1e-12)

@@ -42,6 +42,7 @@ __all__ = [
     "exchange_s",
     "experts_s",
     "gemm_s",
+    "gemms_s",
     "is_measured",
     "kernel_format",
     "kernels_source",
@@ -128,6 +129,29 @@ def gemm_s(
     return _product(
         curve, rates_of(accelerator, fmt.compute), tokens, float(out_count), float(in_count), *bits
     )
+
+
+def gemms_s(
+    tokens: tuple[float, ...],
+    sizes: tuple[tuple[float, float, float], ...],
+    fmt: WeightFormat,
+    accelerator: Accelerator,
+    engine: str = ANY,
+) -> Any:
+    """Seconds of many products by tokens: :func:`gemm_s` of each size, all at once.
+
+    Args:
+        tokens: rows, shape (n,).
+        sizes: how many products, how wide, how deep.
+        fmt: as for :func:`gemm_s`.
+        accelerator: the card.
+        engine: as for :func:`gemm_s`.
+    """
+    curve = curve_of("product", accelerator.capability, kernel_format(fmt, accelerator), engine)
+    count, out, depth = (np.array(one)[:, None] for one in zip(*sizes, strict=True))
+    bits = fmt.body_bits, activation_bits(fmt, accelerator)
+    rates = rates_of(accelerator, fmt.compute)
+    return (count * product_kernel_s(ProductCurve(*curve), rates, np.array(tokens), out, depth, *bits)).sum(0)
 
 
 @lru_cache(maxsize=16384)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -128,11 +128,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 @cache
 def _of(engine: str, groups: tuple[tuple[str, str], ...]) -> Coefficients:
     facts = serving_facts()
-    found = Coefficients(**facts["engines"][engine])
+    found: dict[str, float] = dict(facts["engines"][engine])
     for group, key in groups:
         for name, factor in facts["factors"].get(group, {}).get(key, {}).items():
-            found = replace(found, **{name: getattr(found, name) * factor})
-    return found
+            found[name] *= factor
+    return Coefficients(**found)
 
 
 def coefficients(d: Deployment) -> Coefficients:

@@ -18,7 +18,7 @@ from cabida.quantity import least
 from cabida.timing.devices.kernel_formulas import experts_touched_count
 from cabida.timing.devices.kernel_links import all_reduce_s, exchange_s
 from cabida.timing.devices.kernel_lookup import ANY, curve_of
-from cabida.timing.devices.kernels import SPREAD, elementwise_s, experts_s, gemm_s, kernel_format
+from cabida.timing.devices.kernels import SPREAD, elementwise_s, experts_s, gemm_s, gemms_s, kernel_format
 from cabida.timing.engine.coefficients import engine_key
 from cabida.timing.engine.step_attention import attention_of
 from cabida.timing.engine.step_time import GRID_TOKENS
@@ -150,11 +150,10 @@ def as_multiplied(d: Deployment) -> WeightFormat:
 
 def _products_s(d: Deployment, tokens: Floats) -> Floats:
     kept, wide = kept_ratio(d), sixteen_bit()
-    total = 0.0 * tokens
-    for count, out, inner in matrices_of(d):
-        for share, fmt in ((1 - kept, as_multiplied(d)), (kept, wide)):
-            if share > 0:
-                total = total + share * count * gemm_s(GRID_TOKENS, out, inner, fmt, d.accelerator)
+    total, sizes = 0.0 * tokens, matrices_of(d)
+    for share, fmt in ((1 - kept, as_multiplied(d)), (kept, wide)):
+        if share > 0 and sizes:
+            total = total + share * gemms_s(GRID_TOKENS, sizes, fmt, d.accelerator)
     return total
 
 

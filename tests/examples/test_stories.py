@@ -102,7 +102,8 @@ def test_the_home_lab_keeps_its_3090(decided):
     best = decision.options[0]
     assert (best.accelerator, best.capacity, best.accelerators_count) == ("rtx3090", "have", 1)
     assert facts.weight_format(best.weights).body_bits < 6
-    assert best.metrics["itl_ms_p95"].high < 100
+    assert best.metrics["itl_ms_p95"].value < 100
+    assert not any(one.code == "CB-X022" for one in decision.warnings)  # kept with 9 chances in 10 and more
     assert best.metrics["kv_cache_tokens"].value > 2300  # the longest prompt and answer of the brief
     energy = sum(line.money for line in best.cost_lines if line.key == "energy")
     assert 0 < energy < 0.35 * 730 * 0.2  # never more than the card's 350 W all month at 0.20 EUR

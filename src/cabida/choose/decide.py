@@ -22,6 +22,7 @@ from cabida.choose.options import chosen_few, option_of, several_models, title_o
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
+from cabida.choose.sure import surely_first
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
@@ -76,7 +77,7 @@ def decide(
         found = search_evaluation(brief, means, seed, progress, exhaustive=exhaustive)
     else:
         found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
-    worked, tally, ask = found.worked, found.tally, found.ask
+    worked, tally, ask = surely_first(found.worked), found.tally, found.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
     rejections = _fell(tally, worked, kept)
     options, stakes = _options(kept, ask, seed, named=several_models(worked))

@@ -122,14 +122,14 @@ def runs_on(
 
 
 def widened(run: TrainingRun) -> tuple[TrainingRun, TrainingMemory]:
-    """The run with the largest power-of-two micro-batch that fits and divides its share of the batch."""
+    """The run with the largest power-of-two micro-batch that surely fits; its smallest where none does."""
     best, kept = run, memory.training(run)
     share = run.global_batch_count // run.data_parallel_count
     micro = 2
-    while kept.verdict != "no" and micro <= min(share, 64) and share % micro == 0:
+    while kept.verdict == "fits" and micro <= min(share, 64) and share % micro == 0:
         wider = replace(run, micro_batch_count=micro)
         room = memory.training(wider)
-        if room.verdict == "no":
+        if room.verdict != "fits":
             break
         best, kept = wider, room
         micro *= 2

@@ -16,6 +16,7 @@ from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis
 from cabida.choose.search import Search
 from cabida.choose.splits import name_of
+from cabida.choose.sure import surely_fits
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.unit import coverage_ratio
@@ -115,6 +116,7 @@ class _Seen:
     """What has been simulated so far, and the cost to beat."""
 
     best_money: float
+    unsure_money: float = float("inf")  # the least of those whose memory is too close to call
     count: int = 0
     accelerators: set[str] = field(default_factory=set)
     held: dict[str, int] = field(default_factory=dict)
@@ -129,9 +131,11 @@ class _Seen:
 
     def may_win(self, one: Runnable, ask: Ask, means: Means, seed: int) -> bool:
         """Whether ``one`` could still cost less than the best so far; one simulation, where its bound allows it."""
-        if one.least_unit_money >= self.best_money:
+        sure = one.room.verdict == "fits"
+        to_beat = self.best_money if sure else min(self.best_money, self.unsure_money)
+        if one.least_unit_money >= to_beat:
             return False
-        return self.best_money == float("inf") or not outbid(one, self.best_money, ask, means, seed)
+        return to_beat == float("inf") or not outbid(one, to_beat, ask, means, seed)
 
     def note(self, one: Runnable, worked: list[Worked], means: Means) -> None:
         """Keep count of a simulated deployment."""
@@ -140,8 +144,11 @@ class _Seen:
         self.accelerators |= {accelerator} if worked else set()
         if accelerator in means.held_counts:
             self.held[accelerator] = self.held.get(accelerator, 0) + 1
-        costs = [each.cost.per_accepted_money for each in worked if each.status == "satisfies"]
-        self.best_money = min([self.best_money, *costs])
+        able = [each for each in worked if each.status == "satisfies"]
+        sure = [each.cost.per_accepted_money for each in able if surely_fits(each)]
+        unsure = [each.cost.per_accepted_money for each in able if not surely_fits(each)]
+        self.best_money = min([self.best_money, *sure])
+        self.unsure_money = min([self.unsure_money, *unsure])
 
 
 def _simulated(

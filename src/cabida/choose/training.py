@@ -14,6 +14,7 @@ from cabida.choose.limits import late_run, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.search import Search
 from cabida.choose.splits import describe_run, name_of_run
+from cabida.choose.sure import surely_fits
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.errors import CabidaError
@@ -88,12 +89,10 @@ def _search(
                 tally.reject("no_precision", 1, accelerator.name, 0.0, precision=training.precision)
                 continue
             for count in counts_for(accelerator, brief, means.held_counts.get(accelerator.id, 0)):
-                timed = _fastest(brief, training, model, accelerator, count, screen_s, means, tally)
-                if timed is None:
-                    continue
-                found = _priced(timed, brief, training, means, deadline)
+                fastest = _fastest(brief, training, model, accelerator, count, screen_s, means, tally)
+                found = [one for timed in fastest for one in _priced(timed, brief, training, means, deadline)]
                 worked += found
-                met += any(one.status == "satisfies" for one in found)
+                met += any(one.status == "satisfies" and surely_fits(one) for one in found)
                 if met > COUNTS_BEYOND and not exhaustive:
                     break
     return Search(worked, tally)
@@ -108,10 +107,13 @@ def _fastest(
     deadline_s: float | None,
     means: Means,
     tally: Tally,
-) -> Timed | None:
-    """The fastest run that fits on this many accelerators, preferring the sharding the brief asks for."""
+) -> list[Timed]:
+    """The fastest run that surely fits on this many accelerators, preferring the sharding the brief asks for.
+
+    One that may not fit stands beside it where it alone is in time, and alone where none surely fits.
+    """
     ways = means.ways_count(accelerator, count)
-    best: Timed | None = None
+    best: dict[bool, Timed] = {}  # by whether it surely fits
     for run in runs_on(brief, training, model, accelerator, count):
         name = name_of_run(run)
         verdict = trainable(run)
@@ -141,15 +143,24 @@ def _fastest(
         timed = _timed(wide, room, training)
         if timed is None:
             tally.reject("no_rate", ways, name, 0.0)
-        elif best is None or _preference(timed, training) < _preference(best, training):
-            if best is not None:
-                tally.reject(
-                    "slower_split", ways, name_of_run(best.run), -best.wall_s, value=duration(best.wall_s)
-                )
-            best = timed
-        else:
-            tally.reject("slower_split", ways, name, -timed.wall_s, value=duration(timed.wall_s))
-    return best
+            continue
+        known = best.get(room.verdict == "fits")
+        if known is None:
+            best[room.verdict == "fits"] = timed
+            continue
+        kept, slower = sorted((known, timed), key=lambda one: _preference(one, training))
+        best[room.verdict == "fits"] = kept
+        tally.reject(
+            "slower_split", ways, name_of_run(slower.run), -slower.wall_s, value=duration(slower.wall_s)
+        )
+    sure, unsure = best.get(True), best.get(False)
+    if sure is None or unsure is None:
+        return list(best.values())
+    limit_s = brief.objectives.time_to_target_s or brief.objectives.deadline_s
+    if limit_s is not None and unsure.wall_s <= limit_s < sure.wall_s:
+        return [sure, unsure]
+    tally.reject("undecided_memory", ways, name_of_run(unsure.run), -unsure.wall_s)
+    return [sure]
 
 
 def _preference(timed: Timed, training: Training) -> tuple[bool, float]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -203,6 +204,14 @@ def test_copies_side_by_side_make_no_image_quicker():
     shown = run("flux.1-dev", *H100, "--gpus", "100").stdout
     assert "from start to finish" in shown
     assert "one item every" in shown
+
+
+def test_counts_of_replicas_keep_every_digit_and_stand_in_the_head():
+    head = run(LLAMA, *H100, "--replicas", "1000", "--requests-per-s", "10").stdout.splitlines()[0]
+    assert "1,000 replicas of 1×h100-sxm-80" in head
+    told = " ".join(run(LLAMA, *H100, "--demand", "1e9").stdout.split())
+    replicas, cards = re.search(r": ([\d,]+) \[.*?; ([\d,]+) × h100", told).groups()
+    assert replicas == cards
 
 
 def test_one_screen_in_a_pipe_has_no_colour():

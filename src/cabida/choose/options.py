@@ -10,7 +10,7 @@ from cabida.choose.worked import Room, Speed, Worked
 from cabida.memory import MediaMemory, ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option
 from cabida.plan.decision import LATENCIES, STATISTICS
-from cabida.text import has_text, tr
+from cabida.text import has_text, number, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
 from cabida.timing.intervals import factors as interval_factors
 from cabida.units import BYTES_PER_GIB, MS_PER_S
@@ -101,7 +101,8 @@ def _own_title(one: Worked, *, named: bool) -> str:
         each = one.candidate.deployment
         replicas = one.candidate.replicas_count + one.candidate.spare_replicas_count
         count = f"{each.parallel.accelerators_count}×{each.accelerator.name}"
-        many = tr("choose.title.replicas", replicas=replicas, each=count) if replicas > 1 else count
+        said = number(replicas, 15)  # every digit
+        many = tr("choose.title.replicas", replicas=said, each=count) if replicas > 1 else count
         words = [many, model, each.weights.id, engine_name(each), whom]
     else:
         run = one.candidate.run

@@ -26,16 +26,19 @@ def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
     )
 
 
-def setup_line(answer: dict[str, Any]) -> str:
+def setup_line(answer: dict[str, Any], replicas_count: int = 1) -> str:
     """``meta-llama/Llama-3.3-70B-Instruct · 2×h100-sxm-80 tp2 · fp8 · KV bf16 · vllm``."""
     parts = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     engine = f"{answer.get('engine', '')} {answer.get('engine_version', '')}".strip()
     cache = f"KV {answer['kv_cache']}" if answer.get("kv_cache") else ""
     said = (answer.get(key) for key in ("method", "sharding", "optimizer"))
     method = " ".join(str(one) for one in said if one and one != "none")
+    cards = f"{answer['gpus']}×{answer['gpu']} {parts}".strip()
+    if replicas_count > 1:
+        cards = tr("choose.title.replicas", replicas=text.number(replicas_count, 15), each=cards)
     pieces = [
         answer["model"],
-        f"{answer['gpus']}×{answer['gpu']} {parts}".strip(),
+        cards,
         answer["weights"],
         cache,
         method,

@@ -33,12 +33,13 @@ STEP_PARTS = {
 BASES = ("assumed", "physics", "calibrated", "measured")
 LONGEST_BAR, MOST_BARS = 40, 60
 HOURS_A_ROW = 24
+COUNTED = 15  # digits of a count: all of them
 WAITING_TOLD = 0.1  # requests in line that are worth a word
 
 
 def speed(answer: dict[str, Any]) -> RenderableType:
     """Everything that was asked, most wanted first."""
-    blocks: list[RenderableType] = [clean(setup_line(answer)), *_arranged(answer), *carried(answer)]
+    blocks: list[RenderableType] = [clean(setup_line(answer, answer["replicas"])), *_arranged(answer), *carried(answer)]
     for name, drawn in (
         ("capacity", _capacity),
         ("fleet", _fleet),
@@ -58,7 +59,7 @@ def _arranged(answer: dict[str, Any]) -> list[Text]:
     told: list[Text] = []
     if answer["readers"]:
         counts = {"readers": answer["readers"], "writers": answer["replicas"]}
-        told.append(clean(tr("speed.readers", **{key: text.number(one, 7) for key, one in counts.items()})))
+        told.append(clean(tr("speed.readers", **{key: text.number(one, COUNTED) for key, one in counts.items()})))
     if drafting := answer.get("drafting"):
         values = {"draft": drafting["draft"], "tokens": text.number(drafting["tokens"], 7)}
         told.append(clean(tr("speed.drafting", ratio=text.percent(drafting["accepted_ratio"]), **values)))
@@ -84,7 +85,7 @@ def _latencies(answer: dict[str, Any]) -> list[RenderableType]:
         "speed.state",
         batch=text.number(answer["batch_mean"]),
         kv=text.percent(answer["kv_use_ratio"]),
-        preemptions=text.number(answer["preemptions"], 7),
+        preemptions=text.number(answer["preemptions"], COUNTED),
     )
     more = [clean(state)]
     if answer["cached_ratio"] or answer["waiting_mean"] >= WAITING_TOLD:
@@ -113,7 +114,7 @@ def _capacity(answer: dict[str, Any]) -> list[RenderableType]:
         return [clean(tr("speed.capacity.none", limit=_limit(found["limited_by"])), "bold")]
     told = tr(
         f"speed.capacity.{'one' if answer['replicas'] == 1 else 'many'}",
-        count=text.number(answer["replicas"], 7),
+        count=text.number(answer["replicas"], COUNTED),
         rate=say.span(rate, 1.0, "req/s"),
         tokens=say.span(found["output_tok_s"], 1.0, "tok/s"),
         limit=_limit(found["limited_by"]),
@@ -148,8 +149,8 @@ def _fleet(answer: dict[str, Any]) -> list[RenderableType]:
         "speed.fleet.replicas",
         demand=demand,
         replicas=_whole(found["replicas"]),
-        spares=text.number(found["spare_replicas"], 7),
-        count=text.number(found["accelerators"], 7),
+        spares=text.number(found["spare_replicas"], COUNTED),
+        count=text.number(found["accelerators"], COUNTED),
         gpu=answer["gpu"],
     )
     lost = "survives" if found["survives_a_loss"] else "falls"
@@ -186,8 +187,8 @@ def _fleet(answer: dict[str, Any]) -> list[RenderableType]:
 
 def _whole(estimate: Any) -> str:
     """A count with its interval; no decimals."""
-    low, high = (text.number(one, 9) for one in (estimate.low, estimate.high))
-    value = text.number(estimate.value, 9)
+    low, high = (text.number(one, COUNTED) for one in (estimate.low, estimate.high))
+    value = text.number(estimate.value, COUNTED)
     return value if low == high else f"{value} [{low}–{high}]"
 
 
@@ -204,8 +205,8 @@ def _batch(answer: dict[str, Any]) -> list[RenderableType]:
     told = tr(
         "speed.batch.enough",
         **values,
-        replicas=text.number(found["replicas"], 7),
-        count=text.number(found["accelerators"], 7),
+        replicas=text.number(found["replicas"], COUNTED),
+        count=text.number(found["accelerators"], COUNTED),
         gpu=answer["gpu"],
         took=text.duration(took.value),
         late=text.duration(took.high),

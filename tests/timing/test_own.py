@@ -2,6 +2,7 @@
 
 import math
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from cabida import facts, memory, timing
 from cabida.plan import Deployment, Load, Parallel
+from cabida.timing import own
 from cabida.timing.own import (
     FIRST,
     NONE,
@@ -131,3 +133,19 @@ def test_thousands_of_runs_say_what_each_alone_would():
     began = time.perf_counter()
     corrected_by(seen(HERE, 0.4, 20_000), HERE, STEP)
     assert time.perf_counter() - began < 2
+
+
+def test_whatever_a_prediction_is_made_of_is_in_the_digest_of_coefficients(monkeypatch, tmp_path):
+    """A refit of first tokens or links leaves residuals of others behind."""
+    shipped = Path(own.__file__).parent / "data"
+    copied = tmp_path / "data"
+    copied.mkdir()
+    for name in own.COEFFICIENTS:
+        (copied / name).write_bytes((shipped / name).read_bytes())
+    monkeypatch.setattr(own, "__file__", str(tmp_path / "own.py"))
+    found = set()
+    for name in ("", "serving.json", "kernels.json", "links.json", "first_tokens.json"):
+        if name:
+            (copied / name).write_bytes((copied / name).read_bytes() + b" ")
+        found.add(own.coefficients_digest.__wrapped__())
+    assert len(found) == 5

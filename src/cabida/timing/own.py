@@ -36,7 +36,8 @@ FORMAT = 1
 STEP, FIRST = "step", "first_token"
 FIGURE_OF = {STEP: "tpot_s", FIRST: "ttft_s"}
 PARTS = ("engine", "engine card", "engine model", "engine card model")
-COEFFICIENTS = ("serving.json", "kernels.json", "schedules.json")  # what a residual is a residual of
+# what a residual is a residual of
+COEFFICIENTS = ("serving.json", "kernels.json", "links.json", "first_tokens.json")
 _used: ContextVar[bool] = ContextVar("own calibration used", default=True)
 _tried: ContextVar[tuple[Residual, ...] | None] = ContextVar("residuals on trial", default=None)
 
@@ -180,9 +181,7 @@ def coefficients_digest() -> str:
     """Digest of the shipped coefficients: residuals of others are no residuals of these."""
     digest = hashlib.sha256()
     for name in COEFFICIENTS:
-        file = Path(__file__).parent / "data" / name
-        if file.is_file():
-            digest.update(file.read_bytes())
+        digest.update((Path(__file__).parent / "data" / name).read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -49,5 +49,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     config.CACHE_DIR = str(kept)
     try:
         return numba.njit(cache=True)(function)
+    except RuntimeError:  # no folder that numba may write to: compiled anew by each process
+        return numba.njit(function)
     finally:
         config.CACHE_DIR = before

@@ -15,7 +15,7 @@ from cabida.report.asked import asked, carried, doubts, named
 from cabida.report.metrics import speed_metrics
 from cabida.report.speed_asked import refuse_mismatch
 from cabida.text import problem
-from cabida.timing.intervals import factors
+from cabida.timing.intervals import Spread, factors
 from cabida.timing.own import own_note
 from cabida.timing.queues.fleet import Pool
 from cabida.timing.queues.pools import pools_of
@@ -29,7 +29,7 @@ from cabida.timing.sizing.capacity import (
     slowed,
 )
 from cabida.timing.sizing.knee import knee
-from cabida.timing.sizing.profile import batch_in_time, staffed
+from cabida.timing.sizing.profile import Batch, batch_in_time, staffed
 from cabida.timing.spread import spread_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def speed_answer(
     batch = None
     if wants.items is not None and wants.within_s is not None:
         batch = batch_in_time(pools, load, wants.items, wants.within_s, spread, wants.start_s, seed)
-        found["batch"] = _batch(batch, wants, d, slowest=factors(spread, "output_tokens_per_s")[0])
+        found["batch"] = _batch(batch, wants, d, spread)
     limits = limits_of(wants.objectives_s)
     if trace is not None:
         answer, load_told = _traced(trace, run, limits), None
@@ -128,7 +128,7 @@ class _Run:
 
     pools: tuple[Pool, ...]
     load: Load
-    spread: dict[str, tuple[float, float]]
+    spread: Spread
     wants: Wants
     seed: int
 
@@ -228,7 +228,7 @@ def _capacity(carries: Capacity, run: _Run) -> dict[str, Any]:
         for ratio in (slow, quick)
     )  # fmt: skip
     rate = Estimate(
-        middle, min(low, middle), max(high, middle), "calibrated" if slow > quick else "simulated"
+        middle, min(low, middle), max(high, middle), run.spread.basis if slow > quick else "simulated"
     )
     return {
         "requests_per_s": rate,
@@ -271,16 +271,16 @@ def _fleet(rate: Estimate, wants: Wants, d: Deployment) -> dict[str, Any]:
     }
 
 
-def _batch(batch: Any, wants: Wants, d: Deployment, slowest: float) -> dict[str, Any]:
+def _batch(batch: Batch, wants: Wants, d: Deployment, spread: Spread) -> dict[str, Any]:
     """The fewest replicas, and when they end: late by as much as throughput may fall short."""
-    took = batch.took_s - wants.start_s
+    took, slowest = batch.took_s - wants.start_s, factors(spread, "output_tokens_per_s")[0]
     return {
         "items": wants.items,
         "within_s": wants.within_s,
         "replicas": batch.replicas_count or None,
         "accelerators": batch.replicas_count * d.parallel.accelerators_count or None,
         "took_s": Estimate(
-            batch.took_s, batch.took_s, wants.start_s + took / max(slowest, 1e-9), "calibrated"
+            batch.took_s, batch.took_s, wants.start_s + took / max(slowest, 1e-9), spread.basis
         ),
         "one_replica_s": batch.one_replica_s,
     }

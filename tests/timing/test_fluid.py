@@ -108,3 +108,14 @@ def test_bandwidth_alone_limits_a_lone_stream_and_products_alone_a_full_batch():
     wide = replace(bare, sequences_most_count=200_000, budget_tokens=1e6, kv_tokens=1e12)
     full = fluid_of(wide, Load(1000, 1000, concurrency=100_000), {}).total_tokens_per_s
     assert full == pytest.approx(1 / TOKEN_S, rel=0.03)
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize(("clients", "spread"), [(1, 0.0), (16, 0.0), (16, 0.5)])
+def test_the_shortest_gap_between_tokens_is_a_quiet_step(mixed, clients, spread):
+    """Where prompts go alone, a gap holds the prompt's step beside a quiet one: nothing is left over, nothing negative."""
+    model = replace(CARD, mixed=mixed)
+    load = Load(2000, 20, concurrency=clients, input_spread_ratio=spread, output_spread_ratio=spread)
+    quick, slow = fluid_of(model, load, {}).itl_s, simulate_model(model, load, {}, requests_count=800).itl_s
+    assert quick.quantiles[0] == pytest.approx(slow.quantiles[0], rel=0.25)
+    assert list(quick.quantiles) == sorted(quick.quantiles)

@@ -57,7 +57,7 @@ class Steady:
     ttft_s: Any
     requests_per_s: Any
     batch: Any
-    prompt_ratio: Any  # share of steps that carry a prompt
+    prompt_ratio: Any  # share of gaps between tokens that hold a step with a prompt
 
 
 def at_batch(c: Costs, flow: Flow, batch: Any, *, merged: bool = False) -> Steady:
@@ -130,7 +130,8 @@ def _in_step(c: Costs, flow: Flow, clients: Any) -> Steady:
     tpot = quiet + 0.5 * (steps - 1) * prompt / flow.output_tokens
     cycle = outside + steps * prompt + flow.output_tokens * quiet
     first = outside + 0.5 * (steps + 1) * prompt
-    return Steady(tpot, prompt, first, clients / cycle, clients, steps / (steps + flow.output_tokens))
+    stalled = least(0.5 * (steps - 1) / flow.output_tokens, 1.0)  # gaps that the prompt of another falls into
+    return Steady(tpot, prompt, first, clients / cycle, clients, stalled)
 
 
 def _full_prompt_s(c: Costs, flow: Flow) -> Any:
@@ -193,7 +194,7 @@ def flow_of(model: StepModel, load: Load) -> Flow:
 
 
 def bounds_of(model: StepModel, load: Load) -> Bounds:
-    """Optimistic limits: one request alone for latency, a full batch for throughput. Microseconds."""
+    """Optimistic limits: one request alone for latency, a full batch for throughput."""
     flow = flow_of(model, load)
     alone = at_batch(model.costs, flow, 1.0)
     full = at_batch(model.costs, flow, most_batch(flow), merged=True)
@@ -235,7 +236,7 @@ def fluid_of(model: StepModel, load: Load, spread: dict[str, tuple[float, float]
         first * float(state.ttft_s), first * float(state.ttft_s - flow.outside_s - state.prompt_step_s)
     )
     tpot = _waiting(float(state.tpot_s), 0.0)
-    itl = _two_valued(float(state.tpot_s), float(state.prompt_step_s), float(state.prompt_ratio))
+    itl = _two_valued(state, flow)
     e2e = _waiting(float(state.ttft_s + gaps * state.tpot_s) + later, 0.0)
     used = float(state.batch) * (flow.input_tokens + 0.5 * flow.output_tokens) + flow.prefix_tokens
     return ServingSpeed(
@@ -253,8 +254,14 @@ def _waiting(mean: float, waits: float) -> Distribution:
     return from_sorted_quantiles(mean, values)
 
 
-def _two_valued(mean: float, busy: float, ratio: float) -> Distribution:
-    """Gaps between tokens: quiet steps, and steps that carry a prompt."""
-    quiet = (mean - ratio * busy) / (1 - ratio) if ratio < 1 else busy
+def _two_valued(state: Steady, flow: Flow) -> Distribution:
+    """Gaps between tokens: quiet steps, and those with a prompt, in the same step or in one before it."""
+    mean, ratio, prompt = float(state.tpot_s), min(float(state.prompt_ratio), 1.0), float(state.prompt_step_s)
+    if flow.mixed_ratio:
+        busy = prompt
+        quiet = (mean - ratio * busy) / (1 - ratio) if ratio < 1 else busy
+    else:
+        quiet = mean - ratio * prompt
+        busy = quiet + prompt
     values = tuple(busy if q > 1 - ratio else quiet for q in QUANTILES)
     return from_sorted_quantiles(mean, values)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # of the offered rate, what nineteen timed runs in twenty answer until their last request is done: the server logs of
 # MLPerf inference 5.1 (cases/serving.jsonl, 164 runs)
 KEPT_RATIO = 0.97
+# growth of waiting that says saturated, over the span of arrivals and over the mean service: assumed
+STEADY_RATIO, SERVED_RATIO = 0.15, 0.25
 LATEST_RATIO = 1.05  # a line that keeps up takes requests up over no more of this times the span they came in
 
 
@@ -221,14 +223,14 @@ def _rate(run: Outcome, skipped: int) -> float:
 
 
 def _grows(run: Outcome) -> bool:
-    """Whether waiting grows from the first to the last third of an open run by more than it ever took to serve."""
+    """Whether waiting grows from the first to the last third of an open run by a share of its span and of service."""
     if run.clients or len(run.sent_s) < 30:
         return False
     third = len(run.sent_s) // 3
     waits = run.first_s - run.sent_s
     grown = float(waits[-third:].mean() - waits[:third].mean())
     lasted, served = float(run.sent_s[-1] - run.sent_s[0]), float((run.last_s - run.first_s).mean())
-    return grown > max(0.15 * lasted, 0.25 * served)
+    return grown > max(STEADY_RATIO * lasted, SERVED_RATIO * served)
 
 
 def distribution(values: Floats) -> Distribution:
@@ -248,15 +250,20 @@ def gaps_of(histogram: Floats, tpot: Distribution, mean_s: float | None = None) 
         tpot: stands in when no gap was counted.
         mean_s: mean gap; of ``tpot`` when left out.
     """
+    if histogram.sum() <= 0:
+        return tpot
+    mean = tpot.mean if mean_s is None else mean_s
+    return counted(histogram, col.ITL_LOW_S, col.ITL_BINS_PER_E_FOLD, mean)
+
+
+def counted(bins: Floats, least_s: float, bins_per_e_fold: float, mean_s: float) -> Distribution:
+    """The distribution of a logarithmic histogram."""
     import numpy as np
 
-    total = histogram.sum()
-    if total <= 0:
-        return tpot
-    share = np.cumsum(histogram) / total
-    places = np.minimum(np.searchsorted(share, QUANTILES), col.ITL_BINS - 1)
-    values = col.ITL_LOW_S * np.exp((places + 0.5) / col.ITL_BINS_PER_E_FOLD)
-    return from_sorted_quantiles(tpot.mean if mean_s is None else mean_s, tuple(float(v) for v in values))
+    share = np.cumsum(bins) / max(float(bins.sum()), 1.0)
+    places = np.minimum(np.searchsorted(share, QUANTILES), len(bins) - 1)
+    values = least_s * np.exp((places + 0.5) / bins_per_e_fold)
+    return from_sorted_quantiles(mean_s, tuple(float(one) for one in values))
 
 
 def _nothing(spread: dict[str, tuple[float, float]]) -> ServingSpeed:

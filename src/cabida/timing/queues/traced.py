@@ -7,22 +7,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cabida.plan.decision import QUANTILES
 from cabida.timing.queues import columns as col
 from cabida.timing.queues.fleet import Pool, fleet, requests
 from cabida.timing.queues.speculative import paces
-from cabida.timing.queues.summary import joined, summary
-from cabida.timing.speed import Distribution, ServingSpeed, from_sorted_quantiles
+from cabida.timing.queues.summary import SERVED_RATIO, STEADY_RATIO, counted, joined, summary
+from cabida.timing.speed import Distribution, ServingSpeed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cabida.timing.engine.steps import StepModel
+    from cabida.timing.queues.fleet import Fleet
+
     Floats = NDArray[np.float64]
     Block = tuple[Floats, Floats, Floats]
 
 LEAST_S, BINS_PER_E_FOLD, BINS = 1e-6, 1000.0, 30_000  # a bin is 0.1 % wide; up to 1e7 s
-STEADY_RATIO, SERVED_RATIO = 0.15, 0.25  # growth of waiting that says saturated: those of summary.py
 
 
 @dataclass(slots=True)
@@ -50,16 +51,6 @@ class Tally:
         return counted(self.bins, LEAST_S, BINS_PER_E_FOLD, self.total_s / max(self.count, 1))
 
 
-def counted(bins: Floats, least_s: float, bins_per_e_fold: float, mean_s: float) -> Distribution:
-    """The distribution of a logarithmic histogram."""
-    import numpy as np
-
-    share = np.cumsum(bins) / max(float(bins.sum()), 1.0)
-    places = np.minimum(np.searchsorted(share, QUANTILES), len(bins) - 1)
-    values = least_s * np.exp((places + 0.5) / bins_per_e_fold)
-    return from_sorted_quantiles(mean_s, tuple(float(one) for one in values))
-
-
 @dataclass(slots=True)
 class _Run:
     """What is kept of a trace on its way: histograms, sums, and the mean wait of each stretch."""
@@ -73,6 +64,7 @@ class _Run:
     refused_count: int = 0
     sent_s: tuple[float, float] = (math.inf, 0.0)
     last_s: float = 0.0
+    served_s: float = 0.0  # the last answer as the engine gives it
     waits: list[tuple[int, float, float]] = field(default_factory=list)  # requests, mean wait, mean service
 
 
@@ -127,7 +119,7 @@ def _asked(pools: tuple[Pool, ...], block: Block, chance: np.random.Generator) -
     )  # fmt: skip
 
 
-def _note(run: _Run, model: Any, rows: Floats, delay_steps: float, limits: Mapping[str, float]) -> None:
+def _note(run: _Run, model: StepModel, rows: Floats, delay_steps: float, limits: Mapping[str, float]) -> None:
     """Count the requests of a stretch that are answered or refused; the others come again with the next one."""
     import numpy as np
 
@@ -146,7 +138,7 @@ def _note(run: _Run, model: Any, rows: Floats, delay_steps: float, limits: Mappi
     long = outputs > 1
     late = delay_steps * (each if long.any() else model.launch_s)
     ttft, e2e = first - sent + late, last - sent + late
-    later = (getattr(model, "first_token_ratio", 1.0) - 1.0) * ttft
+    later = (model.first_token_ratio - 1.0) * ttft
     ttft, e2e = ttft + later, e2e + later
     for tally, values in ((run.ttft, ttft), (run.tpot, each[long]), (run.e2e, e2e)):
         tally.add(values)
@@ -159,16 +151,17 @@ def _note(run: _Run, model: Any, rows: Floats, delay_steps: float, limits: Mappi
     run.gap_s += float((last - first).sum())
     run.sent_s = min(run.sent_s[0], float(sent.min())), max(run.sent_s[1], float(sent.max()))
     run.last_s = max(run.last_s, float(last.max()))
+    run.served_s = max(run.served_s, float(there[:, col.LAST].max()))
     run.waits.append((len(there), float((first - sent).mean()), float((last - first).mean())))
 
 
 def _speed(
-    run: _Run, ready: Any, pools: tuple[Pool, ...], spread: dict[str, tuple[float, float]]
+    run: _Run, ready: Fleet, pools: tuple[Pool, ...], spread: dict[str, tuple[float, float]]
 ) -> ServingSpeed:
     totals, model, count = ready.totals, pools[-1].model, run.ttft.count
     span_s = max(run.last_s - run.sent_s[0], 1e-12)
     busy_s = max(float(totals[col.BUSY_S]), 1e-12)
-    rate = count / max(span_s - pools[0].model.request_s, 1e-12)
+    rate = count / max(run.served_s - run.sent_s[0], 1e-12)
     met = run.met_count / max(count + run.refused_count, 1)
     return ServingSpeed(
         saturated=_grows(run),
@@ -198,7 +191,7 @@ def _speed(
 
 
 def _grows(run: _Run) -> bool:
-    """Whether waiting grows from the first to the last third of the stretches by more than it ever took to serve."""
+    """Whether waiting grows from the first to the last third of the stretches by a share of span and service."""
     third = max(1, len(run.waits) // 3)
 
     def mean(part: list[tuple[int, float, float]], place: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -145,11 +146,20 @@ def _step(d: Deployment, model: StepModel, prompt_tokens: float, batch: float, c
     }
     names = step_s.params[1 + len(loads) :]
     values = dict(zip(names, model.constants, strict=True))
-    given = {"token_work_s": _work(d, model, prompt_tokens + batch)}
+    tokens = prompt_tokens + batch
+    work_s = table_s(model.table, tokens / model.stages_count)
+    given = {"token_work_s": _explained(_work(d, model, tokens), "token_work_s", work_s)}
     given |= {name: _steady(name, value) for name, value in loads.items()}
-    given |= {name: terms.get(name) or _figure(name, value) for name, value in values.items()}
+    given |= {name: _explained(terms.get(name), name, value) for name, value in values.items()}
     tree: Quantity = step_s(**given)
     return tree
+
+
+def _explained(tree: Quantity | None, name: str, value: float) -> Quantity:
+    """The tree of a figure; the figure alone where settings or the user's own observations changed it."""
+    if tree is not None and math.isclose(float(tree), value, rel_tol=1e-9):
+        return tree
+    return _figure(name, value)
 
 
 def _share(d: Deployment, c: Coefficients, name: str) -> Quantity:

@@ -9,6 +9,7 @@ from functools import cache
 from cabida import facts
 from cabida.facts.model import Model
 from cabida.plan import Deployment, Load
+from cabida.timing.devices.collectives import linked_count
 from cabida.timing.engine.coefficients import engine_key, memory_family
 from cabida.timing.intervals import (
     ASSUMED,
@@ -153,13 +154,12 @@ def family_of(d: Deployment) -> str:
 def layout_of(d: Deployment) -> str:
     """How the replica is split: one card, tensor, data (or experts), stages, or across machines."""
     p = d.parallel
-    node = d.node.accelerators_count if d.node else 8
     if p.accelerators_count == 1:
         return "one"
-    if p.accelerators_count > node and d.accelerator.link_domain_count <= node:
+    if p.accelerators_count > linked_count(d.accelerator, d.node):
         return "machines"
     if p.pp > 1:
         return "stages"
-    if p.dp > 1 and p.dp * p.tp > 1:
+    if p.dp > 1:
         return "experts" if d.model.is_moe else "data"
     return f"tensor {p.tp}"

@@ -45,7 +45,8 @@ def capacities_at_best(models: Sequence[StepModel], shape: Load, objectives: Map
     flows = [flow_of(model, shape) for model in models]
     flow = Flow(*(np.array([getattr(one, part.name) for one in flows], dtype=float) for part in fields(Flow)))
     most = most_batch(flow) * 1.0
-    alone_s = at_batch(costs, flow, np.minimum(most, 1.0)).ttft_s
+    alone = at_batch(costs, flow, np.minimum(most, 1.0))
+    alone_s = alone.ttft_s - 0.5 * alone.tpot_s  # an idle replica has no step to wait for
     low, high = np.zeros(len(models)), most
     for step in range(HALVINGS):
         middle = most if step == 0 else 0.5 * (low + high)
@@ -67,9 +68,9 @@ def _may_keep(quiet_s: Any, alone_s: Any, flow: Flow, objectives: Mapping[str, f
     import numpy as np
 
     kept = np.ones_like(quiet_s, dtype=bool)
+    decoding_s = (flow.output_tokens - 1) * quiet_s
     for name, limit_s in objectives.items():
         metric = name.partition("_")[0]
-        decoding_s = (flow.output_tokens - 1) * quiet_s
         best = {"ttft": alone_s, "e2e": alone_s + decoding_s}.get(metric, quiet_s)
         kept &= best <= limit_s
     return kept

@@ -38,14 +38,14 @@ class AttentionWork(NamedTuple):
 def attention_of(d: Deployment) -> AttentionWork:
     """Attention of a deployment; remembered by model, card, split, cache and engine."""
     card = d.accelerator
-    rates = (card.id, card.memory_bytes_per_s, *card.flop_per_s.values())
+    rates = (card.id, card.capability, card.memory_bytes_per_s, *card.flop_per_s.values())
     key = ("step attention", rates, d.parallel.tp, d.kv_cache.id, engine_key(d.engine))
     return remembered(d.model, key, lambda: _attention(d))
 
 
 def _attention(d: Deployment) -> AttentionWork:
     start = sequence = context = window = token = pair = 0.0
-    windows = [UNLIMITED]
+    windows: list[float] = []
     for group in d.model.attention:
         layers, linear = group.layers_count, group.kind == "linear"
         decode, prompt = _recurrent(d, group) if linear else _attending(d, group)
@@ -66,7 +66,7 @@ def _attention(d: Deployment) -> AttentionWork:
         else:
             context += layers * decode.s_per_token
             pair += layers * prompt.s_per_pair
-    return AttentionWork(start, sequence, context, window, token, pair, max(windows[1:], default=UNLIMITED))
+    return AttentionWork(start, sequence, context, window, token, pair, max(windows, default=UNLIMITED))
 
 
 def _bits(d: Deployment, group: AttentionLayers) -> float:

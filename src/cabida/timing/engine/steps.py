@@ -33,7 +33,7 @@ EAGER_RATIO = 2.5  # launches without CUDA graphs: assumed
 
 @dataclass(frozen=True, slots=True)
 class StepModel:
-    """What one engine step costs (see :func:`cabida.timing.engine.roofline.engine_step_s`) and the scheduler's limits.
+    """What one engine step costs (see :func:`cabida.timing.engine.step_time.engine_step_s`) and the scheduler's limits.
 
     Figures are those of one data-parallel rank; ``ranks_count`` ranks share a replica's load.
     """

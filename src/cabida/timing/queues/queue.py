@@ -14,6 +14,7 @@ import numpy as np
 
 from cabida.timing.compiled import compiled
 from cabida.timing.engine.step_clock import table_s
+from cabida.timing.engine.step_time import STAGES
 from cabida.timing.queues import columns as col
 from cabida.timing.queues.outcome import finish
 from cabida.timing.queues.routing import route
@@ -21,7 +22,6 @@ from cabida.timing.queues.schedule import plan
 from cabida.timing.queues.waiting_line import enqueue
 
 HEAP_COLUMNS = 3  # time, order of coming, request
-STAGES = 8
 
 
 @compiled

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cabida.quantity import formula
 from cabida.timing.engine.step_table import NO_TABLE
-from cabida.timing.engine.step_time import CONSTANTS_COUNT
+from cabida.timing.engine.step_time import CONSTANTS_COUNT, STAGES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ class Drafting:
     accepted_ratio: float = 0.0
     passes_count: int = 0  # passes of the drafting model; 0 = drafted without one
     host_s: float = 0.0  # per sequence and step
-    constants: tuple[float, ...] = (0.0,) * 8 + (1.0,) + (0.0,) * (CONSTANTS_COUNT - 9)
+    constants: tuple[float, ...] = tuple(float(place == STAGES) for place in range(CONSTANTS_COUNT))
     table: tuple[float, ...] = NO_TABLE
 
     @property

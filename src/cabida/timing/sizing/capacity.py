@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cabida.plan import Load
 from cabida.timing.engine.fluid import bounds_of, flow_of, fluid_of, opened
 from cabida.timing.engine.step_time import STAGES
 from cabida.timing.engine.steps import StepModel
+from cabida.timing.own import STEP_SECONDS
 from cabida.timing.queues.fleet import Pool
 from cabida.timing.queues.simulate import simulate_pools
 
@@ -159,11 +160,7 @@ def slowed(pool: Pool, ratio: float) -> Pool:
     if ratio == 1.0:
         return pool
     model, drafting = pool.model, pool.drafting
-    times = {
-        field.name: getattr(model, field.name) * ratio
-        for field in fields(model)
-        if field.name.endswith(("_s", "_s_per_token", "_s_per_sequence")) and field.type in ("float", float)
-    }
+    times = {name: getattr(model, name) * ratio for name in STEP_SECONDS}
     slow = replace(model, **times, table=tuple(one * ratio for one in model.table))
     constants = tuple(one if place == STAGES else one * ratio for place, one in enumerate(drafting.constants))
     table = tuple(one * ratio for one in drafting.table)

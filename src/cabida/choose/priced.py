@@ -179,16 +179,28 @@ def most_replicas(one: Runnable, tenure: Tenure, means: Means) -> float:
 
 
 def held_too_slow(one: Runnable, ask: Ask, means: Means, seed: int) -> Iterator[Worked]:
-    """Keeping what one has, when no rate keeps the objectives: all of it at the peak, and what it misses."""
+    """Keeping what one has, when no rate keeps the objectives: all of it at the peak, and what it misses.
+
+    Where the peak outruns it, its figures are those at the most that it carries: at the peak there are none.
+    """
     replicas, tenure = _all_held(one, means)
     if tenure is None or ask.batch:
         return
     wanted = ask.wanted_requests_per_s(one.acceptance_ratio)
     load = replace(ask.shape, requests_per_s=wanted / ask.margin_ratio / replicas)
-    speed = simulate_model(one.steps, load, spread_of(one.deployment, load), seed)
-    outrun = Miss(tr("choose.misses.saturated", peak=number(ask.peak_requests_per_s)), OUTRUN_RATIO)
-    misses = [outrun] if speed.saturated else slow_answers(speed, ask.objectives) or [outrun]
-    kept = _billed(one, ask, means, tenure, Serving(_all_month(replicas), 0, speed, load, 0.0))
+    spread = spread_of(one.deployment, load)
+    speed, carried = simulate_model(one.steps, load, spread, seed), 0.0
+    misses = [] if speed.saturated else slow_answers(speed, ask.objectives)
+    if not misses:
+        most = capacity_of(one.steps, ask.shape, {}, spread, seed)
+        if most.speed is None:
+            return
+        speed, carried = most.speed, most.requests_per_s
+        load = replace(ask.shape, requests_per_s=carried)
+        rate = carried * replicas / ask.attempts_ratio(one.acceptance_ratio)
+        values = {"rate": number(rate), "peak": number(ask.peak_requests_per_s)}
+        misses = [Miss(tr("choose.misses.saturated", **values), OUTRUN_RATIO)]
+    kept = _billed(one, ask, means, tenure, Serving(_all_month(replicas), 0, speed, load, carried))
     yield missing(replace(kept, replicas_most_count=0.0), misses)
 
 

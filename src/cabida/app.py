@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_list, models, prices
-from cabida.text import problem, use_language
+from cabida.text import use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
     from cabida.choose import Outcome
     from cabida.evidence.machine import Roots
-
-LONGEST_REQUESTS = 2_000_000  # of one simulated day or week
 
 
 def init(
@@ -111,9 +109,8 @@ def with_commands(outcome: Outcome) -> Decision:
         "\n\n".join(filter(None, (launch.command(thing), more))) if thing else ""
         for thing, more in zip(things, beside, strict=True)
     ]
-    decision = outcome.decision
-    options = [replace(option, command=text) for option, text in zip(decision.options, commands, strict=True)]
-    return replace(decision, options=tuple(options))
+    told = zip(outcome.decision.options, commands, strict=True)
+    return replace(outcome.decision, options=tuple(replace(option, command=text) for option, text in told))
 
 
 def fit(
@@ -212,6 +209,7 @@ def speed(
     from cabida.report.encoder_speed import encoder_speed_answer, is_encoder
     from cabida.report.run_speed import beyond_serving, run_speed_answer, serving_flags
     from cabida.report.speed import Wants, speed_answer
+    from cabida.report.speed_asked import profiled
 
     own = {
         "headroom": headroom, "spares": spares, "items": items, "knee": knee, "step": step, "demand": demand,
@@ -223,18 +221,15 @@ def speed(
         return encoder_speed_answer(model, gpu, whole)
     if (about := beyond_serving(model, flags)) is not None:
         return run_speed_answer(about, gpu, whole)
-    if flags.get("requests_per_s") is not None and profile and demand is None:
-        flags["hourly_weights"] = tuple(profile)
-        once = flags["requests_per_s"] * 3600.0 * len(profile)  # every hour of the profile
-        flags["prompts_count"] = flags.get("prompts_count") or int(min(max(once, 1.0), LONGEST_REQUESTS))
     wants = Wants(
-        objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing,
-        prefill_replicas, acceptance,
-        flags.get("draft") or "", items, within_s, start_s, knee, step,
+        objectives_ms or {}, demand, tuple(profile or (1.0,)), headroom, spares, replicas, routing, prefill_replicas,
+        acceptance, flags.get("draft") or "", items, within_s, start_s, knee, step,
     )  # fmt: skip
     if wants.draft == "ngram":  # looked up in the text itself: no model to hold
         del flags["draft"]
-    return speed_answer(model, gpu, trace, seed, wants, serving_flags(flags))
+    return speed_answer(
+        model, gpu, trace, seed, wants, serving_flags(flags | profiled(profile, demand, flags))
+    )
 
 
 def cost(
@@ -253,40 +248,11 @@ def cost(
 
     The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
     """
-    from cabida import facts, timing
-    from cabida.plan import Setup
-    from cabida.report.asked import asked, carried, doubts, load_of, named, refuse_load
-    from cabida.report.bills import bills
-    from cabida.report.metrics import speed_metrics
+    from cabida.report.cost import cost_answer
 
-    if flags.get("requests_per_s") is None and flags.get("concurrency") is None:
-        flags["concurrency"] = 32.0
-    asked_load, rest = load_of(flags)
-    refuse_load(Setup(model=model, gpu=gpu, **rest), facts.model(model), asked_load)
-    d, m, load = asked(model, gpu, flags)
-    answer = timing.simulate(d, m, load, seed)
-    rows = bills(
-        d,
-        load,
-        answer.requests_per_s,
-        utilisation_ratio=utilisation,
-        currency=currency,
-        as_of=as_of,
-        capacity=tuple(capacity),
-        acceptance_ratio=acceptance,
-    )
-    if not rows:
-        raise InvalidInput([problem("CB-U015")])
-    return {
-        **named(d),
-        "load": carried(load),
-        "warnings": doubts(d),
-        "as_of": as_of,
-        "currency": currency,
-        "utilisation": utilisation,
-        "metrics": speed_metrics(answer),
-        "rows": rows,
-    }
+    return cost_answer(
+        model, gpu, flags, capacity, currency, as_of=as_of, utilisation=utilisation, acceptance=acceptance, seed=seed,
+    )  # fmt: skip
 
 
 def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
@@ -331,8 +297,7 @@ def validate(
     from cabida.truth import validate as score
     from cabida.truth.observed import validate_stored
 
-    given = list(files)
-    if given and store is None:
+    if (given := list(files)) and store is None:
         return score(given, predictions=predictions, progress=progress, calibrated=calibrated)
     return validate_stored(store, given, predictions, progress, calibrated=calibrated)
 
@@ -359,10 +324,9 @@ def calibrate(
 
 def calibration(*, undo: bool = False) -> dict[str, Any]:
     """What was learned so far, run by run; with ``undo`` after the last run has been taken back."""
-    from cabida.truth.calibrate import listed
-    from cabida.truth.calibrate import undo as take_back
+    from cabida.truth import calibrate as learning
 
-    return take_back() if undo else listed()
+    return learning.undo() if undo else learning.listed()
 
 
 def observe(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,27 @@ from cabida.report.asked import load_of, refuse_load
 from cabida.report.fit_asked import refuse_contradictions
 from cabida.report.run_speed import as_typed
 from cabida.text import problem
+from cabida.units import S_PER_HOUR
 
 if TYPE_CHECKING:
     from cabida.facts import Model
     from cabida.report.speed import Wants
 
+LONGEST_REQUESTS = 2_000_000  # of one simulated day or week
 # of a question that says nothing of its requests
 USUAL = {"input_tokens": 1000.0, "output_tokens": 200.0, "concurrency": 1.0}
+
+
+def profiled(
+    profile: Sequence[float] | None, demand: float | None, flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What hourly weights add to a load that has a mean rate: themselves, and requests for every hour of them."""
+    rate = flags.get("requests_per_s")
+    if rate is None or not profile or demand is not None:
+        return {}
+    once = rate * float(S_PER_HOUR) * len(profile)
+    count = flags.get("prompts_count") or int(min(max(once, 1.0), LONGEST_REQUESTS))
+    return {"hourly_weights": tuple(profile), "prompts_count": count}
 
 
 def refuse_mismatch(

@@ -17,7 +17,7 @@ from cabida.timing.engine.coefficients import passed_releases
         ("vllm", "0.9.2", ()),
         ("vllm", "0.19.0", ("0.11", "0.15", "0.18")),
         ("vllm", "nightly-5b8c30d62b754b57", ()),
-        ("vllm", "", ()),
+        ("vllm", "", ("0.11", "0.15", "0.18")),
         ("lmdeploy", "0.7", ()),
     ],
 )

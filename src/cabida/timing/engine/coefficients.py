@@ -114,7 +114,9 @@ def groups_of(d: Deployment) -> tuple[tuple[str, str], ...]:
 
 @cache
 def passed_releases(engine: str, version: str) -> tuple[str, ...]:
-    """Releases of ``SINCE`` that ``version`` isn't older than; none where it is unsaid or no release number."""
+    """Releases of ``SINCE`` that ``version`` isn't older than: all where it is unsaid, none where it is no release."""
+    if not version:
+        return SINCE.get(engine, ())
     if not re.match(r"v?\d+\.\d", version):
         return ()
     numbers = _numbers(version)

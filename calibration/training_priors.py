@@ -185,13 +185,6 @@ def template() -> dict[str, Any]:
                 12e9,
                 60e9,
             ),
-            "wall_ratio": entry(
-                1.4,
-                "GPU-hours of model cards (Llama 2 and 3.1) over steady-state tables",
-                "derived",
-                1.2,
-                1.7,
-            ),
         },
         "screening": {  # of layouts, before memory is worked out: no more than what is really held
             "state_bytes": entry(

@@ -90,3 +90,13 @@ def test_units_work_out(made):
 
 def test_a_job_that_stops_before_it_starts_has_no_goodput():
     assert goodput(1e12, 10**9).ratio == 0.0
+
+
+@given(st.floats(1, 1e6), st.floats(60, 1e6))
+def test_where_writing_takes_two_times_between_stops_the_interval_is_one(write_s, mtbi_s):
+    best = room.best_interval_s(write_s, mtbi_s)
+    assert best > 0
+    if write_s >= 2 * mtbi_s:
+        assert best == mtbi_s
+    else:
+        assert best == daly_interval_s.raw(write_s, mtbi_s)

@@ -16,10 +16,12 @@ from cabida import facts, memory, timing
 from cabida.equation import check_dimensions
 from cabida.errors import InvalidInput
 from cabida.memory.lens import PLAIN
+from cabida.timing.devices import training_data
 from cabida.timing.runs import checkpoints, goodput, preference, scaling
 from cabida.timing.runs.flops import flop_by_convention
 from cabida.timing.runs.layouts import best_layouts, layouts, least_bytes
 from cabida.timing.runs.training import training, worked_out
+from cabida.timing.runs.training_tree import training_tree
 
 # --- work by convention ---------------------------------------------------------------------------
 
@@ -41,10 +43,10 @@ def test_conventions_convert_as_the_sources_count():
 
 
 def test_checkpoints_are_as_large_as_those_that_were_kept():
-    assert checkpoints.bytes_per_param(a_run()) == 14  # BLOOM-176B: 13 to 14 with an fp32 master and Adam
-    assert checkpoints.bytes_per_param(a_run(optimizer="muon")) == 10
-    assert checkpoints.bytes_per_param(a_run(master_weights=False)) == 6
-    assert checkpoints.bytes_per_param(a_run(optimizer="adamw-8bit")) < 9
+    assert goodput.bytes_per_param(a_run()) == 14  # BLOOM-176B: 13 to 14 with an fp32 master and Adam
+    assert goodput.bytes_per_param(a_run(optimizer="muon")) == 10
+    assert goodput.bytes_per_param(a_run(master_weights=False)) == 6
+    assert goodput.bytes_per_param(a_run(optimizer="adamw-8bit")) < 9
     full, adapter = (checkpoints.checkpoint_plan(a_run(method=kind)) for kind in ("full", "lora"))
     assert adapter.bytes < full.bytes / 100
 
@@ -275,3 +277,29 @@ def test_a_run_takes_at_least_one_step():
     run = a_run(target_tokens=1.0)
     found = timing.training_answer(run, memory.training(run)).metrics
     assert found["time_to_target_s"].value >= found["step_time_s"].value
+
+
+def test_a_run_has_one_goodput_wherever_it_is_read():
+    run = a_run(accelerators_count=1024, target_tokens=1e12)
+    speed, plan = timing.training(run), checkpoints.checkpoint_plan(run)
+    tree = training_tree(run)
+    assert speed.goodput_ratio == plan.goodput_ratio == goodput.goodput_of(run).ratio
+    assert speed.checkpoint_interval_s == plan.interval_s
+    assert float(tree["goodput_ratio"]) == pytest.approx(plan.goodput_ratio, rel=1e-12)
+    assert float(tree["checkpoint_interval_s"]) == pytest.approx(plan.interval_s, rel=1e-12)
+    assert "wall_ratio" not in training_data.shipped()["coefficients"]
+    assert speed.wall_ratio == goodput.failure_facts()["wall"]["value"]
+
+
+def test_time_to_a_target_that_stops_leave_no_time_for_is_endless():
+    run = a_run(accelerators_count=20_000_000, target_tokens=1e12, global_batch_count=20_000_000)
+    found = timing.training_answer(run).metrics
+    assert found["goodput"].low == 0
+    assert math.isinf(found["time_to_target_s"].high)
+    assert found["time_to_target_s"].high >= found["time_to_target_s"].value
+
+
+def test_a_card_without_any_wide_rate_is_refused_not_guessed():
+    card = replace(facts.accelerator("h100-sxm"), flop_per_s={"fp8": 1e15})
+    with pytest.raises(InvalidInput, match="CB-T051"):
+        timing.training(a_run(accelerator=card, precision="fp8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from cabida import facts, memory, money, timing
@@ -25,8 +26,7 @@ from cabida.plan import Candidate, Progress, TrainingRun
 from cabida.text import duration, missed, size
 from cabida.timing import TrainingSpeed
 from cabida.timing.runs import goodput
-from cabida.timing.runs.checkpoints import bytes_per_param
-from cabida.timing.runs.training import trained_params
+from cabida.timing.runs.flops import trained_params
 from cabida.units import S_PER_HOUR
 
 BEST_MFU_RATIO = 0.75  # no run is screened out that could reach this share of the dense peak
@@ -144,6 +144,9 @@ def _fastest(
         if timed is None:
             tally.reject("no_rate", ways, name, 0.0)
             continue
+        if math.isinf(timed.wall_s):
+            tally.reject("never_ends", ways, name, -float(count))
+            continue
         known = best.get(room.verdict == "fits")
         if known is None:
             best[room.verdict == "fits"] = timed
@@ -200,15 +203,13 @@ def _timed(run: TrainingRun, room: TrainingMemory, training: Training) -> Timed 
 
 
 def _asked_interval_ratio(run: TrainingRun, training: Training) -> float:
-    """How much longer a run is with the brief's checkpoint interval than with the best one. Daly 2006."""
+    """How much longer a run is at the brief's checkpoint interval than at the best one; infinite if it never ends."""
     if not training.checkpoint_interval_s:
         return 1.0
-    best = goodput.goodput(trained_params(run), run.accelerators_count)
+    best = goodput.goodput_of(run)
     interval_s = max(training.checkpoint_interval_s, best.write_s)
-    if max(interval_s + best.write_s, goodput.RESTART_S) > goodput.MOST_EXPONENT * best.mtbi_s:
-        return 1.0
-    asked = goodput.checkpoint_slowdown_ratio.raw(interval_s, best.write_s, goodput.RESTART_S, best.mtbi_s)
-    return float(max(1.0, asked / best.slowdown_ratio))
+    asked = goodput.slowdown_ratio(interval_s, best.write_s, best.restart_s, best.mtbi_s)
+    return asked if math.isinf(asked) else max(1.0, asked / best.slowdown_ratio)
 
 
 def _priced(
@@ -245,4 +246,4 @@ def _priced(
 
 def _checkpoint_bytes(run: TrainingRun) -> float:
     """Of one checkpoint: what is trained, with its optimizer's states."""
-    return trained_params(run) * bytes_per_param(run)
+    return trained_params(run) * goodput.bytes_per_param(run)

@@ -58,7 +58,7 @@ def spot_slowdown(write_s: float, restart_s: float, between_interruptions_s: flo
     """
     from cabida.timing.runs import goodput
 
-    interval_s = max(goodput.daly_interval_s.raw(write_s, between_interruptions_s), write_s)
+    interval_s = goodput.best_interval_s(write_s, between_interruptions_s)
     slowdown: float = goodput.checkpoint_slowdown_ratio.raw(
         interval_s, write_s, restart_s, between_interruptions_s
     )

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from cabida.errors import InvalidInput
-from cabida.memory.optimizers import HALF, MASTER, OPTIMIZERS, row_of
+from cabida.memory.optimizers import HALF
 from cabida.plan import TrainingRun
-from cabida.quantity import formula
 from cabida.text import problem
 from cabida.timing.runs import goodput
-from cabida.timing.runs.training import trained_params
+from cabida.timing.runs.flops import trained_params
 
-STORAGE = "shared"
-CLUSTER = "mature"
-
-
-@formula
-def checkpoint_bytes_per_param(
-    weights_bytes_per_param: float, master_bytes_per_param: float, moments_bytes_per_param: float
-) -> Any:
-    """What a full checkpoint keeps of every trained weight: 14 bytes for Adam with an fp32 master (BLOOM 13 to 14)."""
-    return weights_bytes_per_param + master_bytes_per_param + moments_bytes_per_param
-
-
-@formula
-def restore_s(checkpoint_bytes: float, read_bytes_per_s: float, notice_s: float) -> Any:
-    """From a stop until training goes on: it is noticed, replaced, and the checkpoint read."""
-    return notice_s + checkpoint_bytes / read_bytes_per_s
+STORAGE = goodput.STORAGE
+CLUSTER = goodput.CLUSTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +34,6 @@ class CheckpointPlan:
     storage: str
     cluster: str
     source: str
-
-
-def bytes_per_param(run: TrainingRun) -> float:
-    """Bytes a checkpoint of ``run`` keeps for each trained weight, by its optimizer."""
-    row = row_of(run) if run.optimizer in OPTIMIZERS else OPTIMIZERS["adamw"]
-    master = MASTER.value if run.master_weights else 0.0
-    moments = (row.moments if run.master_weights else row.moments_pure).value
-    return float(checkpoint_bytes_per_param.raw(HALF.value, master, moments))
 
 
 def checkpoint_plan(
@@ -86,12 +62,12 @@ def checkpoint_plan(
         if name not in table:
             raise InvalidInput(problem("CB-T053", name=name, known=", ".join(table)))
     held, stops, count = facts["storage"][storage], facts["clusters"][cluster], run.accelerators_count
-    each, trained = bytes_per_param(run), trained_params(run)
+    each, trained = goodput.bytes_per_param(run), trained_params(run)
     size = goodput.checkpoint_bytes.raw(trained, each)
     write = write_bytes_per_s or held["write_bytes_per_s_per_accelerator"] * count
     read = read_bytes_per_s or held["read_bytes_per_s_per_accelerator"] * count
     noticed = facts["notice_s"]["value"] if notice_s is None else notice_s
-    restart = restore_s.raw(size, read, noticed)
+    restart = goodput.restore_s.raw(size, read, noticed)
     useful, worst, best = (
         goodput.goodput(trained, count, float(stops[key]), restart, write, each)
         for key in ("value", "low", "high")

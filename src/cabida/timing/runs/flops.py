@@ -198,3 +198,12 @@ def _group_forward(run: TrainingRun, group: AttentionLayers, lens: Lens) -> Numb
         lens.field(run.model, "value_dim_count", group.v_head_dim_count or group.head_dim_count),
         attended,
     )
+
+
+def trained_params(run: TrainingRun) -> float:
+    """Weights that get gradients: all of them, or the adapters' (rank x both sides of each matrix)."""
+    counted = memory.params(run.model)
+    if not trains_adapters(run):
+        return counted.total_count
+    matrices = 4 if run.lora_targets == "attention" else 7
+    return float(2 * run.lora_rank * matrices * run.model.layers_count * run.model.hidden_dim_count)

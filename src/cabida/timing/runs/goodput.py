@@ -13,7 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cabida.quantity import Quantity, Source, assumed, exp, formula, leaf, least, most, sqrt
+from cabida.memory.optimizers import HALF, MASTER, OPTIMIZERS, row_of
+from cabida.plan import TrainingRun
+from cabida.quantity import Quantity, Source, exp, formula, leaf, least, most, sqrt
+from cabida.timing.runs.flops import trained_params
 from cabida.units import S_PER_HOUR
 
 
@@ -25,18 +28,15 @@ def failure_facts() -> dict[str, Any]:
     return found
 
 
-MTBI_SOURCE = Source(
-    "unexpected interruptions per GPU-hour: Llama 3 405B on 16,384 H100, 419 in 54 days (50.7k GPU-h each); "
-    "BLOOM-176B on 384 A100, about one a week (64k); OPT-175B on 992 A100, about 90 restarts in 56 days (15k)",
-    "https://github.com/facebookresearch/metaseq/tree/main/projects/OPT/chronicles",
-    "2026-11-30",
-    "measured",
+STORAGE = "shared"
+CLUSTER = "mature"
+WRITE_BYTES_PER_S_PER_ACCELERATOR = float(
+    failure_facts()["storage"][STORAGE]["write_bytes_per_s_per_accelerator"]
 )
-ACCELERATOR_MTBI_HOURS = 50_000.0
-ACCELERATOR_MTBI_LOW_HOURS = 12_000.0  # a new or badly run cluster
-ACCELERATOR_MTBI_HIGH_HOURS = 64_000.0
-RESTART_S = float(failure_facts()["restart_s"]["value"])
-WRITE_BYTES_PER_S_PER_ACCELERATOR = 57e9 / 384  # BLOOM-176B: 2.3 TB in 40 s over 384 processes
+READ_BYTES_PER_S_PER_ACCELERATOR = float(
+    failure_facts()["storage"][STORAGE]["read_bytes_per_s_per_accelerator"]
+)
+ACCELERATOR_MTBI_HOURS = float(failure_facts()["clusters"][CLUSTER]["value"])
 MOST_EXPONENT = 99.0  # where :func:`checkpoint_slowdown_ratio` stops counting
 CHECKPOINT_BYTES_PER_PARAM = 13.5  # 16-bit weights, fp32 master and both Adam moments, as BLOOM's files show
 
@@ -54,6 +54,20 @@ def checkpoint_bytes(trained_params_count: float, bytes_per_param: float) -> Any
 def checkpoint_write_s(checkpoint_bytes: float, write_bytes_per_s: float) -> Any:
     """How long the accelerators wait while a checkpoint is written."""
     return checkpoint_bytes / write_bytes_per_s
+
+
+@formula
+def checkpoint_bytes_per_param(
+    weights_bytes_per_param: float, master_bytes_per_param: float, moments_bytes_per_param: float
+) -> Any:
+    """What a full checkpoint keeps of every trained weight: 14 bytes for Adam with an fp32 master (BLOOM 13 to 14)."""
+    return weights_bytes_per_param + master_bytes_per_param + moments_bytes_per_param
+
+
+@formula
+def restore_s(checkpoint_bytes: float, read_bytes_per_s: float, notice_s: float) -> Any:
+    """From a stop until training goes on: it is noticed, replaced, and the checkpoint read."""
+    return notice_s + checkpoint_bytes / read_bytes_per_s
 
 
 @formula
@@ -97,6 +111,19 @@ def goodput_ratio(slowdown_ratio: float) -> Any:
     return 1 / most(slowdown_ratio, 1)
 
 
+def bytes_per_param(run: TrainingRun) -> float:
+    """Bytes a checkpoint of ``run`` keeps for each trained weight, by its optimizer."""
+    row = row_of(run) if run.optimizer in OPTIMIZERS else OPTIMIZERS["adamw"]
+    master = MASTER.value if run.master_weights else 0.0
+    moments = (row.moments if run.master_weights else row.moments_pure).value
+    return float(checkpoint_bytes_per_param.raw(HALF.value, master, moments))
+
+
+def best_interval_s(write_s: float, mtbi_s: float) -> float:
+    """Best time between checkpoints; one mean time between stops where writing takes two or more. Daly 2006, 37."""
+    return float(daly_interval_s.raw(write_s, mtbi_s)) if write_s < 2 * mtbi_s else mtbi_s
+
+
 @dataclass(frozen=True, slots=True)
 class Goodput:
     """What failures and checkpoints do to a run."""
@@ -104,6 +131,7 @@ class Goodput:
     ratio: float
     interval_s: float
     write_s: float
+    restart_s: float
     checkpoint_bytes: float
     mtbi_s: float
     slowdown_ratio: float
@@ -111,9 +139,9 @@ class Goodput:
 
 def goodput(
     trained_params_count: float,
-    accelerators_count: int,
+    accelerators_count: float,
     accelerator_mtbi_hours: float = ACCELERATOR_MTBI_HOURS,
-    restart_s: float = RESTART_S,
+    restart_s: float | None = None,
     write_bytes_per_s: float | None = None,
     bytes_per_param: float = CHECKPOINT_BYTES_PER_PARAM,
 ) -> Goodput:
@@ -123,50 +151,66 @@ def goodput(
         trained_params_count: weights that are trained, with optimizer states beside them.
         accelerators_count: all of the job's accelerators.
         accelerator_mtbi_hours: mean hours between unexpected stops of one accelerator.
-        restart_s: from the stop until training goes on.
+        restart_s: from the stop until training goes on; None = it is noticed, and the checkpoint read.
         write_bytes_per_s: of the storage; None = as BLOOM's, in proportion to the accelerators.
-        bytes_per_param: of a checkpoint, for every trained weight; see ``checkpoints.bytes_per_param``.
+        bytes_per_param: of a checkpoint, for every trained weight; see :func:`bytes_per_param`.
     """
     rate = write_bytes_per_s or WRITE_BYTES_PER_S_PER_ACCELERATOR * accelerators_count
     size = checkpoint_bytes.raw(trained_params_count, bytes_per_param)
     write = max(checkpoint_write_s.raw(size, rate), 1e-3)
+    if restart_s is None:
+        read = READ_BYTES_PER_S_PER_ACCELERATOR * accelerators_count
+        restart_s = float(restore_s.raw(size, read, failure_facts()["notice_s"]["value"]))
     mtbi = job_mtbi_s.raw(accelerator_mtbi_hours, accelerators_count)
-    interval = max(daly_interval_s.raw(write, mtbi), write)
-    hopeless = max(interval + write, restart_s) > MOST_EXPONENT * mtbi  # stopped before it can get going
-    slowdown = math.inf if hopeless else checkpoint_slowdown_ratio.raw(interval, write, restart_s, mtbi)
-    return Goodput(goodput_ratio.raw(slowdown), interval, write, size, mtbi, slowdown)
+    interval = best_interval_s(write, mtbi)
+    slowdown = slowdown_ratio(interval, write, restart_s, mtbi)
+    return Goodput(goodput_ratio.raw(slowdown), interval, write, restart_s, size, mtbi, slowdown)
 
 
-def goodput_tree(trained_params_count: Quantity, accelerators_count: Quantity) -> dict[str, Quantity]:
+def slowdown_ratio(interval_s: float, write_s: float, restart_s: float, mtbi_s: float) -> float:
+    """:func:`checkpoint_slowdown_ratio`; infinite where a job is stopped before it can get going."""
+    if max(interval_s + write_s, restart_s) > MOST_EXPONENT * mtbi_s:
+        return math.inf
+    return float(checkpoint_slowdown_ratio.raw(interval_s, write_s, restart_s, mtbi_s))
+
+
+def goodput_of(run: TrainingRun) -> Goodput:
+    """Goodput of a run on shared storage in a mature cluster: what ``checkpoint_plan`` gives unless told otherwise."""
+    return goodput(trained_params(run), run.accelerators_count, bytes_per_param=bytes_per_param(run))
+
+
+def goodput_tree(
+    trained_params_count: Quantity,
+    accelerators_count: Quantity,
+    bytes_per_param: float = CHECKPOINT_BYTES_PER_PARAM,
+) -> dict[str, Quantity]:
     """The same as :func:`goodput` with its defaults, as quantities with their sources."""
-    size = checkpoint_bytes(
-        trained_params_count,
+    facts = failure_facts()
+    stops, storage, notice = facts["clusters"][CLUSTER], facts["storage"][STORAGE], facts["notice_s"]
+    kept = Source("what a checkpoint keeps of each trained weight, by optimizer", grade="derived")
+    size = checkpoint_bytes(trained_params_count, leaf("bytes_per_param", bytes_per_param, kept))
+    count, measured = float(accelerators_count), Source(storage["source"], grade=storage["grade"])
+    write = checkpoint_write_s(
+        size, leaf("write_bytes_per_s", WRITE_BYTES_PER_S_PER_ACCELERATOR * count, measured)
+    )
+    restart = restore_s(
+        size,
+        leaf("read_bytes_per_s", READ_BYTES_PER_S_PER_ACCELERATOR * count, measured),
         leaf(
-            "bytes_per_param",
-            CHECKPOINT_BYTES_PER_PARAM,
-            Source("BLOOM-176B checkpoints, 2.3 TB", grade="measured"),
-            9.0,
-            14.0,
+            "notice_s",
+            notice["value"],
+            Source(notice["source"], grade=notice["grade"]),
+            notice["low"],
+            notice["high"],
         ),
     )
-    rate = assumed(
-        "write_bytes_per_s",
-        WRITE_BYTES_PER_S_PER_ACCELERATOR * float(accelerators_count),
-        "storage that grows with the cluster as BLOOM's did: 2.3 TB in 40 s over 384 GPUs",
-    )
-    write = checkpoint_write_s(size, rate)
+    source = Source(stops["source"], seen=facts["seen"], grade=stops["grade"])
     mtbi = job_mtbi_s(
-        leaf(
-            "accelerator_mtbi_hours",
-            ACCELERATOR_MTBI_HOURS,
-            MTBI_SOURCE,
-            ACCELERATOR_MTBI_LOW_HOURS,
-            ACCELERATOR_MTBI_HIGH_HOURS,
-        ),
+        leaf("accelerator_mtbi_hours", stops["value"], source, stops["low"], stops["high"]),
         accelerators_count,
     )
-    interval = daly_interval_s(write, mtbi)
-    restart = assumed("restart_s", RESTART_S, failure_facts()["restart_s"]["source"])
+    short = float(write) < 2 * float(mtbi)
+    interval = daly_interval_s(write, mtbi) if short else mtbi
     slowdown = checkpoint_slowdown_ratio(interval, write, restart, mtbi)
     return {
         "checkpoint_bytes": size,

@@ -11,14 +11,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cabida import memory
 from cabida.memory.lens import PLAIN, Lens, Number
 from cabida.plan import TrainingRun
 from cabida.timing.devices.training_data import constant, family_of, shipped
 from cabida.timing.runs import training_step as step
 from cabida.timing.runs.exchange import Exchange, exchanges
-from cabida.timing.runs.flops import Work, adds_products, trains_adapters, work_per_token
-from cabida.timing.runs.goodput import goodput
+from cabida.timing.runs.flops import Work, adds_products, trained_params, trains_adapters, work_per_token
+from cabida.timing.runs.goodput import failure_facts, goodput_of
 from cabida.timing.runs.training_device import device_parts, family_table, memory_rate, passes_of, peak_of
 
 if TYPE_CHECKING:
@@ -197,15 +196,6 @@ def _optimizer(run: TrainingRun, data: dict[str, Any]) -> str:
     return run.optimizer if run.optimizer in data["optimizers"] else "adamw"
 
 
-def trained_params(run: TrainingRun) -> float:
-    """Weights that get gradients: all of them, or the adapters' (rank x both sides of each matrix)."""
-    counted = memory.params(run.model)
-    if not trains_adapters(run):
-        return counted.total_count
-    matrices = 4 if run.lora_targets == "attention" else 7
-    return float(2 * run.lora_rank * matrices * run.model.layers_count * run.model.hidden_dim_count)
-
-
 def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpeed:
     """Speed of a training run.
 
@@ -222,7 +212,7 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
     """
     worked = worked_out(run, PLAIN)
     rate = step.tokens_per_s.raw(worked.step_tokens, worked.step_s)
-    useful = goodput(trained_params(run), run.accelerators_count)
+    useful = goodput_of(run)
     spread = spread_of(run)
     target = None
     if run.target_tokens:
@@ -242,7 +232,7 @@ def training(run: TrainingRun, mem: TrainingMemory | None = None) -> TrainingSpe
         flop_per_token=worked.work.model,
         parts=worked.parts,
         time_to_target_s=target,
-        wall_ratio=float(shipped()["coefficients"]["wall_ratio"]["value"]),
+        wall_ratio=float(failure_facts()["wall"]["value"]),
         goodput_ratio=useful.ratio,
         checkpoint_interval_s=useful.interval_s,
         spread=spread,

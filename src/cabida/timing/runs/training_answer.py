@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from cabida.memory import TrainingMemory
@@ -77,7 +78,7 @@ def training_answer(
         "mfu": _rated(speed, "mfu_ratio", speed.mfu_ratio),
         "goodput": Ranged(plan.goodput_ratio, plan.goodput_low_ratio, plan.goodput_high_ratio, "physics"),
     }
-    if run.target_tokens and plan.goodput_ratio > 0:
+    if run.target_tokens:
         metrics |= _to_target(run, speed, plan, wall)
     key, peak = peak_of(run)
     return TrainingAnswer(
@@ -104,6 +105,13 @@ def _rated(speed: TrainingSpeed, name: str, value: float) -> Ranged:
     return Ranged(value, value * low, value * high, speed.basis)
 
 
+def _time_s(target_tokens: float, tokens_per_s: float, goodput_ratio: float) -> float:
+    """Seconds to the target; infinite where stops leave no useful time."""
+    if goodput_ratio <= 0:
+        return math.inf
+    return float(step.time_to_target_s.raw(target_tokens, tokens_per_s, goodput_ratio))
+
+
 def _to_target(
     run: TrainingRun, speed: TrainingSpeed, plan: CheckpointPlan, wall: dict[str, float]
 ) -> dict[str, Ranged]:
@@ -111,9 +119,9 @@ def _to_target(
     target, (slow, fast) = float(run.target_tokens or 0.0), speed.spread["tokens_per_s"]
     target = max(target, float(step_tokens(run)))
     seconds = Ranged(
-        step.time_to_target_s.raw(target, speed.tokens_per_s, plan.goodput_ratio),
-        step.time_to_target_s.raw(target, speed.tokens_per_s * fast, plan.goodput_high_ratio or 1.0),
-        step.time_to_target_s.raw(target, speed.tokens_per_s * slow, plan.goodput_low_ratio or 1e-9),
+        _time_s(target, speed.tokens_per_s, plan.goodput_ratio),
+        _time_s(target, speed.tokens_per_s * fast, plan.goodput_high_ratio),
+        _time_s(target, speed.tokens_per_s * slow, plan.goodput_low_ratio),
         speed.basis,
     )
     hours_each = run.accelerators_count / float(S_PER_HOUR)

@@ -46,6 +46,18 @@ def peak_of(run: TrainingRun) -> tuple[str, float]:
     raise InvalidInput(problem("CB-T051", name=run.accelerator.name))
 
 
+def wide_rate(accelerator: Accelerator) -> float:
+    """Dense rate in 16 bit, in which attention is multiplied whatever the weights' type; fp32 where there is none.
+
+    Raises:
+        InvalidInput: CB-T051, the card has neither.
+    """
+    for key in ("bf16", "fp16", "fp32"):
+        if accelerator.flop_per_s.get(key):
+            return accelerator.flop_per_s[key]
+    raise InvalidInput(problem("CB-T051", name=accelerator.name))
+
+
 def memory_rate(accelerator: Accelerator) -> float:
     """Memory bandwidth in B/s.
 
@@ -161,10 +173,7 @@ def device_parts(
     passes = lens.setting("passes_count", passes_of(run) + (0.0 if trains_adapters(run) else 0.5))
     layers = lens.field(run.model, "layers_count")
     narrow = data["formats"][format_of(run, key)]
-    sixteen_bit = run.accelerator.flop_per_s.get("bf16") or run.accelerator.flop_per_s.get("fp16")
-    peak16 = lens.field(
-        run.accelerator, "peak_flop_per_s", sixteen_bit or run.accelerator.flop_per_s.get("fp32", 1e12)
-    )
+    peak16 = lens.field(run.accelerator, "peak_flop_per_s", wide_rate(run.accelerator))
     products = lens.of(sum_flop_per_token)(work.weights, work.weights_recomputed)
     routed = lens.setting("routed_ratio", routed_ratio(run.model))
     powered = lens.of(step.powered_ratio)(

@@ -6,8 +6,9 @@ from cabida.memory.lens import Explaining
 from cabida.plan import TrainingRun
 from cabida.quantity import Quantity, Source, leaf
 from cabida.timing.runs import training_step as step
-from cabida.timing.runs.goodput import goodput_tree
-from cabida.timing.runs.training import spread_of, trained_params, worked_out
+from cabida.timing.runs.flops import trained_params
+from cabida.timing.runs.goodput import bytes_per_param, goodput_tree
+from cabida.timing.runs.training import spread_of, worked_out
 
 RESIDUALS = "predicted over measured of public runs, whole models left out of the fit"
 
@@ -23,7 +24,9 @@ def training_tree(run: TrainingRun) -> dict[str, Quantity]:
     )
     step_s = step.measured_like_s(worked.step_s, residual)
     rate = step.tokens_per_s(worked.step_tokens, step_s)
-    useful = goodput_tree(lens.setting("trained_params_count", trained_params(run)), count)
+    useful = goodput_tree(
+        lens.setting("trained_params_count", trained_params(run)), count, bytes_per_param(run)
+    )
     tree = {
         "step_s": step_s,
         "tokens_per_s": rate,

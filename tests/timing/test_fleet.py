@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving_fixtures import CARD, IDLE
 
-from cabida.plan import Load
+from cabida import facts
+from cabida.plan import Deployment, Load, Parallel, Settings
 from cabida.timing.engine.schedulers import ROWS, scheduler_of
 from cabida.timing.queues import columns
 from cabida.timing.queues.columns import READS, WRITES
 from cabida.timing.queues.fleet import Adapters, Pool, fleet, requests
+from cabida.timing.queues.pools import adapters_of
 from cabida.timing.queues.routing import ROUTES
 from cabida.timing.queues.simulate import simulate_pools
 from cabida.timing.queues.speculative import (
@@ -315,3 +317,17 @@ def test_what_gave_way_is_read_again_only_where_it_was_overwritten():
     bare = fleet((Pool(replace(model, shares_prefixes=False)),))
     bare.serve(requests(*drawn(400, 2, rate=40.0)))
     assert bare.totals[columns.PREFILLED] == found["forgets"][columns.PREFILLED]
+
+
+@pytest.mark.parametrize("tp", [1, 8])
+def test_an_adapter_is_read_by_rank_and_brought_over_the_slot(tp):
+    """Llama 3.1 8B by hand: the side of a matrix that ranks divide is divided in its adapter, the other held whole."""
+    whole = 32 * 7 * 4096 + 2 * 4096
+    divided = 32 * (4096 + 2 * 1024 + 4096 + 3 * 14336) + 2 * 128256
+    held, card = facts.weight_format("bf16"), facts.accelerator("h100-sxm-80")
+    model = facts.model("meta-llama/Llama-3.1-8B")
+    asked = Settings(lora_slots=4, lora_rank=16)
+    found = adapters_of(Deployment(model, card, Parallel(tp=tp), held, held, "vllm", settings=asked))
+    size = 16 * 2 * (whole + divided / tp)
+    assert found.read_s == pytest.approx(size / card.memory_bytes_per_s)
+    assert found.load_s == pytest.approx(size / 63e9)  # PCIe 5 x16

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cabida.memory import ServingMemory
+from cabida.memory.beside import ADAPTER_BITS, adapter_dims, adapter_slots_bytes
 from cabida.plan import Deployment
 from cabida.quantity import formula
+from cabida.timing.devices.collectives import pcie_bytes_per_s
 from cabida.timing.devices.rates import memory_rate
 from cabida.timing.engine.steps import step_model
 from cabida.timing.queues.fleet import Adapters, Pool
@@ -16,7 +18,6 @@ HEADS = {"eagle3": "eagle", "dflash": "eagle"}  # heads that draft as EAGLE's do
 # 32 layers of seven matrices
 ADAPTER_KERNEL_S = 2e-3 / (32 * 7 * 2)
 ADAPTED_MATRICES, KERNELS = 7, 2
-ADAPTER_BITS = 16.0
 
 
 @formula
@@ -56,17 +57,18 @@ def adapters_of(d: Deployment) -> Adapters | None:
     """What LoRA adapters cost a replica; ``None`` where none are held."""
     if not d.settings.lora_slots:
         return None
-    layers, tp = d.model.layers_count, d.parallel.tp
-    step = adapter_step_s.raw(layers, ADAPTED_MATRICES, KERNELS, ADAPTER_KERNEL_S)
-    numbers = adapter_numbers_count(d)
+    step = adapter_step_s.raw(d.model.layers_count, ADAPTED_MATRICES, KERNELS, ADAPTER_KERNEL_S)
+    size = adapter_bytes(d)
     return Adapters(
-        d.settings.lora_slots, float(step), numbers * ADAPTER_BITS / 8 / tp / memory_rate(d.accelerator)
+        d.settings.lora_slots,
+        float(step),
+        size / memory_rate(d.accelerator),
+        size / d.parallel.pp / pcie_bytes_per_s(d.accelerator),
     )
 
 
-def adapter_numbers_count(d: Deployment) -> float:
-    """Numbers of one adapter on all attention and feed-forward matrices: rank times the sum of both sides."""
-    from cabida.timing.engine.step_table import matrices_of
-
-    rank, tp = d.settings.lora_rank, d.parallel.tp
-    return sum(count * rank * (out * tp + inner) for count, out, inner in matrices_of(d))
+def adapter_bytes(d: Deployment) -> float:
+    """One adapter on one accelerator, all stages together: what a step reads, and what the host sends first."""
+    whole, divided = adapter_dims(d.model)
+    size = adapter_slots_bytes.raw(1, d.settings.lora_rank, whole, divided, d.parallel.tp, ADAPTER_BITS)
+    return float(size)

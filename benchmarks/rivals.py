@@ -129,7 +129,7 @@ def _asked(
                         yield {
                             "id": questions[at - 1]["id"],
                             "figures": {},
-                            "why": "the process ended without an answer",
+                            "why": ENDED,
                         }
                         break
                     yield said

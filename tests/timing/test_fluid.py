@@ -113,7 +113,7 @@ def test_bandwidth_alone_limits_a_lone_stream_and_products_alone_a_full_batch():
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize(("clients", "spread"), [(1, 0.0), (16, 0.0), (16, 0.5)])
 def test_the_shortest_gap_between_tokens_is_a_quiet_step(mixed, clients, spread):
-    """Where prompts go alone, a gap holds the prompt's step beside a quiet one: nothing is left over, nothing negative."""
+    """Where prompts go alone, a gap holds the prompt's step beside a quiet one: nothing negative is left."""
     model = replace(CARD, mixed=mixed)
     load = Load(2000, 20, concurrency=clients, input_spread_ratio=spread, output_spread_ratio=spread)
     quick, slow = fluid_of(model, load, {}).itl_s, simulate_model(model, load, {}, requests_count=800).itl_s

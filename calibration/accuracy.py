@@ -66,7 +66,8 @@ RIVALS = (
 )
 INTRO = """# Accuracy
 
-Written by `python calibration/accuracy.py` from `cabida validate cases/*.jsonl`; nothing here is typed by hand.
+Written by `python calibration/accuracy.py` from `cabida validate cases/*.jsonl`; only what stands under
+[Others](#others-on-the-same-or-like-rows) is quoted, nothing else is typed by hand.
 
 Error = exp(|ln(predicted / measured)|) - 1, so that predicting half is as wrong as predicting double. *Headline*
 is the median over sources of each source's median: one big table doesn't decide. *Bias* is the median of predicted
@@ -338,7 +339,9 @@ def held_out() -> dict[str, dict[str, Any]]:
         for key, part in training.items()
         if key != "in_sample" and not key.endswith("_by")
     }
-    return {"serving": serving, "training tokens/s": short}
+    first = json.loads((data / "timing/data/first_tokens.json").read_text(encoding="utf-8"))["held_out"]
+    first = {way: part["all"] for way, part in first.items() if way != "fitted"}
+    return {"serving": serving, "time to first token, simulated": first, "training tokens/s": short}
 
 
 def main() -> int:

@@ -17,7 +17,8 @@ def test_dpo_is_orpo_and_a_forward_of_the_reference():
     dpo, orpo = asked("dpo"), asked("orpo")
     assert set(dpo["parts_s"]) == {"training", "reference_forward"}
     assert sum(dpo["parts_s"].values()) == pytest.approx(dpo["metrics"]["step_time_s"].value)
-    assert dpo["metrics"]["step_time_s"].value == pytest.approx(4 / 3 * orpo["metrics"]["step_time_s"].value)
+    ratio = dpo["metrics"]["step_time_s"].value / orpo["metrics"]["step_time_s"].value
+    assert 1.25 < ratio < 4 / 3  # a forward beside three passes, without optimizer and fixed time
     assert dpo["metrics"]["examples_s"].value == pytest.approx(64 / dpo["metrics"]["step_time_s"].value)
     for one in dpo["metrics"].values():
         assert one.low < one.value < one.high
@@ -40,3 +41,14 @@ def test_what_does_not_fit_beside_the_policy_is_refused():
         asked("grpo", trains="lora")
     with pytest.raises(UsageProblem, match="CB-U046"):
         asked("dpo", concurrency=4)
+
+
+def test_what_cannot_be_meant_is_refused():
+    with pytest.raises(InvalidInput, match="CB-U019"):
+        asked("dpo", framework="banana")
+    with pytest.raises(UsageProblem, match="CB-U046"):
+        asked("dpo", output_tokens=10**9)  # pairs are there: nothing is generated
+    with pytest.raises(InvalidInput, match="CB-U063"):
+        asked("grpo", trains="lora", seq_len=None, input_tokens=500, output_tokens=10**9)
+    with pytest.raises(InvalidInput, match="CB-U053"):
+        asked("dpo", global_batch=12)

@@ -10,7 +10,10 @@ from cabida import facts, memory
 from cabida.errors import InvalidInput
 from cabida.facts.model import Accelerator, Model
 from cabida.plan import Estimate, Load, Setup, TrainingRun
-from cabida.plan.setup import deployment, training_run
+from cabida.plan.setup import deployment
+from cabida.report.asked import refuse_load
+from cabida.report.fit_asked import refuse_contradictions
+from cabida.report.fit_training import lawful_run
 from cabida.text import problem, size, tr
 from cabida.timing.runs import preference
 from cabida.timing.spread import spread_of
@@ -29,8 +32,9 @@ def preference_answer(model: Model, gpu: str, said: dict[str, Any]) -> dict[str,
         said: flags of :class:`Setup`; ``trains`` = full, lora or qlora; lengths of prompt and answer.
 
     Raises:
-        InvalidInput: CB-T055 the length of answers isn't said; CB-T057 what is held beside the policy doesn't fit;
-            CB-T056 no replica that generates fits on these accelerators.
+        InvalidInput: names nobody knows (CB-U018, CB-U019), splits and batches that don't add up (CB-U053), answers
+            longer than the model reads (CB-U063); CB-T055 the length of answers isn't said; CB-T056 no replica that
+            generates fits on these accelerators; CB-T057 what is held beside the policy doesn't fit.
     """
     kind = preference.KINDS[said.pop("method")]
     trains = said.pop("trains", "full")
@@ -39,7 +43,11 @@ def preference_answer(model: Model, gpu: str, said: dict[str, Any]) -> dict[str,
         raise InvalidInput(problem("CB-T055", name=kind.name))
     if kind.generates:
         said.setdefault("seq_len", prompt + answer)
-    run = training_run(Setup(model=model.id, gpu=gpu, method=trains, **said), model, facts.accelerator(gpu))
+    setup, card = Setup(model=model.id, gpu=gpu, method=trains, **said), facts.accelerator(gpu)
+    if kind.generates:
+        refuse_load(Setup(model=model.id, gpu=gpu), model, Load(prompt, answer))
+    refuse_contradictions(setup, model, [card], None, None)
+    run = lawful_run(setup, model, card)
     _fits(run, kind)
     rate, ends, warnings = 0.0, (1.0, 1.0), []
     if kind.generates:

@@ -95,7 +95,11 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
             refuse_unused(said, used - {"frames"}, "image")
         return _media(about, gpu, said)
     if said.get("method") in KINDS:
-        refuse_unused(said, {*TRAINING, *OF_MODEL, *PREFERENCE} - {"target_tokens"}, "preference")
+        used = {*TRAINING, *OF_MODEL, *PREFERENCE} - {"target_tokens"}
+        if KINDS[said["method"]].generates:
+            refuse_unused(said, used, "preference")
+        else:
+            refuse_unused(said, used - {"input_tokens", "output_tokens"}, "pairs")
         return preference_answer(about, gpu, said)
     if said.get("method"):
         refuse_unused(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")

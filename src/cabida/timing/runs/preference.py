@@ -43,16 +43,20 @@ KINDS = {
         PreferenceKind("dpo", 2, 0, 1, 0),
         PreferenceKind("orpo", 2, 0, 0, 0),  # no reference
         PreferenceKind("kto", 1, 1, 2, 0),  # mismatched pairs give the KL term: one more forward of both
-        PreferenceKind("grpo", 1, 1, 1, 0, generates=True),  # rewards by rule; a judge is given apart
+        # rewards by rule; GRPOConfig's beta is 0 unless set, and then no reference is loaded or asked
+        PreferenceKind("grpo", 1, 1, 0, 0, generates=True),
         PreferenceKind("ppo", 1, 1, 1, 1, trains_critic=True, generates=True),
     )
 }
 
 
+ONCE = ("optimizer", "offload", "fixed", "gradients")  # parts of a step that no forward pass has
+
+
 @formula
-def forward_s(step_s: float, passes_count: float) -> Any:
+def forward_s(passes_s: float, passes_count: float) -> Any:
     """One forward pass over a step's tokens: its share of the passes that training makes."""
-    return step_s / passes_count
+    return passes_s / passes_count
 
 
 @formula
@@ -130,6 +134,13 @@ class PreferenceStep:
     high_ratio: float
 
 
+def _passes_s(run: TrainingRun, step_s: float, parts: dict[str, float]) -> float:
+    """Seconds of a step that go into passes: less what follows once they are made, and what only gradients need."""
+    gathers = run.sharding in ("fsdp", "hsdp", "zero-3")  # weights are fetched in a forward pass too
+    after = (*ONCE, *(() if gathers else ("data_parallel",)))
+    return step_s - sum(parts.get(name, 0.0) for name in after)
+
+
 def preference_step(
     run: TrainingRun,
     kind: str,
@@ -162,13 +173,15 @@ def preference_step(
     sequences = run.global_batch_count * row.sequences_count
     worked = worked_out(replace(run, global_batch_count=sequences), PLAIN)
     trained = float(worked.step_s)
-    forward = float(forward_s.raw(trained, (2.0 if trains_adapters(run) else 3.0) + recomputed_passes(run)))
+    passes_s = _passes_s(run, trained, worked.parts)
+    forward = float(forward_s.raw(passes_s, (2.0 if trains_adapters(run) else 3.0) + recomputed_passes(run)))
     parts = {
         "generation": generation_s.raw(run.global_batch_count, output_tokens, output_tokens_per_s)
         if row.generates
         else 0.0,
         "policy_forward": forward * row.policy_forwards_count,
         "reference_forward": forward * row.reference_forwards_count,
+        "critic_forward": forward if row.trains_critic else 0.0,  # values of the answers before the update
         "judge_forward": forward * row.judge_forwards_count * judge_ratio,
         "training": trained * epochs_count,
         "critic_training": trained * epochs_count if row.trains_critic else 0.0,

@@ -101,16 +101,15 @@ def judging_money(use: JudgeUse | None, terms: Terms) -> float:
 def with_judge(cost: Cost, use: JudgeUse | None, terms: Terms) -> Cost:
     """The bill of the runs with that of the judge, its range added to their interval."""
     more = judging_money(use, terms)
-    accepted = cost.accepted_per_month or 1.0
     whole = cost.per_month_money + more
     low, high = API_RANGE if use is not None and use.offer is not None else OWN_RANGE
     return replace(
         cost,
         lines=(*cost.lines, CostLine("judging", more)) if more else cost.lines,
         per_month_money=whole,
-        per_accepted_money=whole / accepted,
-        per_accepted_low=cost.per_accepted_low + more * low / accepted,
-        per_accepted_high=cost.per_accepted_high + more * high / accepted,
+        per_accepted_money=cost.of_each(whole),
+        per_accepted_low=cost.per_accepted_low + cost.of_each(more * low),
+        per_accepted_high=cost.per_accepted_high + cost.of_each(more * high),
     )
 
 

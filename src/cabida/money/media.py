@@ -51,15 +51,14 @@ def with_assets(cost: Cost, usage: Usage, assets: Assets) -> Cost:
     if not each:
         return cost
     more = float(moderation_money_per_month.raw(attempted_requests(usage), each))
-    accepted = cost.accepted_per_month or 1.0
     whole = cost.per_month_money + more
     return replace(
         cost,
         lines=(*cost.lines, CostLine("moderation", more)),
         per_month_money=whole,
-        per_accepted_money=whole / accepted,
-        per_accepted_low=cost.per_accepted_low + more / accepted,
-        per_accepted_high=cost.per_accepted_high + more / accepted,
+        per_accepted_money=cost.of_each(whole),
+        per_accepted_low=cost.per_accepted_low + cost.of_each(more),
+        per_accepted_high=cost.per_accepted_high + cost.of_each(more),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import hypot, inf, sqrt
 from typing import Any
 
 from cabida.money import unit
@@ -162,20 +162,19 @@ def with_stages(cost: Cost, use: RetrievalUse, terms: Terms) -> Cost:
     """The bill of a generator with the stages before it; their prices' ranges added in quadrature to its interval."""
     lines = stages_money(use, terms)
     more = sum(lines.values())
-    accepted = cost.accepted_per_month or 1.0
     below, above = _range(use, lines, terms)
     whole = cost.per_month_money + more
-    low = whole / accepted - sqrt(
-        (cost.per_accepted_money - cost.per_accepted_low) ** 2 + (below / accepted) ** 2
-    )
-    high = whole / accepted + sqrt(
-        (cost.per_accepted_high - cost.per_accepted_money) ** 2 + (above / accepted) ** 2
-    )
+    if cost.accepted_per_month > 0:
+        each = cost.of_each(whole)
+        low = each - hypot(cost.per_accepted_money - cost.per_accepted_low, cost.of_each(below))
+        high = each + hypot(cost.per_accepted_high - cost.per_accepted_money, cost.of_each(above))
+    else:
+        each = low = high = inf
     return replace(
         cost,
         lines=(*cost.lines, *(CostLine(name, money) for name, money in lines.items() if money)),
         per_month_money=whole,
-        per_accepted_money=whole / accepted,
+        per_accepted_money=each,
         per_accepted_low=max(0.0, low),
         per_accepted_high=high,
     )

@@ -292,6 +292,6 @@ def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[fl
     if people.base:
         below.append(bill["platform_labour"] * (1 - people.low / people.base))
         above.append(bill["platform_labour"] * (people.high / people.base - 1))
-    accepted = bill["accepted"] or 1.0
+    accepted = bill["accepted"]
     least = max(0.0, bill["total"] - sqrt(sum(part * part for part in below)))
     return least / accepted, (bill["total"] + sqrt(sum(part * part for part in above))) / accepted

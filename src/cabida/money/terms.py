@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -98,6 +99,10 @@ class Cost:
     def line(self, key: str) -> float:
         """One term of the bill, zero when it has none."""
         return sum(line.money for line in self.lines if line.key == key)
+
+    def of_each(self, money: float) -> float:
+        """An amount a month for each accepted output; without end where nothing is accepted."""
+        return money / self.accepted_per_month if self.accepted_per_month > 0 else math.inf
 
 
 def terms(

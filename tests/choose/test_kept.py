@@ -49,3 +49,10 @@ def test_every_option_of_an_unstated_place_says_so_where_data_may_not_be_anywher
     assert rented
     assert all(one.region or one.reasons for one in rented)
     assert not any(one.reasons for one in decided("any").options if one.status == "satisfies")
+
+
+def test_the_figure_that_is_shown_is_the_one_in_the_middle():
+    assert kept_probability(1.0, 0.9, 8.0, 1.0) == pytest.approx(0.5)  # however lopsided its interval
+    assert kept_probability(1.0, 0.9, 8.0, 8.0) == pytest.approx(0.95, abs=1e-3)
+    assert kept_probability(1.0, 0.9, 8.0, 0.9) == pytest.approx(0.05, abs=1e-3)
+    assert kept_probability(1.0, 2.0, 8.0, 4.0) == pytest.approx(0.5)

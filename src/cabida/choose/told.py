@@ -151,12 +151,17 @@ def _of_the_latency(first: Worked, brief: Brief) -> Iterator[Caution]:
 
 
 def kept_probability(value: float, low_ratio: float, high_ratio: float, limit: float) -> float:
-    """Chance that a figure stays under a limit, its error log-normal with this 90 % interval around it."""
+    """Chance that a figure stays under a limit: the figure is its median, each half log-normal to its 90 % end.
+
+    An interval that lies all on one side of the figure has its median in its middle.
+    """
     if value <= 0 or low_ratio >= high_ratio:
         return float(value <= limit)
-    middle = log(value) + (log(low_ratio) + log(high_ratio)) / 2
-    deviation = (log(high_ratio) - log(low_ratio)) / INTERVAL_DEVIATIONS
-    return 0.5 * (1 + erf((log(limit) - middle) / deviation / sqrt(2)))
+    low, high = log(low_ratio), log(high_ratio)
+    median = 0.0 if low < 0 < high else (low + high) / 2
+    off = log(limit / value) - median
+    deviation = 2 * (high - median if off > 0 else median - low) / INTERVAL_DEVIATIONS
+    return 0.5 * (1 + erf(off / deviation / sqrt(2)))
 
 
 def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:

@@ -27,6 +27,7 @@ from scipy.optimize import least_squares
 from cabida.timing.engine.fluid import flow_of, most_batch
 from cabida.timing.engine.steps import step_model
 from cabida.timing.queues.simulate import simulate_model
+from serving import summary
 from serving_rows import Row, rows
 
 HOME = Path(__file__).parent.parent
@@ -92,16 +93,6 @@ class Table:
             f_scale=CORNER,
         )
         return np.asarray(found.x)
-
-
-def summary(errors: np.ndarray) -> dict[str, float]:
-    """Count, median and 90th percentile of exp(|error|) - 1, and bias."""
-    ratio = np.exp(np.abs(errors)) - 1
-    return {
-        "n": len(errors), "median_error_ratio": round(float(np.median(ratio)), 4),
-        "p90_error_ratio": round(float(np.quantile(ratio, 0.9)), 4),
-        "bias_ratio": round(float(np.exp(np.median(errors))), 4),
-    }  # fmt: skip
 
 
 def report(table: Table, values: np.ndarray) -> dict[str, Any]:

@@ -29,10 +29,11 @@ from typing import Any
 import numpy as np
 
 from cabida.timing import intervals
+from cabida.timing.engine.coefficients import engine_key
 from cabida.timing.intervals import CLOSED, LEADERS, RATES
 from cabida.timing.spread import regime_of, version_number
 from cabida.truth.case import read_cases
-from cabida.truth.disaggregated_case import decode_worker
+from cabida.truth.disaggregated_case import decode_worker, missing_of
 from cabida.truth.names import Unanswerable
 from cabida.truth.serving_case import served
 from cabida.truth.unstated import left_unsaid
@@ -87,7 +88,7 @@ def words_of(row: dict[str, Any]) -> tuple[str, ...]:
     """The regime of a case as ``spread_of`` sees it, cards and models by name."""
     try:
         if row["mode"] == "disagg":
-            (d, load), missing = decode_worker(row), worker_words(row)
+            (d, load), missing = decode_worker(row), missing_of(row)
         else:
             (d, load), missing = served(row), left_unsaid(row)
     except Unanswerable:
@@ -97,12 +98,6 @@ def words_of(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{key}={named.get(key, value)}" for key, _, value in (word.partition("=") for word in words)
     )
-
-
-def worker_words(row: dict[str, Any]) -> tuple[str, ...]:
-    from cabida.truth.disaggregated_case import missing_of
-
-    return missing_of(row)
 
 
 def common(samples: Iterable[Sample], key: str) -> list[str]:
@@ -164,13 +159,10 @@ def error_of(row: dict[str, Any]) -> float:
 ERROR_FIGURES = {"tpot_s": "tpot_s", "ttft_s": "ttft_s", "output_tokens_per_s": "output_tokens_per_s"}
 
 
-def versions(samples: Iterable[Sample], path: Path) -> dict[str, list[int]]:
+def versions(path: Path) -> dict[str, list[int]]:
     """Latest version of each engine among the cases."""
-    del samples
     latest: dict[str, tuple[int, ...]] = {}
     for case in read_cases([path])[0]:
-        from cabida.timing.engine.coefficients import engine_key
-
         number = version_number(str(case.row.get("engine_version") or ""))
         key = engine_key(case.engine)
         if number and number[0] < 100 and key != "generic":
@@ -213,7 +205,7 @@ def fitted(samples: list[Sample], files: list[Path]) -> dict[str, Any]:
         ]
         leader = metrics.get(LEADERS.get(figure, ""))
         metrics[figure] = fit_figure(part, leader, WIDEST.get(figure, 0.0))
-    serving = {"cards": cards, "models": models, "engines": versions(samples, CASES), "metrics": metrics}
+    serving = {"cards": cards, "models": models, "engines": versions(CASES), "metrics": metrics}
     return {
         "what": "90 % intervals by regime, from residuals of cases/*.jsonl. Written by calibration/intervals.py.",
         "fitted": date.today().isoformat(),

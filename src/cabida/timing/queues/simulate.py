@@ -142,27 +142,16 @@ def simulate_trace(
     d: Deployment, m: ServingMemory, arrival_s: Floats, input_tokens: Floats, output_tokens: Floats
 ) -> ServingSpeed:
     """One replica under the very requests of a trace; all of them count, from an empty start."""
-    return run_trace(step_model(d, m), arrival_s, input_tokens, output_tokens, spread_of(d))
-
-
-def run_trace(
-    model: StepModel,
-    arrival_s: Floats,
-    input_tokens: Floats,
-    output_tokens: Floats,
-    spread: dict[str, tuple[float, float]],
-    limits: Mapping[str, float] | None = None,
-) -> ServingSpeed:
-    """Run given requests through one replica; ``limits`` as of :func:`simulate_pools`."""
     import numpy as np
 
+    model = step_model(d, m)
     asked = requests(
         np.asarray(arrival_s, float), np.asarray(input_tokens, float), np.asarray(output_tokens, float)
     )
     ready = fleet((Pool(model),), requests_count=len(asked))
     rows = ready.serve(asked)
     found = joined(ready, rows, delay_steps=model.first_steps_count, clients=0, trim=False)
-    return summary(found, spread, limits)
+    return summary(found, spread_of(d))
 
 
 def serve(
@@ -228,6 +217,3 @@ def _enough(pools: tuple[Pool, ...], load: Load) -> int:
             most, min(ROUNDS_COUNT * _clients(load), LONGEST_COUNT)
         )  # every client comes again, however many they are
     return int(min(max(FEWEST_REQUESTS, FLYING_COUNT * flying), most))
-
-
-__all__ = ["closed", "serve", "simulate", "simulate_model", "simulate_pools", "simulate_trace"]

@@ -1,8 +1,9 @@
 """What the work of one engine step costs: weights to read, numbers to multiply, context to attend to.
 
-Every figure is per accelerator. Reading and multiplying overlap in part, so a matrix product takes the
-root of the sum of both squares: the larger one where they differ, 1.4 times either where they are equal.
-Williams, Waterman, Patterson 2009 (roofline); the smooth corner fits public serving measurements better.
+Every figure is per accelerator. What depends on tokens alone comes from single kernels (``kernel_formulas.py``); here
+an engine's shares of them are put together with context, prompts and launches. Reading and multiplying overlap in
+part, so the output head takes the root of the sum of both squares (Williams, Waterman, Patterson 2009, with the corner
+of the roofline smoothed), and so do a device's work and the launches of a prompt's kernels.
 """
 
 from __future__ import annotations

@@ -166,8 +166,7 @@ def _pools(d: Deployment, m: ServingMemory, wants: Wants) -> tuple[Pool, ...]:
     pools = pools_of(d, m, wants.replicas, wants.draft, wants.acceptance)
     if not wants.readers:
         return pools
-    from cabida.timing.queues.disaggregated import Disaggregated
-    from cabida.timing.queues.disaggregated import pools_of as two_pools
+    from cabida.timing.queues.disaggregated import Disaggregated, two_pools
 
     both = Disaggregated(d, wants.readers, d, wants.replicas, pools[0].drafting)
     return two_pools(both, m, m)

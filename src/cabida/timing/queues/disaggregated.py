@@ -7,27 +7,23 @@ second time over the network, and streams the first token, so a user sees it aft
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cabida import memory
-from cabida.plan import Deployment, Load
+from cabida.plan import Deployment
 from cabida.quantity import formula
 from cabida.timing.devices.collectives import link_between, linked_count
 from cabida.timing.engine.steps import step_model
 from cabida.timing.queues.columns import READS, WRITES
 from cabida.timing.queues.fleet import Pool
 from cabida.timing.queues.pools import adapters_of
-from cabida.timing.queues.simulate import simulate_pools
 from cabida.timing.queues.speculative import NO_DRAFT
-from cabida.timing.spread import spread_of
 
 if TYPE_CHECKING:
     from cabida.memory import ServingMemory
     from cabida.timing.devices.collectives import Link
     from cabida.timing.queues.speculative import Drafting
-    from cabida.timing.speed import ServingSpeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ def hand_over_link(both: Disaggregated) -> Link:
     return link_between(2 if same else inside + 1, reader.accelerator, reader.node)
 
 
-def pools_of(
+def two_pools(
     both: Disaggregated, reading: ServingMemory | None = None, writing: ServingMemory | None = None
 ) -> tuple[Pool, Pool]:
     """Both pools, ready to simulate.
@@ -85,30 +81,3 @@ def pools_of(
         Pool(reader, both.readers_count, READS, link.latency_s + writer.request_s, per_token_s),
         Pool(writer, both.writers_count, WRITES, drafting=both.drafting, adapters=adapters_of(both.writer)),
     )
-
-
-def simulate_disaggregated(
-    both: Disaggregated,
-    load: Load,
-    *,
-    routing: str = "least-loaded",
-    seed: int = 0,
-    requests_count: int | None = None,
-    limits: Mapping[str, float] | None = None,
-    memories: tuple[ServingMemory | None, ServingMemory | None] = (None, None),
-) -> ServingSpeed:
-    """Simulate both pools under a load.
-
-    Args:
-        both: what runs.
-        load: of all of it.
-        routing: how prompts and hand-overs are dealt out, a word of ``routing.ROUTES``.
-        seed: same seed, same answer.
-        requests_count: how many; chosen from the load when left out.
-        limits: seconds at most by ``ttft_s``, ``tpot_s``, ``e2e_s`` of a request that counts as good.
-        memories: of the reader and the writer; worked out when left out.
-    """
-    return simulate_pools(
-        pools_of(both, *memories), load, spread_of(both.writer), routing=routing, seed=seed,
-        requests_count=requests_count, limits=limits,
-    )  # fmt: skip

@@ -196,16 +196,14 @@ def _arrive(
 
 @compiled
 def _hand_over(rule: Any, asked: Any, s: Any, chosen: Any, heap: Any, loop: Any) -> None:
-    """Send the caches of prompts just read on their way, one after the other over the worker's link."""
+    """Send the caches of prompts just read on their way, one after the other over the link; latency holds up none."""
     for place in range(int(s[col.FINISHED])):
         request = int(chosen[place])
         if asked[request, col.LAST] < 0:
             begin_s = max(s[col.NOW], s[col.HAND_FREE])
-            s[col.HAND_FREE] = (
-                begin_s + rule[col.HAND_S] + rule[col.HAND_S_PER_TOKEN] * asked[request, col.INPUT]
-            )
+            s[col.HAND_FREE] = begin_s + rule[col.HAND_S_PER_TOKEN] * asked[request, col.INPUT]
             asked[request, col.FILLED] = asked[request, col.INPUT] + 1.0
-            _push(heap, loop, s[col.HAND_FREE], request)
+            _push(heap, loop, s[col.HAND_FREE] + rule[col.HAND_S], request)
 
 
 @compiled

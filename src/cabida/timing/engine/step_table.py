@@ -247,7 +247,11 @@ def moe_layers(d: Deployment) -> int:
 def parts_of(d: Deployment) -> Parts:
     """The kernels of a step by tokens; remembered by model, card, split and format."""
     card, node = d.accelerator, d.node
-    seat = (node.id, node.link_bytes_per_s, node.network_bytes_per_s) if node else ()
+    seat = (
+        (node.id, node.accelerators_count, node.fabric, node.link_bytes_per_s, node.network_bytes_per_s)
+        if node
+        else ()
+    )
     rates = (
         card.id,
         card.memory_bytes_per_s,

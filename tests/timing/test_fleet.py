@@ -22,7 +22,6 @@ from cabida.timing.queues.speculative import (
     accepted_moments,
     one_layer,
     paces,
-    tokens_per_verified_step_count,
 )
 
 LOAD = Load(800, 150, requests_per_s=12, input_spread_ratio=0.6, output_spread_ratio=0.6)
@@ -191,7 +190,7 @@ def test_hand_over_costs_its_time_once_and_keeps_prompts_out_of_decoding():
 
 def test_accepted_tokens_follow_the_published_formula_and_drawn_paces_the_real_process():
     mean, square = accepted_moments(3, 0.7)
-    assert mean == pytest.approx(tokens_per_verified_step_count.raw(3, 0.7))
+    assert mean == pytest.approx((1 - 0.7**4) / (1 - 0.7))  # Leviathan et al. 2023, equation 1
     rng = np.random.default_rng(0)
     owed, runs = 120, 4000
     given_ = np.minimum.accumulate(rng.random((runs, owed, 3)) < 0.7, axis=2).sum(axis=2) + 1

@@ -242,10 +242,15 @@ def decode_kernel_s(
         width: numbers a query head multiplies per token of context: keys and values.
         cached_bits: of one token in one layer on this rank.
     """
+    token = decode_token_s(c, rates, heads, width, cached_bits)
+    return c.start_s + sequences * (c.sequence_s + kv_heads * c.head_s) + context_tokens * token
+
+
+def decode_token_s(c: DecodeCurve, rates: Rates, heads: Any, width: Any, cached_bits: Any) -> Any:
+    """Seconds of one token of context in :func:`decode_kernel_s`: read, and multiplied by each query head."""
     moved = cached_bits / 8 / (rates.memory_bytes_per_s * c.bandwidth_ratio)
     multiplied = 2 * heads * width / (rates.flop_per_s * c.compute_ratio)
-    token = both_s.raw(moved, multiplied, c.corner_ratio)
-    return c.start_s + sequences * (c.sequence_s + kv_heads * c.head_s) + context_tokens * token
+    return both_s.raw(moved, multiplied, c.corner_ratio)
 
 
 def recurrent_kernel_s(

@@ -23,11 +23,12 @@ from cabida.timing.devices.kernel_curves import (
     ProductCurve,
     Rates,
     RecurrentCurve,
+    decode_token_s,
     elementwise_kernel_s,
     experts_kernel_s,
     product_kernel_s,
 )
-from cabida.timing.devices.kernel_formulas import both_s, busiest_ratio, experts_touched_count, one_pair_s
+from cabida.timing.devices.kernel_formulas import busiest_ratio, experts_touched_count, one_pair_s
 from cabida.timing.devices.kernel_links import all_reduce_s, exchange_s
 from cabida.timing.devices.kernel_lookup import ANY, curve_of, is_measured, kernels_source
 from cabida.timing.devices.rates import best_matmul, memory_rate, tensor_rate
@@ -316,9 +317,7 @@ def _decode(
     cached_bits: float,
 ) -> Attention:
     c, rates = DecodeCurve(*curve), rates_of(accelerator, "bf16")
-    moved = cached_bits / 8 / (rates.memory_bytes_per_s * c.bandwidth_ratio)
-    multiplied = 2 * heads * width / (rates.flop_per_s * c.compute_ratio)
-    token = float(both_s.raw(moved, multiplied, c.corner_ratio))
+    token = float(decode_token_s(c, rates, heads, width, cached_bits))
     return Attention(c.start_s, c.sequence_s + kv_heads * c.head_s, token, 0.0)
 
 

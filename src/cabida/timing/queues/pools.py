@@ -12,7 +12,6 @@ from cabida.timing.engine.steps import step_model
 from cabida.timing.queues.fleet import Adapters, Pool
 from cabida.timing.queues.speculative import METHODS, NO_DRAFT, Drafting, drafting_of
 
-NGRAM = "ngram"
 HEADS = {"eagle3": "eagle", "dflash": "eagle"}  # heads that draft as EAGLE's do
 # two kernels for each matrix that an adapter changes (shrink, expand); Chen et al. 2023 (Punica): 2 ms a token through
 # 32 layers of seven matrices

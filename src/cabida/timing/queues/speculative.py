@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cabida.quantity import formula
 from cabida.timing.engine.step_table import NO_TABLE
 from cabida.timing.engine.step_time import CONSTANTS_COUNT, STAGES
 
@@ -43,23 +42,15 @@ class Drafting:
     constants: tuple[float, ...] = tuple(float(place == STAGES) for place in range(CONSTANTS_COUNT))
     table: tuple[float, ...] = NO_TABLE
 
-    @property
-    def tokens_per_step(self) -> float:
-        """Answer tokens a sequence gains per step on average."""
-        return float(accepted_moments(self.tokens_count, self.accepted_ratio)[0])
-
 
 NO_DRAFT = Drafting()
 
 
-@formula
-def tokens_per_verified_step_count(drafted_tokens_count: float, accepted_ratio: float) -> float:
-    """Tokens one verifying step gives on average. Leviathan et al. 2023, equation 1; the ratio below 1."""
-    return (1 - accepted_ratio ** (drafted_tokens_count + 1)) / (1 - accepted_ratio)  # type: ignore[no-any-return]
-
-
 def accepted_moments(drafted_count: int, accepted_ratio: float) -> tuple[float, float]:
-    """Mean and mean square of the tokens one verifying step gives: at least j with chance ratio ** (j - 1)."""
+    """Mean and mean square of the tokens one verifying step gives: at least j with chance ratio ** (j - 1).
+
+    The mean is Leviathan et al. 2023, equation 1.
+    """
     at_least = [accepted_ratio**place for place in range(drafted_count + 1)]
     return sum(at_least), sum((2 * place + 1) * chance for place, chance in enumerate(at_least))
 

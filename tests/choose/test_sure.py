@@ -8,7 +8,10 @@ import pytest
 from cabida import brief as briefs
 from cabida import memory
 from cabida.choose import decide
+from cabida.choose.decide import _answer
+from cabida.choose.splits import name_of_run
 from cabida.choose.sure import surely_first, surely_fits
+from cabida.text import tr
 
 AS_OF = "2026-11-30"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -42,3 +45,14 @@ def test_what_may_not_fit_comes_after_what_surely_does_however_cheap(worked):
 def test_where_nothing_surely_fits_what_may_is_still_an_answer(worked):
     able = [with_verdict(one, "tight") for one in worked if one.status == "satisfies"]
     assert surely_first(able) == able
+
+
+def test_a_brief_of_several_models_names_the_model_of_what_fell(worked):
+    run = worked[0].candidate.run
+    assert "Llama" in name_of_run(run, named=True)
+    assert "Llama" not in name_of_run(run)
+
+
+def test_where_nothing_could_be_tried_no_groups_are_promised():
+    nothing = _answer([], None, satisfied=False, fell_count=0)
+    assert nothing == tr("choose.answer.nothing_tried") != _answer([], None, satisfied=False, fell_count=3)

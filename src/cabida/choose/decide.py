@@ -94,7 +94,7 @@ def decide(
         name=brief.name,
         workload=brief.workload,
         verdict="satisfied" if satisfied else "nothing_satisfies",
-        answer=_answer(options, brief, satisfied=satisfied),
+        answer=_answer(options, brief, satisfied=satisfied, fell_count=tally.count),
         language=language(),
         brief=_plain(brief),
         brief_text=brief.text,
@@ -145,9 +145,9 @@ def _options(
     return options, stakes
 
 
-def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool) -> str:
+def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool, fell_count: int) -> str:
     if not options:
-        return tr("choose.answer.none")
+        return tr("choose.answer.none" if fell_count else "choose.answer.nothing_tried")
     first = options[0]
     values: dict[str, object] = {
         "option": first.title,

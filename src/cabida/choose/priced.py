@@ -11,7 +11,7 @@ from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
 from cabida.choose.limits import Miss, missing, over_limits, placed, risks, slow_answers
 from cabida.choose.means import Means
-from cabida.choose.splits import describe, name_of
+from cabida.choose.splits import describe, name_of, several
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.facts.model import ApiOffer
@@ -115,7 +115,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     """Simulated capacity, replicas for the peak, and the bill under every way to hold them."""
     spread = spread_of(one.deployment, ask.shape)
     found = _capacity(one, ask, spread, seed)
-    name = name_of(one.deployment)
+    name = name_of(one.deployment, named=several(means.brief))
     if found.requests_per_s <= 0:
         yield from held_too_slow(one, ask, means, seed)
         tally.reject("too_slow", one.ways_count(means), name, 0.0, limit=objective_name(found.limited_by))

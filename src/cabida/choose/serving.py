@@ -15,7 +15,7 @@ from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis
 from cabida.choose.search import Search
-from cabida.choose.splits import name_of
+from cabida.choose.splits import name_of, several
 from cabida.choose.sure import surely_fits
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
@@ -66,7 +66,7 @@ def _screened(
         if index % 200 == 0:
             tell("screen", index, 0)
         ways = means.ways_count(deployment.accelerator, deployment.parallel.accelerators_count)
-        name = name_of(deployment)
+        name = name_of(deployment, named=several(means.brief))
         verdict = runnable(deployment)
         if verdict.state == "no":
             tally.reject("not_runnable", ways, name, 0.0, why=verdict.sentence)
@@ -96,7 +96,7 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
     rates = capacities_at_best([one.steps for one in fitting], ask.shape, ask.objectives)
     ranked: list[Runnable] = []
     for one, rate in zip(fitting, rates, strict=True):
-        name = name_of(one.deployment)
+        name = name_of(one.deployment, named=several(means.brief))
         ways = one.ways_count(means)
         if not one.tenures(means):
             tally.reject("no_offer", ways, name, 0.0)
@@ -173,7 +173,7 @@ def _simulated(
         affordable = most is None or month <= most
         wanted = exhaustive or seen.shows(one, means) or (affordable and seen.may_win(one, ask, means, seed))
         if not wanted:
-            name = name_of(one.deployment)
+            name = name_of(one.deployment, named=several(means.brief))
             ways = one.ways_count(means)
             if month == float("inf"):
                 late = ", ".join(map(objective_name, ask.objectives))

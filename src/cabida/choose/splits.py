@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cabida import facts
+from cabida.brief import Brief
 from cabida.facts.model import Accelerator, Model, Node
 from cabida.plan import Deployment, Parallel, TrainingRun
 from cabida.plan.media import ENGINE_NAMES, MediaRun
@@ -83,10 +84,21 @@ def describe_run(run: TrainingRun) -> str:
     return " ".join(parts) or "single"
 
 
-def name_of(deployment: Deployment) -> str:
-    """``2×H100 SXM5 80 GB fp8 vLLM, tp2``: a deployment in a sentence."""
+def several(brief: Brief) -> bool:
+    """Whether a brief weighs several models, so that a name must say which."""
+    return len({choice.id for choice in brief.models}) > 1
+
+
+def short_name(model_id: str) -> str:
+    """A model's name without whose it is."""
+    return model_id.rpartition("/")[2]
+
+
+def name_of(deployment: Deployment, *, named: bool = False) -> str:
+    """``2×H100 SXM5 80 GB fp8 vLLM, tp2``: a deployment in a sentence; ``named`` = with its model."""
     count, split = deployment.parallel.accelerators_count, describe(deployment.parallel)
-    words = f"{count}×{deployment.accelerator.name} {deployment.weights.id} {engine_name(deployment)}"
+    model = f"{short_name(deployment.model.id)} " if named else ""
+    words = f"{count}×{deployment.accelerator.name} {model}{deployment.weights.id} {engine_name(deployment)}"
     return words if split == "single" else f"{words}, {split}"
 
 
@@ -99,8 +111,9 @@ def engine_name(deployment: Deployment) -> str:
     return f"{name} torch.compile" if isinstance(run, MediaRun) and run.compiler == "compile" else name
 
 
-def name_of_run(run: TrainingRun) -> str:
-    """``8×A100 SXM4 80 GB, fsdp recompute-full``: a run in a sentence."""
+def name_of_run(run: TrainingRun, *, named: bool = False) -> str:
+    """``8×A100 SXM4 80 GB, fsdp recompute-full``: a run in a sentence; ``named`` = with its model."""
     split = describe_run(run)
-    words = f"{run.accelerators_count}×{run.accelerator.name}"
+    model = f" {short_name(run.model.id)}" if named else ""
+    words = f"{run.accelerators_count}×{run.accelerator.name}{model}"
     return words if split == "single" else f"{words}, {split}"

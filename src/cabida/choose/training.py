@@ -14,7 +14,7 @@ from cabida.choose.enumerate_training import counts_for, precisions, runs_on, wi
 from cabida.choose.limits import late_run, missing, over_limits
 from cabida.choose.means import Means
 from cabida.choose.search import Search
-from cabida.choose.splits import describe_run, name_of_run
+from cabida.choose.splits import describe_run, name_of_run, several
 from cabida.choose.sure import surely_fits
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
@@ -115,7 +115,7 @@ def _fastest(
     ways = means.ways_count(accelerator, count)
     best: dict[bool, Timed] = {}  # by whether it surely fits
     for run in runs_on(brief, training, model, accelerator, count):
-        name = name_of_run(run)
+        name = name_of_run(run, named=several(brief))
         verdict = trainable(run)
         if verdict.state == "no":
             tally.reject("not_runnable", ways, name, 0.0, why=verdict.sentence)
@@ -154,7 +154,11 @@ def _fastest(
         kept, slower = sorted((known, timed), key=lambda one: _preference(one, training))
         best[room.verdict == "fits"] = kept
         tally.reject(
-            "slower_split", ways, name_of_run(slower.run), -slower.wall_s, value=duration(slower.wall_s)
+            "slower_split",
+            ways,
+            name_of_run(slower.run, named=several(brief)),
+            -slower.wall_s,
+            value=duration(slower.wall_s),
         )
     sure, unsure = best.get(True), best.get(False)
     if sure is None or unsure is None:
@@ -162,7 +166,7 @@ def _fastest(
     limit_s = brief.objectives.time_to_target_s or brief.objectives.deadline_s
     if limit_s is not None and unsure.wall_s <= limit_s < sure.wall_s:
         return [sure, unsure]
-    tally.reject("undecided_memory", ways, name_of_run(unsure.run), -unsure.wall_s)
+    tally.reject("undecided_memory", ways, name_of_run(unsure.run, named=several(brief)), -unsure.wall_s)
     return [sure]
 
 

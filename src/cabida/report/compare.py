@@ -19,6 +19,16 @@ MATTERS = {
     "full-finetune": ("memory_gib", "link_gb_s", "bf16_tflops"),
     "pretraining": ("bf16_tflops", "link_gb_s", "bf16_tflops/price"),
 }
+NO_LINK = ("", "none")
+JOINED = (
+    "full-finetune",
+    "pretraining",
+)  # one step runs over many cards: those joined by PCIe alone don't lead in it
+
+
+def _linked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those with a link of their own to their neighbours; all where none has one."""
+    return [row for row in rows if row["link_kind"] not in NO_LINK] or rows
 
 
 def comparison(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:
@@ -28,7 +38,7 @@ def comparison(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:
         {"workload": workload, "figure": figure, "best": best, "value": value}
         for workload, figures in MATTERS.items()
         for figure in figures
-        for best, value in [leaders(rows, figure)]
+        for best, value in [leaders(_linked(rows) if workload in JOINED else rows, figure)]
         if best
     ]
     return {"as_of": as_of, "currency": "USD", "accelerators": rows, "matters": matters}

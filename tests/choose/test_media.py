@@ -143,6 +143,24 @@ def test_lines_of_several_cards_and_of_weights_that_stream_in(found):
     assert "pipe.unet = torch.compile(pipe.unet)" in old
 
 
+@pytest.mark.parametrize("name", ["sd-1.5-controlnet", "wan2.1-i2v-14b", "qwen-image-edit"])
+def test_what_takes_a_picture_is_started_with_one(found, name):
+    thing = found.worked[0].candidate.thing
+    text = command(replace(thing, making=replace(thing.making, pipeline=pipeline(name))))
+    assert "from diffusers.utils import load_image" in text
+    assert "image=load_image(" in text
+    assert ("controlnet=control" in text) == ("controlnet" in name)
+    compile(re.search(r"<<'END'\n(.*)\nEND", text, re.DOTALL)[1], "launch", "exec")
+
+
+def test_encoders_that_leave_do_so_alone(found):
+    thing = found.worked[0].candidate.thing
+    text = command(replace(thing, making=replace(thing.making, offload="text")))
+    assert "enable_model_cpu_offload" not in text
+    assert "apply_group_offloading(part" in text
+    assert "load_image" not in text
+
+
 def test_four_bits_unasked_only_where_the_chip_multiplies_them():
     unnamed = TEXT.replace(", weights: {bf16: {acceptance: 0.8, how: measured}}", "")
     brief = complete(parse_brief(unnamed, as_of=AS_OF), as_of=AS_OF, assume=True)

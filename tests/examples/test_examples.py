@@ -18,7 +18,9 @@ CLASS_OF = {
     for name in EXAMPLES
 }
 SERVING = [
-    name for name, kind in CLASS_OF.items() if kind.endswith("inference") or kind in ("retrieval", "evaluation")
+    name
+    for name, kind in CLASS_OF.items()
+    if kind.endswith("inference") or kind in ("retrieval", "evaluation")
 ]
 TRAINING = [name for name, kind in CLASS_OF.items() if kind.endswith(("training", "finetune"))]
 FIGURE = re.compile(r"\d")

@@ -56,9 +56,7 @@ def test_answers_flow_evenly_where_no_prompt_interrupts_them():
 
 def test_readers_are_the_limit_of_long_prompts_and_more_of_them_the_cure():
     load = replace(LOAD, input_tokens=12_000, requests_per_s=3.5)
-    few, more = (
-        simulated(replace(BOTH, readers_count=n), load, requests_count=300) for n in (1, 3)
-    )
+    few, more = (simulated(replace(BOTH, readers_count=n), load, requests_count=300) for n in (1, 3))
     assert more.ttft_s.mean < few.ttft_s.mean
     assert more.requests_per_s >= 0.99 * few.requests_per_s
 

@@ -264,7 +264,9 @@ def _media(plain: Plain | None, purse: Purse) -> Media | None:
         batch_count=plain.get("batch"),
         review_money_per_output=purse.take(plain.get("review_per_output"), "media.review_per_output"),
         reviewed_ratio=1.0 if plain.get("reviewed") is None else plain["reviewed"],
-        moderation_money_per_output=purse.take(plain.get("moderation_per_output"), "media.moderation_per_output"),
+        moderation_money_per_output=purse.take(
+            plain.get("moderation_per_output"), "media.moderation_per_output"
+        ),
         item_bytes=plain.get("item_size"),
         kept_months=plain.get("kept") or 1.0,
     )

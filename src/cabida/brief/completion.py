@@ -51,7 +51,9 @@ def _choices(brief: Brief) -> list[tuple[int, str, Acceptance]]:
 
 def _missing_acceptance(brief: Brief) -> list[Missing]:
     """Acceptance decides as soon as there are two things to choose between; else it only scales the cost."""
-    if brief.evaluation is not None:  # its verdicts are accepted, not the models' answers; each model in its own format
+    if (
+        brief.evaluation is not None
+    ):  # its verdicts are accepted, not the models' answers; each model in its own format
         return []
     choices = _choices(brief)
     known = [kept.ratio for _, _, kept in choices if kept.ratio is not None]

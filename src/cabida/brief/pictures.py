@@ -37,4 +37,6 @@ def faults(media: Media, names: Sequence[str]) -> Iterator[tuple[str, str, dict[
         yield "CB-B052", "media.frames", {"frames": media.frames_count}
     if media.kind == TRANSCRIPTION:
         sizes = ("width", media.width_count), ("height", media.height_count), ("frames", media.frames_count)
-        yield from (("CB-B055", f"media.{key}", {"key": key}) for key, value in sizes if value)
+        for key, value in sizes:
+            if value:
+                yield "CB-B055", f"media.{key}", {"key": key}

@@ -15,7 +15,8 @@ from cabida.faces.words import Command, option, shared
 # flags that a question leaves open by saying nothing
 OPEN = (
     "method", "optimizer", "sharding", "seq_len", "micro_batch", "global_batch", "recompute", "precision",
-    "target_tokens", "framework", "storage", "cluster", "trains", "width", "height", "frames", "steps", "batch", "offload",
+    "target_tokens", "framework", "storage", "cluster", "trains", "width", "height", "frames", "steps", "batch",
+    "offload",
 )  # fmt: skip
 UNMET = 4  # exit code: nothing satisfies what was asked
 

@@ -74,7 +74,7 @@ def _cards(rows: list[dict[str, Any]]) -> RenderableType:
         )
         for keys in (wide, narrow)
     ]
-    return Fitting(*tables)
+    return Fitting(tables[0], tables[1])
 
 
 def _card(row: dict[str, Any]) -> dict[str, str]:

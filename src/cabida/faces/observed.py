@@ -158,7 +158,7 @@ def rows(found: Iterable[dict[str, Any]]) -> RenderableType:
     names = ("id", "model", "gpu", "weights", "engine", "fits", "file")
     told = [at for at, name in enumerate(names) if name != "fits" or any(row[at] != "–" for row in cells)]
     few = [at for at in told if names[at] not in ("weights", "file")]
-    return Fitting(*(_columns(names, cells, kept) for kept in (told, few)))
+    return Fitting(_columns(names, cells, told), _columns(names, cells, few))
 
 
 def _columns(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], kept: list[int]) -> Table:

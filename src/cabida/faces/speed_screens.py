@@ -39,7 +39,11 @@ WAITING_TOLD = 0.1  # requests in line that are worth a word
 
 def speed(answer: dict[str, Any]) -> RenderableType:
     """Everything that was asked, most wanted first."""
-    blocks: list[RenderableType] = [clean(setup_line(answer, answer["replicas"])), *_arranged(answer), *carried(answer)]
+    blocks: list[RenderableType] = [
+        clean(setup_line(answer, answer["replicas"])),
+        *_arranged(answer),
+        *carried(answer),
+    ]
     for name, drawn in (
         ("capacity", _capacity),
         ("fleet", _fleet),
@@ -59,7 +63,9 @@ def _arranged(answer: dict[str, Any]) -> list[Text]:
     told: list[Text] = []
     if answer["readers"]:
         counts = {"readers": answer["readers"], "writers": answer["replicas"]}
-        told.append(clean(tr("speed.readers", **{key: text.number(one, COUNTED) for key, one in counts.items()})))
+        told.append(
+            clean(tr("speed.readers", **{key: text.number(one, COUNTED) for key, one in counts.items()}))
+        )
     if drafting := answer.get("drafting"):
         values = {"draft": drafting["draft"], "tokens": text.number(drafting["tokens"], 7)}
         told.append(clean(tr("speed.drafting", ratio=text.percent(drafting["accepted_ratio"]), **values)))

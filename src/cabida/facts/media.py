@@ -52,10 +52,14 @@ class Component(Sourced):
     fixed_flop: float = 0.0  # the same whatever the size of the picture: text, modulation
     pair_flop: float = 0.0  # attention, of a pair of tokens; a decoder's, of a pair of latents
     attended_flop_per_token: float = 0.0  # attention between a token and the text
-    moved_bytes_per_token: float = 0.0  # read and written by everything but products and attention, 16 bit, eager
+    moved_bytes_per_token: float = (
+        0.0  # read and written by everything but products and attention, 16 bit, eager
+    )
     kernels_count: float = 0.0  # launched in one forward pass, eager
     convolved_ratio: float = 0.0  # share of the products that convolutions are
-    copied_bytes_per_token: float = 0.0  # moved to lay a convolution's input and output out for the matrix units
+    copied_bytes_per_token: float = (
+        0.0  # moved to lay a convolution's input and output out for the matrix units
+    )
     pixel_flop: float = 0.0
     moved_pixel_bytes: float = 0.0
     copied_pixel_bytes: float = 0.0
@@ -80,7 +84,9 @@ class Pipeline(Sourced):
     text_tokens: int
     precision: str  # bf16 | fp16 | fp32: what its weights are loaded in
     source: Source
-    passes_count: int = 1  # forward passes of a step, one after the other: 2 where guidance has one of its own
+    passes_count: int = (
+        1  # forward passes of a step, one after the other: 2 where guidance has one of its own
+    )
     tiled: bool = False  # its own scripts decode in tiles
     # Pipeline.id of what its own scripts draw the first frame with; it leaves the card then
     drawn_by: str = ""

@@ -18,7 +18,7 @@ QUANTILES = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)  # shares of 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A predicted figure, its 90 % interval and ``basis``: measured, calibrated, physics, formula, simulated, assumed."""
+    """A predicted figure, its 90 % interval and basis: measured, calibrated, physics, formula, simulated, assumed."""
 
     value: float
     low: float

@@ -47,7 +47,9 @@ class Settings:
     language_model_only: bool = False  # no vision tower, neither loaded nor profiled (limit_mm_per_prompt 0)
     skip_mm_profiling: bool = False  # the tower's own peak is left out of the profile run
     scheduler_recv_interval: int = 1  # decoding steps between two looks at new requests (SGLang)
-    batch_wait_timeout_iters: int = 0  # steps a prompt is held back for others (TensorRT-LLM), unless together
+    batch_wait_timeout_iters: int = (
+        0  # steps a prompt is held back for others (TensorRT-LLM), unless together
+    )
     batch_wait_max_tokens_ratio: float = 0.0  # they fill this share of the token budget
     capacity_scheduler_policy: str = ""  # TensorRT-LLM: MAX_UTILIZATION sets nothing aside for answers
     attention_dp_timeout_iters: int = 0  # steps between prompts where not every rank has one (TensorRT-LLM)

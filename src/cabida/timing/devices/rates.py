@@ -10,7 +10,9 @@ from cabida.timing.devices.training_data import constant, shipped
 
 BYTES_PER_S_WHERE_UNSEEN = 500e9  # assumed: a mid-range card of 2023
 FLOP_PER_S_WHERE_UNSEEN = 50e12  # assumed: the same card in 16 bit
-VECTOR_SHARE_WHERE_UNSEEN = 0.125  # of the 16-bit rate: median of the 48 server cards whose fp32 rate was seen
+VECTOR_SHARE_WHERE_UNSEEN = (
+    0.125  # of the 16-bit rate: median of the 48 server cards whose fp32 rate was seen
+)
 SIXTEEN_BIT = ("bf16", "fp16", "fp32")
 RATE_FALLBACKS = {kind: (kind, *SIXTEEN_BIT) for kind in ("fp4", "fp8", "int8")}
 

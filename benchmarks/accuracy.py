@@ -185,6 +185,11 @@ def summary(points: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def shortened(why: str, most: int = 90) -> str:
+    """The beginning of a refusal, whole words."""
+    return why if len(why) <= most else why[:most].rsplit(" ", 1)[0] + " ..."
+
+
 def run(names: list[str], count: int, seed: int, seconds: float, residuals: Path | None) -> dict[str, Any]:
     """Ask the rivals and ourselves."""
     asked: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {}
@@ -198,7 +203,7 @@ def run(names: list[str], count: int, seed: int, seconds: float, residuals: Path
     for name, (chosen, theirs) in asked.items():
         rival = RIVALS[name]
         reached = [row for row in chosen if row["id"] in theirs]
-        reasons = Counter(one["why"][:90] for one in theirs.values() if not one["figures"])
+        reasons = Counter(shortened(one["why"]) for one in theirs.values() if not one["figures"])
         times = [one["cpu_s"] for one in theirs.values() if "cpu_s" in one]
         table.append(
             {

@@ -13,7 +13,7 @@ from cabida.quantity import FORMULAS
 def all_formulas():
     for room in ("memory", "timing", "money", "checks", "choose"):
         package = importlib.import_module(f"cabida.{room}")
-        for module in pkgutil.iter_modules(package.__path__, f"cabida.{room}."):
+        for module in pkgutil.walk_packages(package.__path__, f"cabida.{room}."):
             importlib.import_module(module.name)
     return sorted(name for name, made in FORMULAS.items() if made.raw.__module__.startswith("cabida."))
 

@@ -20,7 +20,7 @@ from cabida.timing.engine.step_table import bare_table, matrices_of
 from cabida.timing.engine.step_time import GRID_TOKENS, engine_steps_s, table_s, tables_s
 from cabida.timing.engine.steps import collectives_count, step_model, step_s
 
-MINE = ("roofline", "serving_trees")
+MINE = ("engine.roofline", "engine.serving_trees")
 
 
 @pytest.mark.parametrize(

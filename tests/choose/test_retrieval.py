@@ -11,7 +11,7 @@ from cabida.choose.ask import ask_of
 from cabida.choose.fronts import fronts_of, ingestion_of, passages_tokens
 from cabida.choose.means import means_of
 from cabida.choose.retrieval import generator_brief, together, usual_front
-from cabida.money.retrieval import STAGES
+from cabida.money.bills.retrieval import STAGES
 from cabida.timing.speed import Distribution
 
 AS_OF = "2026-11-30"

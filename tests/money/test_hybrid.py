@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cabida.money.hybrid import Capacity, cheapest_mix, meet_hour
+from cabida.money.hold.hybrid import Capacity, cheapest_mix, meet_hour
 
 kinds = st.lists(st.tuples(st.floats(0.5, 20), st.floats(1, 30)), min_size=1, max_size=3)
 

@@ -5,9 +5,9 @@ from math import inf
 
 import pytest
 
-from cabida.money.evaluation import with_judge
-from cabida.money.media import Assets, with_assets
-from cabida.money.retrieval import RetrievalUse, with_stages
+from cabida.money.bills.evaluation import with_judge
+from cabida.money.bills.media import Assets, with_assets
+from cabida.money.bills.retrieval import RetrievalUse, with_stages
 from cabida.money.terms import Cost, Usage, terms
 
 SOME = Cost((), 100.0, 2.0, 1.0, 3.0, 1.0, 50.0, 0.0, 0.0)

@@ -7,7 +7,7 @@ import pytest
 from money_world import CARD, offer
 
 from cabida import money
-from cabida.money import commitment
+from cabida.money.prices import commitment
 
 TERMS = money.terms("USD", as_of="2026-11-30", horizon_months=36)
 

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cabida.money import api, carbon, commitment, currency, ownership, unit
-from cabida.money.hybrid import Capacity, cheapest_mix, meet_hour
+from cabida.money import currency
+from cabida.money.bills import unit
+from cabida.money.hold.hybrid import Capacity, cheapest_mix, meet_hour
+from cabida.money.own import carbon, ownership
+from cabida.money.prices import api, commitment
 from cabida.timing.runs import goodput
 
 EXAMPLES = {

@@ -63,7 +63,7 @@ def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Cauti
 
 def hourly_money(option: Option) -> float:
     """What one accelerator of an option costs an hour: a month's bill over its hours, a run's over those it takes."""
-    from cabida.money.serving import HELD
+    from cabida.money.bills.serving import HELD
 
     run = option.metrics.get("minutes_to_target")
     keys, hours = (RUN_PAID, run.value / 60) if run else (HELD, float(HOURS_PER_MONTH))
@@ -177,7 +177,7 @@ def workstation_for_a_burst(c: Context) -> Iterator[Caution]:
     if chosen is None or chosen.capacity != "buy":
         return
     lines = {line.key: line.money for line in chosen.cost_lines}
-    from cabida.money.serving import HELD
+    from cabida.money.bills.serving import HELD
 
     held = sum(lines.get(key, 0.0) for key in HELD)
     idle = lines.get("idle", 0.0) / held if held else 0.0

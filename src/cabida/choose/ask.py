@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cabida.brief import Brief
+from cabida.money.bills.unit import attempts_ratio
 from cabida.money.terms import Usage
-from cabida.money.unit import attempts_ratio
 from cabida.plan import Assumption, Load
 from cabida.quantity import formula
 from cabida.text import number, percent, tr

@@ -32,7 +32,7 @@ from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
 from cabida.facts.model import Model
 from cabida.memory import ServingMemory
-from cabida.money.evaluation import JudgeUse, judged_tree, judging_money, with_judge
+from cabida.money.bills.evaluation import JudgeUse, judged_tree, judging_money, with_judge
 from cabida.plan import Assumption, Caution, Deployment, Estimate, Load, Measurement, Parallel, Progress
 from cabida.quantity import Quantity
 from cabida.text import missed, tr

@@ -19,7 +19,7 @@ from cabida.facts.model import Accelerator
 from cabida.memory.encoders import needed_bytes
 from cabida.memory.index import payloads_bytes, searched_bytes, stored_vectors_bytes
 from cabida.money import Tenure
-from cabida.money.retrieval import RetrievalUse, stages_money
+from cabida.money.bills.retrieval import RetrievalUse, stages_money
 from cabida.plan.encoding import EncoderRun
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.text import tr

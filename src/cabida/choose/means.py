@@ -13,8 +13,8 @@ from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.currency import Rate
-from cabida.money.offers import is_history
-from cabida.money.tenure import is_market
+from cabida.money.prices.offers import is_history
+from cabida.money.prices.tenure import is_market
 from cabida.plan import Assumption
 from cabida.quantity import Source
 from cabida.text import money as money_text

@@ -24,7 +24,7 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.facts.model import Accelerator
 from cabida.money import Tenure, Usage
-from cabida.money.media import Assets, assets_tree, with_assets
+from cabida.money.bills.media import Assets, assets_tree, with_assets
 from cabida.plan import Assumption, Candidate, Caution, Estimate, Measurement, Progress
 from cabida.plan.media import MediaRun
 from cabida.plan.speech import SpeechRun

@@ -12,7 +12,7 @@ from cabida.choose.means import Means
 from cabida.choose.splits import name_of
 from cabida.choose.worked import Worked
 from cabida.money import Route, Usage, replicas_by_hour, routes
-from cabida.money.retrieval import STAGES
+from cabida.money.bills.retrieval import STAGES
 from cabida.plan import Flip
 from cabida.text import money, percent, tr
 

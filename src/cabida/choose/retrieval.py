@@ -26,7 +26,7 @@ from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
-from cabida.money.retrieval import stages_tree, with_stages
+from cabida.money.bills.retrieval import stages_tree, with_stages
 from cabida.plan import Assumption, Caution, Estimate, Measurement, Progress
 from cabida.plan.encoding import EncoderRun
 from cabida.quantity import Quantity

@@ -19,7 +19,7 @@ from cabida.choose.splits import name_of, several
 from cabida.choose.sure import surely_fits
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
-from cabida.money.unit import coverage_ratio
+from cabida.money.bills.unit import coverage_ratio
 from cabida.plan import Deployment, Progress
 from cabida.text import missed, size, tr
 from cabida.timing.engine.estimate import capacities_at_best

@@ -17,8 +17,8 @@ from cabida.choose.paying import BESIDE
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
 from cabida.money.assumptions import assumed_ranges
-from cabida.money.serving import staff_names
-from cabida.money.tenure import OTHER_SHELF_LIFE_DAYS
+from cabida.money.bills.serving import staff_names
+from cabida.money.prices.tenure import OTHER_SHELF_LIFE_DAYS
 from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
 from cabida.text import duration, number, percent, tr

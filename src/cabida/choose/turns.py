@@ -20,8 +20,8 @@ from cabida.choose.doubt import (
 )
 from cabida.choose.options import capacity_factors, format_of, model_of
 from cabida.choose.worked import Worked
-from cabida.money.paths import OWNER
-from cabida.money.serving import HELD
+from cabida.money.bills.serving import HELD
+from cabida.money.hold.paths import OWNER
 from cabida.money.terms import TrainingUse
 from cabida.plan import Flip, Option
 from cabida.plan.outputs import denominator_of, output_cost, output_scale

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cabida.brief import Acceptance
 from cabida.memory import MediaMemory, ServingMemory, SpeechMemory, TrainingMemory
-from cabida.money.tenure import Tenure
+from cabida.money.prices.tenure import Tenure
 from cabida.money.terms import Cost, TrainingUse, Usage
 from cabida.plan import Candidate, Caution, Estimate, Load, Measurement
 from cabida.quantity import Quantity

@@ -1,14 +1,14 @@
 """What it costs: owning, renting, committing, an API; per accepted output, with every term and its source."""
 
 from cabida.money.assumptions import Range
+from cabida.money.bills.service_api import api_cost, api_prices, api_tree
+from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost
+from cabida.money.bills.training import stretch_ratio, training_cost, training_tree
 from cabida.money.currency import Rate
-from cabida.money.offers import offers_for, plausible
-from cabida.money.paths import Route, replicas_by_hour, routes
-from cabida.money.service_api import api_cost, api_prices, api_tree
-from cabida.money.serving import attempted_requests, cost_tree, serving_cost
-from cabida.money.tenure import Tenure, price_flags, price_warnings, tenure_of
+from cabida.money.hold.paths import Route, replicas_by_hour, routes
+from cabida.money.prices.offers import offers_for, plausible
+from cabida.money.prices.tenure import Tenure, price_flags, price_warnings, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
-from cabida.money.training import stretch_ratio, training_cost, training_tree
 
 __all__ = [
     "Cost",

@@ -88,7 +88,8 @@ def energy(
     Tokens at each API's latest price, three read for each one written; cheapest first.
     """
     from cabida import money
-    from cabida.money import api, ownership
+    from cabida.money.own import ownership
+    from cabida.money.prices import api
 
     kwh = ownership.building_energy_kwh(ownership.energy_kwh(watts, hours), pue)
     spent = ownership.energy_money(kwh, price_per_kwh)

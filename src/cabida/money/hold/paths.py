@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from cabida.facts.model import ApiOffer
-from cabida.money import unit
-from cabida.money.commitment import profile_money, reserve_quantity, reserve_threshold_ratio
-from cabida.money.ownership import break_even_utilisation_ratio
-from cabida.money.service_api import api_cost
-from cabida.money.serving import HELD, serving_cost
-from cabida.money.tenure import Tenure
+from cabida.money.bills import unit
+from cabida.money.bills.service_api import api_cost
+from cabida.money.bills.serving import HELD, serving_cost
+from cabida.money.own.ownership import break_even_utilisation_ratio
+from cabida.money.prices.commitment import profile_money, reserve_quantity, reserve_threshold_ratio
+from cabida.money.prices.tenure import Tenure
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.plan import Candidate, CostLine
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR

@@ -11,7 +11,7 @@ from statistics import median, quantiles
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
-from cabida.money.tenure import Tenure, age_days, is_market, tenure_of
+from cabida.money.prices.tenure import Tenure, age_days, is_market, tenure_of
 from cabida.money.terms import Terms
 
 # An older sighting is history while a newer one of its part and capacity exists. Of 86 rental prices of the book seen

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cabida.facts.model import Accelerator
-from cabida.money import ownership
-from cabida.money.tenure import WHOLE_SERVER_COUNT, Tenure
+from cabida.money.own import ownership
+from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
 from cabida.money.ways import Number, Ways
 
 

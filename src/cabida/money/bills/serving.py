@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import sqrt
 
-from cabida.money import ownership, unit
-from cabida.money.owning import capital, machine_upkeep, recovery
-from cabida.money.tenure import Tenure, sold_together_count, tenure_of
+from cabida.money.bills import unit
+from cabida.money.own import ownership
+from cabida.money.own.owning import capital, machine_upkeep, recovery
+from cabida.money.prices.tenure import Tenure, sold_together_count, tenure_of
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine

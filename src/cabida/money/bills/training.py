@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import sqrt
 
 from cabida.facts.model import Accelerator, Node
-from cabida.money import ownership, unit
-from cabida.money.commitment import spot_slowdown
-from cabida.money.owning import capital, machine_upkeep, recovery
-from cabida.money.tenure import Tenure, tenure_of
+from cabida.money.bills import unit
+from cabida.money.own import ownership
+from cabida.money.own.owning import capital, machine_upkeep, recovery
+from cabida.money.prices.commitment import spot_slowdown
+from cabida.money.prices.tenure import Tenure, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun

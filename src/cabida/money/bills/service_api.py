@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 from cabida.facts.model import ApiOffer
-from cabida.money import api, ownership, unit
-from cabida.money.serving import LINES, attempts_of
+from cabida.money.bills import unit
+from cabida.money.bills.serving import LINES, attempts_of
+from cabida.money.own import ownership
+from cabida.money.prices import api
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import CostLine

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cabida.money import unit
-from cabida.money.retrieval import moderation_money_per_month
-from cabida.money.serving import attempted_requests
+from cabida.money.bills import unit
+from cabida.money.bills.retrieval import moderation_money_per_month
+from cabida.money.bills.serving import attempted_requests
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained
 from cabida.plan import CostLine

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from math import hypot, inf, sqrt
 from typing import Any
 
-from cabida.money import unit
-from cabida.money.tenure import Tenure
+from cabida.money.bills import unit
+from cabida.money.prices.tenure import Tenure
 from cabida.money.terms import Cost, Terms
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import CostLine

@@ -185,7 +185,7 @@ def _term_months(discount: str) -> float:
 
 def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> tuple[float, float]:
     """Capital of one accelerator with its share of the machine, and the hourly rent that would recover it."""
-    from cabida.money import ownership
+    from cabida.money.own import ownership
 
     owned = offer.capacity == "have"  # keeping it forgoes its resale; the machine around it is already there
     capital_money = (
@@ -201,7 +201,7 @@ def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> 
 
 def machine_money(price_money: float, sold_together_count: int, desktop: bool, terms: Terms) -> float:
     """A card's price with its share of machine and network: PC, bare accelerator in a server, or whole server."""
-    from cabida.money import ownership
+    from cabida.money.own import ownership
 
     if desktop:
         around = terms.base("desktop_capital_money")

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida.facts.model import ApiOffer
-from cabida.money import api, unit
-from cabida.money.service_api import api_prices
+from cabida.money.bills import unit
+from cabida.money.bills.service_api import api_prices
+from cabida.money.prices import api
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import CostLine

@@ -1,0 +1,1 @@
+"""Holding capacity: committing, spot, a base with peaks, and the paths side by side."""

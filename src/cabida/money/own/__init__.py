@@ -1,0 +1,1 @@
+"""Owning: capital, energy, people, spares, what is left at the end, and carbon."""

@@ -41,6 +41,18 @@ def converted_money(foreign_money: float, exchange_ratio: float) -> float:
 
 
 @formula
+def converted_money_per_hour(price_money_per_hour: float, exchange_ratio: float) -> float:
+    """A price per accelerator-hour in the reporting currency."""
+    return price_money_per_hour * exchange_ratio
+
+
+@formula
+def discounted_money_per_hour(price_money_per_hour: float, discount_ratio: float) -> float:
+    """A reservation nobody published: on-demand less an assumed discount."""
+    return price_money_per_hour * (1 - discount_ratio)
+
+
+@formula
 def quoted_money_per_hour(
     quote_money_per_month: float, exchange_ratio: float, accelerators_count: float, tax_ratio: float
 ) -> float:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cabida.facts.model import Offer
-from cabida.money.bills.unit import converted_money_per_hour, discounted_money_per_hour
-from cabida.money.currency import converted_money
+from cabida.money.currency import converted_money, converted_money_per_hour, discounted_money_per_hour
 from cabida.money.prices.tenure import price_range
 from cabida.money.terms import Terms
 from cabida.quantity import Formula, Source, leaf

@@ -78,18 +78,6 @@ def accepted_share_ratio(coverage_ratio: float, attempts_ratio: float) -> float:
 
 
 @formula
-def converted_money_per_hour(price_money_per_hour: float, exchange_ratio: float) -> float:
-    """A price per accelerator-hour in the reporting currency."""
-    return price_money_per_hour * exchange_ratio
-
-
-@formula
-def discounted_money_per_hour(price_money_per_hour: float, discount_ratio: float) -> float:
-    """A reservation nobody published: on-demand less an assumed discount."""
-    return price_money_per_hour * (1 - discount_ratio)
-
-
-@formula
 def held_money_per_month(
     price_money_per_hour: float, accelerators_count: float, active_hours_per_month: float
 ) -> float:

@@ -43,7 +43,7 @@ ABOVE_ZERO = frozenset(  # what is divided by, or is nothing when it is zero
         *("Accelerator.label_memory_bytes", "Accelerator.usable_bytes", "Accelerator.memory_bytes_per_s"),
         *("Accelerator.flop_per_s", "Accelerator.tdp_w", "Accelerator.matmul_ratio"),
         *("Accelerator.link_domain_count", "Node.accelerators_count"),
-        *("Offer.accelerators_count", "Offer.amount"),
+        *("Offer.accelerators_count", "Offer.amount", "Offer.fraction_ratio", "Offer.minimum_count"),
     ]
 )
 BELOW_ZERO_TOO = ("EnergyFact.value",)  # a yearly change of a price
@@ -69,9 +69,12 @@ WORDS: dict[str, tuple[str, ...]] = {
     "Accelerator.confidence": ("A", "B", "C"),
     "Accelerator.segment": ("datacenter", "workstation", "consumer", "apple", "tpu", "edge"),
     "Engine.kind": ("serve", "train"),
-    "Offer.capacity": ("on-demand", "spot", "reserved", "buy", "have"),
+    "Offer.capacity": ("on-demand", "spot", "reserved", "block", "serverless", "buy", "have"),
     "Offer.unit": ("accelerator_hour", "accelerator"),
-    "Offer.sighting": ("page", "api", "table", "analyst", "quote", "user"),
+    "Offer.sighting": (
+        *("page", "api", "table", "analyst", "quote", "user"),
+        *("bill", "catalogue", "dataset"),
+    ),
     "Component.kind": ("text_encoder", "image_encoder", "denoiser", "controlnet", "vae", "safety_checker"),
     "Pipeline.task": ("image", "video"),
     "Pipeline.precision": ("bf16", "fp16", "fp32"),

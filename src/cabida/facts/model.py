@@ -289,7 +289,7 @@ class Offer(Sourced):
     accelerators_count: int  # sold together; 1 when sold one by one
     region: str
     country: str  # ISO code, "EU", or "" when not stated
-    capacity: str  # on-demand | spot | reserved | buy | have
+    capacity: str  # on-demand | spot | reserved | block | serverless | buy | have
     term_months: int  # 0 = none
     upfront_ratio: float
     amount: Decimal  # per accelerator-hour, or per accelerator when capacity is buy
@@ -297,7 +297,7 @@ class Offer(Sourced):
     currency: str
     seen: str  # ISO date, "" when unknown
     effective: str
-    sighting: str  # page, api, table, analyst, quote, user
+    sighting: str  # page, api, table, analyst, quote, user, bill, catalogue, dataset
     sample_count: int
     low_amount: Decimal | None
     high_amount: Decimal | None
@@ -305,6 +305,14 @@ class Offer(Sourced):
     notes: str
     source: Source
     field_sources: dict[str, Source] = field(default_factory=dict)
+    form_factor: str = ""  # as sold: SXM, PCIe, NVL ...; "" = not said beyond the accelerator
+    fraction_ratio: float = 1.0  # share of a whole accelerator that one unit of the price holds
+    node_shape: str = ""  # the provider's instance type
+    minimum_count: int = 1  # fewest accelerators the price is given for
+    includes: tuple[str, ...] = ()  # host, storage, egress, ib, support ... inside the amount; () = not said
+    median_amount: Decimal | None = None  # of sample_count prices; low and high are then p25 and p75
+    until: str = ""  # last ISO date it holds; "" = not said
+    tax_ratio: float = 0.0  # tax inside the amount, over the amount without it
 
 
 @dataclass(frozen=True, slots=True)

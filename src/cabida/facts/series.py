@@ -61,7 +61,10 @@ def _rows(path: Path, noun: type) -> Iterator[tuple[dict[str, Any], dict[str, st
     names = {own.name for own in fields(noun)}
     for row in load.read_series(path):
         source = _sourced(row, row.get("seen", ""))
-        yield {**{name: cell for name, cell in row.items() if name in names}, "source": source}, row
+        cells: dict[str, Any] = {name: cell for name, cell in row.items() if name in names}
+        if listed := cells.get("includes"):
+            cells["includes"] = listed.split(" ")
+        yield {**cells, "source": source}, row
 
 
 @cache

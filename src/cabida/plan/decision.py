@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cabida.plan.ledger import LedgerMonth, WalkAway
+
 SCHEMA = "cabida/decision/1"
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
 STATISTICS = ("mean", "p50", "p95", "p99")  # a metric of each latency: ttft_ms_p95
@@ -69,6 +71,8 @@ class Option:
     expected_regret_money: float  # mean of what one output costs over the cheapest of each draw
     command: str  # exact engine command or training launch
     trees: dict[str, int] = field(default_factory=dict)
+    ledger: tuple[LedgerMonth, ...] = ()  # month 0 first; empty where nothing is told
+    walk_away: WalkAway | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from cabida.choose.worked import Worked
 from cabida.errors import CabidaError
 from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
-from cabida.money import TrainingUse
 from cabida.plan import Candidate, Progress, TrainingRun
 from cabida.text import duration, missed, size
 from cabida.timing import TrainingSpeed
@@ -220,17 +219,15 @@ def _priced(
     timed: Timed, brief: Brief, training: Training, means: Means, deadline_s: float | None
 ) -> list[Worked]:
     run, speed = timed.run, timed.speed
-    ideal_s = (training.tokens_count or 0.0) / speed.tokens_per_s
-    checkpoint = training.checkpoint_bytes or _checkpoint_bytes(run)
-    months = brief.horizon_months or 12.0
-    use = TrainingUse(
-        ideal_hours=ideal_s * run.accelerators_count / float(S_PER_HOUR),
-        wall_s=timed.wall_s,
-        goodput_ratio=min(1.0, ideal_s / timed.wall_s),
+    use = money.training_use(
+        run,
+        training.tokens_count or 0.0,
+        speed.tokens_per_s,
+        timed.wall_s,
         acceptance_ratio=training.accepted_runs_ratio,
-        dataset_gb=(training.dataset_bytes or 0.0) / 1e9,
-        checkpoint_gb=checkpoint / 1e9,
-        runs_per_month=training.runs_count / months,
+        dataset_bytes=training.dataset_bytes or 0.0,
+        checkpoint_bytes=training.checkpoint_bytes or _checkpoint_bytes(run),
+        runs_per_month=training.runs_count / (brief.horizon_months or 12.0),
     )
     found = []
     for tenure in means.tenures(run.accelerator, run.accelerators_count, run.accelerators_count):

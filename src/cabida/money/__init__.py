@@ -3,7 +3,7 @@
 from cabida.money.assumptions import Range
 from cabida.money.bills.service_api import api_cost, api_prices, api_tree
 from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost
-from cabida.money.bills.training import stretch_ratio, training_cost, training_tree
+from cabida.money.bills.training import stretch_ratio, training_cost, training_tree, training_use
 from cabida.money.currency import Rate
 from cabida.money.hold.paths import Route, replicas_by_hour, routes
 from cabida.money.prices.offers import offers_for, plausible
@@ -36,4 +36,5 @@ __all__ = [
     "terms",
     "training_cost",
     "training_tree",
+    "training_use",
 ]

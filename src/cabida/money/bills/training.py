@@ -74,6 +74,30 @@ def _parts(candidate: Candidate, terms: Terms, tenure: Tenure | None) -> tuple[T
     return run, tenure_of(candidate.offer, run.accelerator, terms, run.accelerators_count)
 
 
+def training_use(
+    run: TrainingRun,
+    tokens_count: float,
+    tokens_per_s: float,
+    wall_s: float,
+    *,
+    acceptance_ratio: float = 1.0,
+    dataset_bytes: float = 0.0,
+    checkpoint_bytes: float = 0.0,
+    runs_per_month: float = 1.0,
+) -> TrainingUse:
+    """What a run of ``tokens_count`` tokens uses: hours that advance it, and all the wall time over them."""
+    ideal_s = tokens_count / tokens_per_s
+    return TrainingUse(
+        ideal_hours=ideal_s * run.accelerators_count / float(S_PER_HOUR),
+        wall_s=wall_s,
+        goodput_ratio=min(1.0, ideal_s / wall_s),
+        acceptance_ratio=acceptance_ratio,
+        dataset_gb=dataset_bytes / float(BYTES_PER_GB),
+        checkpoint_gb=checkpoint_bytes / float(BYTES_PER_GB),
+        runs_per_month=runs_per_month,
+    )
+
+
 def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: int) -> float:
     """How much longer a run takes because spot machines are taken away; 1 for any other capacity."""
     if tenure.capacity != "spot":

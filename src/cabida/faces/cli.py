@@ -27,7 +27,7 @@ COMMANDS = {
     "compare": "commands_facts",
     "facts": "commands_facts",
     "models": "commands_facts",
-    "prices": "commands_facts",
+    "prices": "commands_prices",
     "explain": "commands_record",
     "record": "commands_record",
     "validate": "commands_record",

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from cabida.errors import InvalidInput, Problem
-from cabida.facts.model import AttentionLayers, MlpLayers
+from cabida.facts.model import ApiRate, AttentionLayers, MlpLayers
 from cabida.files import HAND_KEPT_BYTES_MOST, read_text, text_lines
 from cabida.quantity import Source
 from cabida.text import closest, problem, tr
@@ -146,7 +146,7 @@ def _row_type(noun: type, name: str, hint: Any) -> Any:
         return dict[str, Annotated[float, _door(name), _within(f"{noun.__name__}.{name}")]]
     if hint in (int, int | None, Decimal, Decimal | None):
         return Annotated[hint, _within(f"{noun.__name__}.{name}")]
-    if get_origin(hint) is tuple and get_args(hint)[0] in (AttentionLayers, MlpLayers):
+    if get_origin(hint) is tuple and get_args(hint)[0] in (ApiRate, AttentionLayers, MlpLayers):
         return tuple[row_class(get_args(hint)[0]), ...]  # type: ignore[misc]
     return hint
 
@@ -196,7 +196,9 @@ def _plain(value: Any, kind: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_plain(part, "") for part in value)
     if isinstance(value, BaseModel):
-        return record(AttentionLayers if "kind" in type(value).model_fields else MlpLayers, value)
+        held = type(value).model_fields
+        noun = ApiRate if "unit" in held else AttentionLayers if "kind" in held else MlpLayers
+        return record(noun, value)
     return value
 
 

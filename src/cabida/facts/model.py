@@ -316,6 +316,21 @@ class Offer(Sourced):
 
 
 @dataclass(frozen=True, slots=True)
+class ApiRate:
+    """One line of a provider's price list: what one kind of use costs, and when that price holds.
+
+    ``unit``: input, cache_read, cache_write, cache_write_1h, output, reasoning, input_image, input_audio, output_image,
+    output_audio (per million tokens), requests (per thousand).
+    """
+
+    unit: str
+    amount: Decimal
+    above_tokens: int = 0  # holds for prompts longer than this, for all their tokens
+    hours_utc: str = ""  # "01:00-04:00" when it holds only then; "" = whenever no other line does
+    mode: str = ""  # "batch"; "" = answered at once
+
+
+@dataclass(frozen=True, slots=True)
 class ApiOffer(Sourced):
     """A dated price of a model behind an API, per million tokens."""
 
@@ -338,6 +353,10 @@ class ApiOffer(Sourced):
     tier_above_tokens: int | None = None  # prompts longer than this pay tier_input_amount
     tier_input_amount: Decimal | None = None
     cache_write_amount: Decimal | None = None
+    rates: tuple[ApiRate, ...] = ()  # the whole price list; () = the amounts above are all that is known
+    until: str = ""  # first day on which the price no longer holds
+    elsewhere: tuple[tuple[str, ...], ...] = ()  # another source's (what, input, output) for the same thing
+    names: tuple[str, ...] = ()  # others it is asked for by, moving ones ("-latest") among them
 
 
 @dataclass(frozen=True, slots=True)

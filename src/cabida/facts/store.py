@@ -19,6 +19,7 @@ from cabida.facts.media import Component, Pipeline
 from cabida.facts.model import (
     Accelerator,
     ApiOffer,
+    ApiRate,
     AttentionLayers,
     Collective,
     EnergyFact,
@@ -93,6 +94,12 @@ _PLAIN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "dict[str, tuple[str, ...]]": (
         lambda value: {key: list(part) for key, part in value.items()},
         lambda table: {key: tuple(part) for key, part in table.items()},
+    ),
+    "tuple[ApiRate, ...]": (
+        lambda rates: [
+            [one.unit, str(one.amount), one.above_tokens, one.hours_utc, one.mode] for one in rates
+        ],
+        lambda rows: tuple(ApiRate(unit, Decimal(amount), *rest) for unit, amount, *rest in rows),
     ),
     "tuple[AttentionLayers, ...]": _nested(AttentionLayers),
     "tuple[MlpLayers, ...]": _nested(MlpLayers),

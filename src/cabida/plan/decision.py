@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.plan.ledger import LedgerMonth, WalkAway
+from cabida.plan.ownership import Ownership
 
 SCHEMA = "cabida/decision/1"
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
@@ -73,6 +74,7 @@ class Option:
     trees: dict[str, int] = field(default_factory=dict)
     ledger: tuple[LedgerMonth, ...] = ()  # month 0 first; empty where nothing is told
     walk_away: WalkAway | None = None
+    ownership: Ownership | None = None  # of a bought option
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from cabida.plan.ledger import LedgerMonth, WalkAway
 from cabida.plan.ownership import Ownership
+from cabida.plan.swing import Swing
 
 SCHEMA = "cabida/decision/1"
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
@@ -75,6 +76,7 @@ class Option:
     ledger: tuple[LedgerMonth, ...] = ()  # month 0 first; empty where nothing is told
     walk_away: WalkAway | None = None
     ownership: Ownership | None = None  # of a bought option
+    unit_cost_quantiles: tuple[float, ...] = ()  # of the draws, at QUANTILES; empty where none were made
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +161,5 @@ class Decision:
     sources: tuple[dict[str, str], ...]  # what, url, seen, grade
     trees: tuple[dict[str, Any], ...] = ()
     schema: str = SCHEMA
+    swings: tuple[Swing, ...] = ()  # drivers of the cost moved alone, the widest first
+    draws_count: int = 0  # draws behind the probabilities, regrets and intervals; 0 = none

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.plan.ledger import LedgerMonth, WalkAway
+from cabida.plan.mix import Mix
 from cabida.plan.ownership import Ownership
 from cabida.plan.swing import Swing
 
@@ -163,3 +164,4 @@ class Decision:
     schema: str = SCHEMA
     swings: tuple[Swing, ...] = ()  # drivers of the cost moved alone, the widest first
     draws_count: int = 0  # draws behind the probabilities, regrets and intervals; 0 = none
+    mix: Mix | None = None  # several ways to hold several types at once, when it was worked out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from cabida.errors import CabidaError, InvalidInput
 from cabida.text import problem
@@ -92,8 +94,6 @@ def _engine(path: Path) -> Engine:
 
 def _write_ahead(raw: Any) -> None:
     """Switch to write-ahead logging; SQLite doesn't wait here by itself while another opens the file."""
-    import sqlite3
-
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -155,3 +155,17 @@ def revision(connection: Connection) -> str | None:
         return None
     found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     return None if found is None else str(found)
+
+
+def read_only(path: Path, busy_s: float = 5.0) -> sqlite3.Connection:
+    """SQLite's own connection to the file, for reading; on a disk nobody can write, without its journal."""
+    name = quote(str(path.absolute()))
+    opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
+    try:
+        opened.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        opened.close()
+        if "locked" in str(error):
+            raise
+        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
+    return opened

@@ -11,9 +11,10 @@ from typing import Any
 
 from cabida import facts
 from cabida.errors import CabidaError, InvalidInput
+from cabida.evidence.connect import read_only
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
-from cabida.evidence.store import RESTORED, read_only
+from cabida.evidence.store import RESTORED
 from cabida.facts.models import find_model
 from cabida.plan import Deployment
 

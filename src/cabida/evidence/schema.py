@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0001"  # the newest migration
+HEAD = "0002"  # the newest migration
 APPLICATION_ID = 0x0CAB1DA0  # tells a store of Cabida from any other SQLite file
 
 METADATA = MetaData()
@@ -55,3 +55,101 @@ MARKS = Table(  # observations that no longer count: forgotten by a person, or r
 )
 
 Index("observations_by_setup", OBSERVATIONS.c.engine, OBSERVATIONS.c.gpu)
+
+PRICE_IMPORTS = Table(
+    "price_imports",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("file_sha256", Text, nullable=False, index=True),
+    Column("file_name", Text, nullable=False),  # without its folders
+    Column("size_bytes", Integer, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("lines_count", Integer, nullable=False),
+    Column("kept_count", Integer, nullable=False),  # sightings that were new
+    Column("known_count", Integer, nullable=False),  # that were there already
+    Column("unread_count", Integer, nullable=False),
+    Column("first_seen", Text, nullable=False),  # ISO date of the oldest new sighting; "" = an undated one
+    Column("content", Text, nullable=False),  # SHA-256 of the new sightings
+    Column("tool_version", Text, nullable=False),
+    Column("at", Text, nullable=False),  # UTC, ISO 8601: when they were recorded
+)
+
+PRICE_SOURCES = Table(
+    "price_sources",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
+    Column("what", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("grade", Text, nullable=False),
+)
+
+PRICE_SIGHTINGS = Table(  # every field of facts.model.Offer; amounts are decimal text
+    "price_sightings",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),  # of what is sighted, whoever tells it
+    Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
+    Column("line", Integer, nullable=False),
+    Column("recorded_at", Text, nullable=False),
+    Column("source_id", Integer, ForeignKey("price_sources.id"), nullable=False),
+    Column("field_sources", Text, nullable=False),  # JSON; "" = none
+    Column("name", Text, nullable=False),  # Offer.id
+    Column("provider", Text, nullable=False),
+    Column("provider_kind", Text, nullable=False),
+    Column("accelerator", Text, nullable=False),
+    Column("accelerators_count", Integer, nullable=False),
+    Column("region", Text, nullable=False),
+    Column("country", Text, nullable=False),
+    Column("capacity", Text, nullable=False),
+    Column("term_months", Integer, nullable=False),
+    Column("upfront_ratio", Float, nullable=False),
+    Column("amount", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("effective", Text, nullable=False),
+    Column("sighting", Text, nullable=False),
+    Column("sample_count", Integer, nullable=False),
+    Column("low_amount", Text),
+    Column("high_amount", Text),
+    Column("condition", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    Column("form_factor", Text, nullable=False),
+    Column("fraction_ratio", Float, nullable=False),
+    Column("node_shape", Text, nullable=False),
+    Column("minimum_count", Integer, nullable=False),
+    Column("includes", Text, nullable=False),  # one a line
+    Column("median_amount", Text),
+    Column("until", Text, nullable=False),
+    Column("tax_ratio", Float, nullable=False),
+    Column("more", Text, nullable=False),  # JSON of fields that came later; "" = none
+)
+Index("price_sightings_by_part", PRICE_SIGHTINGS.c.accelerator, PRICE_SIGHTINGS.c.seen)
+
+API_SIGHTINGS = Table(
+    "api_sightings",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
+    Column("line", Integer, nullable=False),
+    Column("recorded_at", Text, nullable=False),
+    Column("source_id", Integer, ForeignKey("price_sources.id"), nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("row", Text, nullable=False),  # JSON: every field of facts.model.ApiOffer but its source
+)
+Index("api_sightings_by_model", API_SIGHTINGS.c.model, API_SIGHTINGS.c.seen)
+
+PRICE_UNREAD = Table(  # rows of a price list that nobody could read, and why
+    "price_unread",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
+    Column("line", Integer, nullable=False),
+    Column("text", Text, nullable=False),  # its beginning
+    Column("why", Text, nullable=False),
+)

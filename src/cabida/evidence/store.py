@@ -7,17 +7,15 @@ be given again. What was read before is recognised by its content.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import newer, refusal, revision, told, writing
+from cabida.evidence.connect import newer, read_only, refusal, revision, told, writing
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.read import ReadFile
@@ -271,17 +269,3 @@ def reading(path: Path) -> Iterator[Connection]:
             raise newer(path, found)
         with engine.connect() as connection:
             yield connection
-
-
-def read_only(path: Path, busy_s: float = 5.0) -> sqlite3.Connection:
-    """SQLite's own connection to the file, for reading; on a disk nobody can write, without its journal."""
-    name = quote(str(path.absolute()))
-    opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
-    try:
-        opened.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        opened.close()
-        if "locked" in str(error):
-            raise
-        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
-    return opened

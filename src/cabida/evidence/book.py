@@ -1,0 +1,267 @@
+"""The price book: sightings shipped, the user's own files, and what was imported into the store.
+
+Two dates govern it. ``as_of`` is of the world: a price seen later doesn't exist. ``recorded_by`` is of the store: a
+price imported later wasn't known, so a decision worked out again finds the book it was made with. Without a store it
+costs one look at the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.evidence.connect import read_only, refusal
+from cabida.evidence.place import store_path
+from cabida.evidence.price_rows import COLUMNS, api_of, offer_of
+from cabida.facts.model import ApiOffer, Offer
+from cabida.quantity import Source
+
+if TYPE_CHECKING:
+    from cabida.evidence.price_keeping import Added, PriceList
+
+MANY = 500  # accelerators in one question
+_SEEN = "((o.seen <> '' AND o.seen <= ?) OR (o.seen = '' AND substr(o.recorded_at, 1, 10) <= ?))"
+_BY = "o.recorded_at <= ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One import of a price list."""
+
+    id: int
+    file_name: str
+    file_sha256: str
+    format: str
+    at: str
+    lines_count: int
+    kept_count: int
+    known_count: int
+    unread_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A row of a price list that nobody could read."""
+
+    file_name: str
+    line: int
+    text: str
+    why: str
+    at: str
+
+
+def add(found: PriceList, store: Path | str | None = None) -> Added:
+    """Keep a price list in the store, all of it or nothing (``price_keeping.add``)."""
+    from cabida.evidence.price_keeping import add as keep
+
+    return keep(found, store)
+
+
+def offers(
+    as_of: str | None = None,
+    accelerators: Collection[str] | None = None,
+    *,
+    recorded_by: str = "",
+    store: Path | str | None = None,
+) -> tuple[Offer, ...]:
+    """Rent and purchase sightings: shipped, one's own, imported.
+
+    Args:
+        as_of: ISO date; those seen later are left out. An imported one without a date counts from the day it was
+            recorded; others without one only when no date is asked for.
+        accelerators: ids; only theirs are read. ``None`` = all.
+        recorded_by: ISO date and time, UTC; what was imported later is left out. "" = all.
+        store: file of the store; as ``store_path`` finds it when left out.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E018, there is a store that can't be read.
+    """
+    listed = facts.offers(as_of)
+    if accelerators is not None:
+        listed = tuple(one for one in listed if one.accelerator in accelerators)
+    return (*listed, *imported(as_of, accelerators, recorded_by=recorded_by, store=store))
+
+
+def imported(
+    as_of: str | None = None,
+    accelerators: Collection[str] | None = None,
+    *,
+    recorded_by: str = "",
+    store: Path | str | None = None,
+) -> tuple[Offer, ...]:
+    """Only the sightings of the store, oldest import first."""
+    stamp = _stamp(store)
+    wanted = None if accelerators is None else tuple(sorted(accelerators))
+    return _imported(stamp, as_of, wanted, recorded_by) if stamp else ()
+
+
+def api_offers(
+    as_of: str | None = None, *, recorded_by: str = "", store: Path | str | None = None
+) -> tuple[ApiOffer, ...]:
+    """Prices of models behind APIs: shipped, one's own, imported."""
+    return (*facts.api_offers(as_of), *_own_api(as_of, recorded_by, store))
+
+
+def current_api_offers(
+    as_of: str | None = None, *, recorded_by: str = "", store: Path | str | None = None
+) -> tuple[ApiOffer, ...]:
+    """The last price of each provider's model (and window of hours): an imported one when it was seen later."""
+    current = {_api_key(one): one for one in facts.current_api_offers(as_of)}
+    for one in _own_api(as_of, recorded_by, store):
+        known = current.get(_api_key(one))
+        if known is None or one.seen > known.seen:
+            current[_api_key(one)] = one
+    return tuple(current.values())
+
+
+def _api_key(one: ApiOffer) -> tuple[str, str, str]:
+    return one.provider.lower(), one.model_name, one.hours_utc
+
+
+def _own_api(as_of: str | None, recorded_by: str, store: Path | str | None) -> tuple[ApiOffer, ...]:
+    stamp = _stamp(store)
+    return _imported_api(stamp, as_of, recorded_by) if stamp else ()
+
+
+def digest_over(
+    facts_digest: str, as_of: str | None = None, *, recorded_by: str = "", store: Path | str | None = None
+) -> str:
+    """The digest of the facts, another one when imported prices lie beside them, so that a decision cites these too."""
+    stamp = _stamp(store)
+    if not stamp:
+        return facts_digest
+    query = "SELECT content FROM price_imports AS o WHERE o.kept_count > 0"
+    where, values = _limits(None, recorded_by)
+    if as_of:
+        where.append("(CASE first_seen WHEN '' THEN substr(at, 1, 10) ELSE first_seen END) <= ?")
+        values.append(as_of)
+    query += "".join(f" AND {one}" for one in where).replace("o.recorded_at", "o.at") + " ORDER BY content"
+    contents = _rows(stamp, query, values)
+    if not contents:
+        return facts_digest
+    return hashlib.sha256("\n".join([facts_digest, *(row[0] for row in contents)]).encode()).hexdigest()
+
+
+def imports(store: Path | str | None = None) -> tuple[Imported, ...]:
+    """Every import of a price list, oldest first."""
+    stamp = _stamp(store)
+    columns = "id, file_name, file_sha256, format, at, lines_count, kept_count, known_count, unread_count"
+    rows = _rows(stamp, f"SELECT {columns} FROM price_imports ORDER BY id", ()) if stamp else []
+    return tuple(Imported(*row) for row in rows)
+
+
+def unread(store: Path | str | None = None) -> tuple[Unread, ...]:
+    """Rows of imported price lists that nobody could read, in the order of their files."""
+    stamp = _stamp(store)
+    query = (
+        "SELECT i.file_name, u.line, u.text, u.why, i.at FROM price_unread AS u "
+        "JOIN price_imports AS i ON i.id = u.import_id ORDER BY u.id"
+    )
+    return tuple(Unread(*row) for row in _rows(stamp, query, ())) if stamp else ()
+
+
+def where_from(id: str, store: Path | str | None = None) -> tuple[str, int, str]:
+    """File, line and time of recording of an imported sighting; ("", 0, "") of any other."""
+    stamp = _stamp(store)
+    for table in ("price_sightings", "api_sightings") if stamp else ():
+        query = (
+            f"SELECT i.file_name, o.line, o.recorded_at FROM {table} AS o JOIN price_imports AS i "
+            "ON i.id = o.import_id WHERE lower(hex(o.digest)) >= ? AND lower(hex(o.digest)) < ?"
+        )
+        tail = id.rpartition("-")[2]
+        if found := _rows(stamp, query, (tail, tail + "g")):
+            return str(found[0][0]), int(found[0][1]), str(found[0][2])
+    return "", 0, ""
+
+
+Stamp = tuple[str, int, int, int, int]
+
+
+def _stamp(store: Path | str | None) -> Stamp | None:
+    """The store as it is now, so that what was read is read again when it grows; ``None`` without a store."""
+    try:
+        path = store_path(store)
+    except InvalidInput as error:
+        if store is not None or error.problems[0].code != "CB-E011":
+            raise
+        return None  # nobody's home: nothing was ever imported
+    try:
+        own, log = path.stat(), path.with_name(path.name + "-wal")
+        extra = log.stat() if log.exists() else None
+    except OSError:
+        return None
+    if not path.is_file():
+        return None
+    wal = (extra.st_mtime_ns, extra.st_size) if extra else (0, 0)
+    return str(path), own.st_mtime_ns, own.st_size, *wal
+
+
+def _rows(stamp: Stamp, query: str, values: Sequence[Any]) -> list[Any]:
+    path = Path(stamp[0])
+    try:
+        with closing(read_only(path)) as opened:
+            return opened.execute(query, values).fetchall()
+    except sqlite3.DatabaseError as error:
+        if "no such table" in str(error):  # a store of an earlier release, with no prices yet
+            return []
+        raise refusal(path, str(error)) from None
+
+
+def _limits(as_of: str | None, recorded_by: str) -> tuple[list[str], list[Any]]:
+    where, values = list[str](), list[Any]()
+    if as_of is not None:
+        where.append(_SEEN)
+        values += [as_of, as_of]
+    if recorded_by:
+        where.append(_BY)
+        values.append(recorded_by)
+    return where, values
+
+
+@lru_cache(maxsize=8)
+def _imported(
+    stamp: Stamp, as_of: str | None, accelerators: tuple[str, ...] | None, recorded_by: str
+) -> tuple[Offer, ...]:
+    where, values = _limits(as_of, recorded_by)
+    columns = ", ".join(f"o.{name}" for name in COLUMNS)
+    query = (
+        f"SELECT s.what, s.url, s.seen, s.grade, o.field_sources, o.name, o.digest, {columns}, o.more "
+        "FROM price_sightings AS o JOIN price_sources AS s ON s.id = o.source_id"
+    )
+    parts: list[Sequence[str]] = [()]
+    if accelerators is not None:
+        parts = [accelerators[at : at + MANY] for at in range(0, len(accelerators), MANY)]
+    rows = list[Any]()
+    for part in parts:
+        own = [f"o.accelerator IN ({', '.join('?' * len(part))})"] if part else []
+        told = " WHERE " + " AND ".join([*own, *where]) if own or where else ""
+        rows += _rows(stamp, f"{query}{told} ORDER BY o.id", [*part, *values])
+    sources: dict[tuple[str, ...], Source] = {}
+    made = []
+    for row in rows:
+        source = sources.get(row[:4]) or sources.setdefault(row[:4], Source(*row[:4]))
+        made.append(offer_of(row[5], row[6], row[7:], source, row[4]))
+    return tuple(made)
+
+
+@lru_cache(maxsize=8)
+def _imported_api(stamp: Stamp, as_of: str | None, recorded_by: str) -> tuple[ApiOffer, ...]:
+    where, values = _limits(as_of, recorded_by)
+    query = (
+        "SELECT s.what, s.url, s.seen, s.grade, o.digest, o.row, o.provider, o.model FROM api_sightings AS o "
+        "JOIN price_sources AS s ON s.id = o.source_id"
+    )
+    told = " WHERE " + " AND ".join(where) if where else ""
+    rows = _rows(stamp, f"{query}{told} ORDER BY o.id", values)
+    return tuple(
+        api_of(f"{row[6]}-{row[7]}".replace("/", "-").lower(), row[4], row[5], Source(*row[:4]))
+        for row in rows
+    )

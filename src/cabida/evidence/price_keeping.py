@@ -1,0 +1,174 @@
+"""Keeping what a price list says: one file is one transaction, sightings are only ever added.
+
+What was read before is known by its content, so the same file given twice adds nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida.evidence.connect import writing
+from cabida.evidence.place import store_path
+from cabida.evidence.price_rows import COLUMNS, api_text, cells_digest, offer_cells, sources_text
+from cabida.evidence.secrets import redacted
+from cabida.facts.model import ApiOffer, Offer
+from cabida.quantity import Source
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+TEXT_LETTERS = 500  # of a row that nobody could read
+UNREAD_MOST = 10_000  # rows of one file kept so; more are counted
+SIGHTED = ("digest", "import_id", "line", "recorded_at", "source_id")
+OFFERS_INTO = (*SIGHTED, "field_sources", "name", *COLUMNS, "more")
+API_INTO = (*SIGHTED, "provider", "model", "seen", "row")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """What one file said: its offers with the line of each, and the rows that couldn't be read."""
+
+    name: str  # of the file, without its folders
+    sha256: str
+    format: str
+    offers: Sequence[Offer] = ()
+    api_offers: Sequence[ApiOffer] = ()
+    unread: Sequence[tuple[int, str, str]] = ()  # line, what stands there, why it couldn't be read
+    lines: Sequence[int] = ()  # of each offer; () = not known
+    api_lines: Sequence[int] = ()
+    size_bytes: int = 0
+    lines_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a price list."""
+
+    import_id: int  # 0 = nothing in it was new
+    at: str  # when, UTC
+    new_count: int
+    known_count: int
+    unread_count: int
+
+
+def add(found: PriceList, store: Path | str | None = None) -> Added:
+    """Keep a price list, all of it or nothing.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E018, the store can't be written.
+    """
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    with writing(store_path(store)) as connection:
+        connection.exec_driver_sql(
+            "PRAGMA defer_foreign_keys = ON"
+        )  # an import's own row says what was new in it
+        import_id = _next(connection, "price_imports")
+        sources = _Sources(_next(connection, "price_sources"), import_id)
+        rows = [
+            (
+                *_sighted(digest, import_id, line, at, sources, one),
+                sources_text(one.field_sources),
+                one.id,
+                *cells,
+            )
+            for one, line in _numbered(found.offers, found.lines)
+            for cells in (offer_cells(one),)
+            for digest in (cells_digest(cells),)
+        ]
+        api_rows = [
+            (
+                *_sighted(cells_digest([text]), import_id, line, at, sources, one),
+                one.provider,
+                one.model,
+                one.seen,
+                text,
+            )
+            for one, line in _numbered(found.api_offers, found.api_lines)
+            for text in (api_text(one),)
+        ]
+        new_count = _insert(connection, "price_sightings", OFFERS_INTO, rows)
+        new_count += _insert(connection, "api_sightings", API_INTO, api_rows)
+        all_count = len(rows) + len(api_rows)
+        if not new_count and (not found.unread or _is_known(connection, found.sha256)):
+            return Added(0, at, 0, all_count, len(found.unread))
+        connection.exec_driver_sql(
+            "INSERT INTO price_imports VALUES (" + ", ".join("?" * 13) + ")",
+            _import(connection, found, import_id, (new_count, all_count - new_count), at),
+        )
+        _insert(
+            connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows()
+        )
+        unread = [
+            (import_id, line, redacted(text[:TEXT_LETTERS]), why)
+            for line, text, why in found.unread[:UNREAD_MOST]
+        ]
+        _insert(connection, "price_unread", ("import_id", "line", "text", "why"), unread)
+    return Added(import_id, at, new_count, all_count - new_count, len(found.unread))
+
+
+class _Sources:
+    """The distinct sources of one import, each with its number."""
+
+    def __init__(self, first: int, import_id: int) -> None:
+        self.first, self.import_id = first, import_id
+        self.places: dict[Source, int] = {}
+
+    def place(self, source: Source) -> int:
+        return self.places.setdefault(source, self.first + len(self.places))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [(at, self.import_id, s.what, s.url, s.seen, s.grade) for s, at in self.places.items()]
+
+
+def _numbered(offers: Sequence[Any], lines: Sequence[int]) -> Iterable[tuple[Any, int]]:
+    return zip(offers, lines or [0] * len(offers), strict=True)
+
+
+def _sighted(
+    digest: bytes, import_id: int, line: int, at: str, sources: _Sources, one: Offer | ApiOffer
+) -> tuple[Any, ...]:
+    return digest, import_id, line, at, sources.place(one.source)
+
+
+def _next(connection: Connection, table: str) -> int:
+    found = connection.exec_driver_sql(f"SELECT max(id) FROM {table}").scalar()
+    return int(found or 0) + 1
+
+
+def _insert(connection: Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> int:
+    """Add rows in bulk, those of a known digest left out; how many were new."""
+    if not rows:
+        return 0
+    raw: Any = connection.connection.driver_connection
+    before = raw.total_changes
+    spare = " ON CONFLICT (digest) DO NOTHING" if "digest" in columns else ""
+    places = ", ".join("?" * len(columns))
+    connection.exec_driver_sql(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}){spare}", rows)
+    return int(raw.total_changes - before)
+
+
+def _is_known(connection: Connection, sha256: str) -> bool:
+    query = "SELECT 1 FROM price_imports WHERE file_sha256 = ? LIMIT 1"
+    return connection.exec_driver_sql(query, (sha256,)).first() is not None
+
+
+def _import(
+    connection: Connection, found: PriceList, import_id: int, counts: tuple[int, int], at: str
+) -> tuple[Any, ...]:
+    import cabida
+
+    content, first = hashlib.sha256(), list[str]()
+    for table in ("price_sightings", "api_sightings"):
+        query = f"SELECT digest, seen FROM {table} WHERE import_id = ? ORDER BY digest"
+        new = connection.exec_driver_sql(query, (import_id,)).all()
+        content.update(b"".join(digest for digest, _ in new))
+        first += [min(seen for _, seen in new)] if new else []
+    return (
+        import_id, found.sha256, found.name, found.size_bytes, found.format, found.lines_count, *counts,
+        len(found.unread), min(first, default=""), content.hexdigest(), cabida.__version__, at,
+    )  # fmt: skip

@@ -1,0 +1,108 @@
+"""Offers as rows of the store and back: each field in a column of its own, amounts as decimal text.
+
+What a sighting is told by - its source, its name - is no part of what it is: the same price of the same thing on the
+same day, read from another copy, is the same sighting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from decimal import Decimal
+from typing import Any
+
+from cabida.facts.model import ApiOffer, Offer
+from cabida.quantity import Source
+
+COLUMNS = (  # fields of an offer, in the order of the table
+    "provider", "provider_kind", "accelerator", "accelerators_count", "region", "country", "capacity", "term_months",
+    "upfront_ratio", "amount", "unit", "currency", "seen", "effective", "sighting", "sample_count", "low_amount",
+    "high_amount", "condition", "notes", "form_factor", "fraction_ratio", "node_shape", "minimum_count", "includes",
+    "median_amount", "until", "tax_ratio",
+)  # fmt: skip
+APART = ("id", "source", "field_sources")
+AMOUNTS = tuple(COLUMNS.index(name) for name in ("amount", "low_amount", "high_amount", "median_amount"))
+INCLUDES = COLUMNS.index("includes")
+LATER = tuple(own.name for own in fields(Offer) if own.name not in (*COLUMNS, *APART))  # kept as JSON
+LATER_DEFAULTS = {own.name: own.default for own in fields(Offer) if own.name in LATER}
+API_AMOUNTS = tuple(own.name for own in fields(ApiOffer) if "Decimal" in str(own.type))
+API_TUPLES = tuple(own.name for own in fields(ApiOffer) if str(own.type).startswith("tuple"))
+DIGEST_BYTES = 16
+ID_LETTERS = 8  # of the digest, behind a name, so that no two sightings share one
+Row = tuple[Any, ...]
+
+
+def offer_cells(one: Offer) -> list[Any]:
+    """The fields of an offer as the table keeps them, without who told it."""
+    cells = [getattr(one, name) for name in COLUMNS]
+    for at in AMOUNTS:
+        if cells[at] is not None:
+            cells[at] = str(cells[at])
+    cells[INCLUDES] = "\n".join(cells[INCLUDES])
+    cells.append(_later(one))
+    return cells
+
+
+def _later(one: Offer) -> str:
+    said = {name: getattr(one, name) for name in LATER if getattr(one, name) != LATER_DEFAULTS[name]}
+    return json.dumps(said, ensure_ascii=False, default=str) if said else ""
+
+
+def cells_digest(cells: Sequence[Any]) -> bytes:
+    """What a sighting is known by: its content."""
+    return hashlib.blake2b("\x1f".join(map(str, cells)).encode(), digest_size=DIGEST_BYTES).digest()
+
+
+def named(name: str, digest: bytes) -> str:
+    """The id of a stored sighting: as the importer called it, and the beginning of its digest."""
+    return f"{name}-{digest.hex()[:ID_LETTERS]}"
+
+
+def offer_of(name: str, digest: bytes, cells: Sequence[Any], source: Source, own_sources: str) -> Offer:
+    """The offer of a row; ``cells`` are ``COLUMNS`` and what came later."""
+    values = list(cells[: len(COLUMNS)])
+    for at in AMOUNTS:
+        if values[at] is not None:
+            values[at] = Decimal(values[at])
+    values[INCLUDES] = tuple(values[INCLUDES].split("\n")) if values[INCLUDES] else ()
+    more = json.loads(cells[-1]) if cells[-1] else {}
+    return Offer(
+        id=named(name, digest),
+        source=source,
+        field_sources=sources_of(own_sources),
+        **dict(zip(COLUMNS, values, strict=True)),
+        **more,
+    )
+
+
+def sources_text(own: dict[str, Source]) -> str:
+    """Sources of single fields as JSON; "" = none."""
+    told = {name: [one.what, one.url, one.seen, one.grade] for name, one in own.items()}
+    return json.dumps(told, ensure_ascii=False) if told else ""
+
+
+def sources_of(text: str) -> dict[str, Source]:
+    """Inverse of ``sources_text``."""
+    return {name: Source(*row) for name, row in json.loads(text).items()} if text else {}
+
+
+def api_text(one: ApiOffer) -> str:
+    """Every field of an API price but its sources and its name, as JSON."""
+    row = asdict(one)
+    for name in APART:
+        del row[name]
+    return json.dumps(row, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def api_of(name: str, digest: bytes, text: str, source: Source) -> ApiOffer:
+    """Inverse of ``api_text``."""
+    row = json.loads(text)
+    for key in API_AMOUNTS:
+        if row.get(key) is not None:
+            row[key] = Decimal(row[key])
+    for key in API_TUPLES:
+        if key in row:
+            row[key] = tuple(tuple(part) if isinstance(part, list) else part for part in row[key])
+    return ApiOffer(id=named(name, digest), source=source, **row)

@@ -12,7 +12,7 @@ from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine
 from cabida.plan.deployment import Deployment
-from cabida.quantity import Quantity
+from cabida.quantity import Quantity, least, where
 from cabida.text import tr
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH
 
@@ -69,13 +69,23 @@ def cost_tree(
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
 
+def serving_bill(ways: Ways, candidate: Candidate, usage: Usage, tenure: Tenure) -> dict[str, Number]:
+    """The lines, total and unit cost as ``ways`` reckons them, with what was accepted.
+
+    Counts, hours, ratios and assumptions may be arrays of one length: the same bill in many worlds at once.
+    """
+    deployment, held_as = _parts(candidate, ways.terms, tenure)
+    return _bill(ways, candidate, deployment, held_as, usage)
+
+
 def attempted_requests(usage: Usage) -> float:
     """Attempts a month the service must be able to run: first tries, repeated failures, second tries of rejects."""
     failure, acceptance = usage.failure_ratio, usage.acceptance_ratio
     if not usage.failures_repeated:
         failure, acceptance = 0.0, unit.unrepeated_acceptance_ratio.raw(failure, acceptance)
     attempts = unit.attempts_ratio.raw(failure, acceptance, usage.tries_count)
-    return float(unit.attempted_requests_per_month.raw(usage.requests_per_month, attempts))
+    attempted: float = unit.attempted_requests_per_month.raw(usage.requests_per_month, attempts)
+    return attempted
 
 
 def _parts(candidate: Candidate, terms: Terms, tenure: Tenure | None) -> tuple[Deployment, Tenure]:
@@ -154,25 +164,22 @@ def _hours(
     Serving replicas may be switched off with the demand; a spare that is off is none, so spares are on all month.
     """
     month = float(HOURS_PER_MONTH)
-    active = min(month, usage.active_hours_per_month)
+    active = least(month, usage.active_hours_per_month)
     paid = active if tenure.scalable else month
-    used = (
-        min(1.0, usage.utilisation_ratio * active / paid * serving_count / held_serving_count)
-        if paid
-        else 0.0
-    )
+    worked = usage.utilisation_ratio * active * serving_count / held_serving_count
+    used = least(1.0, worked / where(paid > 0, paid, 1.0))  # no hours, no work
     spare_hours = spare_count * month
     open_hours = held_serving_count * paid + spare_hours
     return (
         open_hours / (held_serving_count + spare_count),
         used,
-        spare_hours / open_hours if open_hours else 0.0,
+        spare_hours / where(open_hours > 0, open_hours, 1.0),
     )
 
 
 def _held(ways: Ways, tenure: Tenure, held_count: int, hours: float) -> Number:
     """What the accelerators themselves cost in a month: rent, or the instalment of a purchase before resale."""
-    count = ways.given("accelerators_count", float(held_count), "plan")
+    count = ways.given("accelerators_count", held_count * 1.0, "plan")
     if tenure.capital_money:
         return ways.apply(ownership.capital_money_per_month, capital(ways, tenure, count), recovery(ways))
     open_hours = ways.given("active_hours_per_month", hours, "timing")
@@ -190,7 +197,7 @@ def _around(
     hours: float,
 ) -> dict[str, Number]:
     """What a service needs beside accelerators: disk, wire, gateway, watching, people."""
-    nodes = ways.given("nodes_count", float(-(-held_count // _node_size(deployment))), "plan")
+    nodes = ways.given("nodes_count", -(-held_count // _node_size(deployment)) * 1.0, "plan")
     lines = {
         "storage": 0.0  # a PC's own disk
         if tenure.at_desk

@@ -13,7 +13,7 @@ from cabida.money.prices.tenure import Tenure, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun
-from cabida.quantity import Quantity
+from cabida.quantity import Quantity, least, where
 from cabida.text import tr
 from cabida.timing.runs.goodput import WRITE_BYTES_PER_S_PER_ACCELERATOR
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
@@ -98,6 +98,12 @@ def training_use(
     )
 
 
+def training_bill(ways: Ways, candidate: Candidate, use: TrainingUse, tenure: Tenure) -> dict[str, Number]:
+    """The lines, total and unit cost of a run as ``ways`` reckons them; figures may be arrays of one length."""
+    run, held_as = _parts(candidate, ways.terms, tenure)
+    return _bill(ways, run, held_as, use)
+
+
 def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: int) -> float:
     """How much longer a run takes because spot machines are taken away; 1 for any other capacity."""
     if tenure.capacity != "spot":
@@ -105,7 +111,8 @@ def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: i
     between_s = terms.base("between_interruptions_hours") * float(S_PER_HOUR) / nodes_count
     write_bytes_per_s = WRITE_BYTES_PER_S_PER_ACCELERATOR * tenure.accelerators_count
     write_s = max(SHORTEST_WRITE_S, use.checkpoint_gb * float(BYTES_PER_GB) / write_bytes_per_s)
-    return min(MOST_STRETCH_RATIO, spot_slowdown(write_s, terms.base("restart_s"), between_s))
+    stretched: float = least(MOST_STRETCH_RATIO, spot_slowdown(write_s, terms.base("restart_s"), between_s))
+    return stretched
 
 
 def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dict[str, Number]:
@@ -190,7 +197,7 @@ def _owned(
     per_run = (
         held_hours / use.runs_per_month if use.runs_per_month > 0 and tenure.capacity == "buy" else used_hours
     )
-    busy = min(1.0, used_hours / per_run) if per_run else 0.0
+    busy = least(1.0, used_hours / where(per_run > 0, per_run, 1.0))
     share = ways.given("month_share_ratio", per_run / held_hours, "timing", "simulated")
     monthly = machine_upkeep(ways, tenure, accelerator, tenure.accelerators_count, busy)
     return {

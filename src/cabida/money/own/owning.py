@@ -38,7 +38,7 @@ def machine_upkeep(
     none = dict.fromkeys(("residual", "energy", "cooling", "colocation", "support", "licences"), 0.0)
     if not tenure.owned:
         return none
-    count = ways.given("accelerators_count", float(held_count), "plan")
+    count = ways.given("accelerators_count", held_count * 1.0, "plan")
     lines = none | _electricity(ways, tenure, accelerator, count, used_ratio)
     licence = ways.assume("licence_money_per_year")
     lines["licences"] = ways.apply(ownership.licences_money_per_month, count, licence)

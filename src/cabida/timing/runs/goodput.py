@@ -15,7 +15,7 @@ from typing import Any
 
 from cabida.memory.optimizers import HALF, MASTER, OPTIMIZERS, row_of
 from cabida.plan import TrainingRun
-from cabida.quantity import Quantity, Source, exp, formula, leaf, least, most, sqrt
+from cabida.quantity import Quantity, Source, exp, formula, leaf, least, most, sqrt, where
 from cabida.timing.runs.flops import trained_params
 from cabida.units import S_PER_HOUR
 
@@ -121,7 +121,8 @@ def bytes_per_param(run: TrainingRun) -> float:
 
 def best_interval_s(write_s: float, mtbi_s: float) -> float:
     """Best time between checkpoints; one mean time between stops where writing takes two or more. Daly 2006, 37."""
-    return float(daly_interval_s.raw(write_s, mtbi_s)) if write_s < 2 * mtbi_s else mtbi_s
+    found: float = where(write_s < 2 * mtbi_s, daly_interval_s.raw(write_s, mtbi_s), mtbi_s)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def test_the_schema_file_is_the_one_the_table_gives():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"traffik": {}}, {"workload": "chat"}, {"traffic": {"concurrency": -1}}, {"have": [{"count": 2}]}],
+    [{"traffik": {}}, {"workload": "chat"}, {"traffic": {"concurrency": -1}}, {"have": [{"cards": 2}]}],
 )
 def test_the_schema_refuses_what_reading_refuses(wrong):
     assert not VALID.is_valid(wrong)

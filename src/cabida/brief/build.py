@@ -10,6 +10,7 @@ from cabida.brief import lengths, profiles
 from cabida.brief.amounts import Purse, reporting_currency
 from cabida.brief.evaluation import evaluation_of
 from cabida.brief.fields import EVERY, METRICS
+from cabida.brief.held import held_of
 from cabida.brief.jobs import Media, Training
 from cabida.brief.model import (
     Acceptance,
@@ -17,7 +18,6 @@ from cabida.brief.model import (
     Budget,
     Consider,
     Costs,
-    Held,
     Limits,
     ModelChoice,
     Objectives,
@@ -53,7 +53,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         currency=currency,
         horizon_months=plain.get("horizon"),
         team=_team(plain.get("team") or {}, purse),
-        have=tuple(_held(item, f"have[{i}]", purse) for i, item in enumerate(plain.get("have") or [])),
+        have=tuple(held_of(item, f"have[{i}]", purse) for i, item in enumerate(plain.get("have") or [])),
         consider=_consider(plain.get("consider") or {}),
         costs=_costs(plain.get("costs") or {}, purse),
         training=_training(plain.get("training"), workload),
@@ -149,6 +149,7 @@ def _limits(plain: Plain) -> Limits:
         availability=plain.get("availability") or "none",
         risk=plain.get("risk") or "medium",
         power_w=plain.get("power"),
+        lead_s=plain.get("lead") or {},
     )
 
 
@@ -156,6 +157,9 @@ def _budget(plain: Plain, purse: Purse) -> Budget:
     return Budget(
         monthly_money=purse.take(plain.get("monthly"), "budget.monthly"),
         total_money=purse.take(plain.get("total"), "budget.total"),
+        financed_ratio=plain.get("financed") or 0.0,
+        interest_ratio=plain.get("interest"),
+        loan_months=plain.get("loan"),
     )
 
 
@@ -163,22 +167,6 @@ def _team(plain: Plain, purse: Purse) -> Team:
     return Team(
         platform_engineers_fte=plain.get("platform_engineers") or 0.0,
         loaded_cost_per_year_money=purse.take(plain.get("loaded_cost"), "team.loaded_cost"),
-    )
-
-
-def _held(plain: Plain, path: str, purse: Purse) -> Held:
-    guessed = "contracted" if plain.get("owned") is False or plain.get("price") else "owned"
-    if plain.get("credit"):
-        guessed = "credit"
-    return Held(
-        accelerator=plain.get("accelerator") or "",
-        count=plain.get("count") or 1,
-        kind=plain.get("kind") or ("owned" if plain.get("owned") else guessed),
-        until=plain.get("until") or "",
-        resale_money=purse.take(plain.get("resale"), f"{path}.resale"),
-        price_money_per_hour=purse.take(plain.get("price"), f"{path}.price"),
-        credit_money=purse.take(plain.get("credit"), f"{path}.credit"),
-        desktop=bool(plain.get("desktop")),
     )
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from cabida import facts
 from cabida.brief import evaluation, pictures, retrieval
 from cabida.brief.fields import STATISTICS
+from cabida.brief.held import lacking, misplaced
 from cabida.brief.jobs import Lengths
-from cabida.brief.model import Brief, Held
+from cabida.brief.model import Brief
 from cabida.brief.shapes import Walk
 from cabida.brief.workload import contradictions as of_workload
 from cabida.errors import Problem
@@ -163,15 +164,15 @@ def _dates(brief: Brief, as_of: str) -> Iterator[Problem]:
 
 def _have(brief: Brief, as_of: str) -> Iterator[Problem]:
     for index, held in enumerate(brief.have):
-        for key, allowed in (("resale", "owned"), ("price", "contracted"), ("credit", "credit")):
-            if _amount(held, key) is not None and held.kind != allowed:
-                path = f"have[{index}].{key}"
-                yield _problem(brief, "CB-B031", path, key=key, kind=held.kind, allowed=allowed)
-
-
-def _amount(held: Held, key: str) -> float | None:
-    amounts = {"resale": held.resale_money, "price": held.price_money_per_hour, "credit": held.credit_money}
-    return amounts[key]
+        path = f"have[{index}]"
+        for key, allowed in misplaced(held):
+            yield _problem(brief, "CB-B031", f"{path}.{key}", key=key, kind=held.kind, allowed=allowed)
+        for key in lacking(held, f"{path}.count" in brief.where):
+            yield _problem(brief, "CB-B014", path, key=key)
+        if held.kind in ("owned", "contracted") and not held.count:
+            yield _problem(brief, "CB-B061", f"{path}.count")
+    if brief.budget.financed_ratio and (brief.budget.interest_ratio is None or not brief.budget.loan_months):
+        yield _problem(brief, "CB-B062", "budget.financed")
 
 
 def _models(brief: Brief, as_of: str) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cabida.brief import kinds
 from cabida.brief.evaluation import EVALUATION
+from cabida.brief.held import HELD
 from cabida.brief.kinds import Kind, number, word
 from cabida.brief.model import WORKLOADS
 from cabida.brief.retrieval import RETRIEVAL
@@ -109,24 +110,8 @@ LIMITS = Group(
         "availability": _one(word("none", "n+1")),
         "risk": _one(word("low", "medium", "high")),
         "power": _one(kinds.POWER),
+        "lead": OneOf(mapping=Table(word(*CAPACITIES, name="word"), _one(kinds.DURATION))),
     },
-)
-HELD = OneOf(
-    mapping=Group(
-        "have",
-        {
-            "accelerator": _one(kinds.text("accelerator")),
-            "count": _one(kinds.COUNT),
-            "kind": _one(word("owned", "contracted", "credit")),
-            "owned": _one(kinds.FLAG),
-            "until": _one(kinds.DATE),
-            "resale": _one(kinds.money()),
-            "price": _one(kinds.money("hour")),
-            "credit": _one(kinds.money()),
-            "desktop": _one(kinds.FLAG),
-        },
-        required=("accelerator",),
-    )
 )
 CONSIDER = Group(
     "consider",
@@ -229,7 +214,16 @@ BRIEF = Group(
         "have": OneOf(sequence=Listing(HELD), spread=True),
         "limits": OneOf(mapping=LIMITS),
         "budget": OneOf(
-            mapping=Group("budget", {"monthly": _one(kinds.money("month")), "total": _one(kinds.money())})
+            mapping=Group(
+                "budget",
+                {
+                    "monthly": _one(kinds.money("month")),
+                    "total": _one(kinds.money()),
+                    "financed": _one(kinds.SHARE),
+                    "interest": _one(kinds.YEAR_RATE),
+                    "loan": _one(kinds.MONTHS),
+                },
+            )
         ),
         "currency": _one(kinds.CURRENCY),
         "exchange_rates": OneOf(mapping=Table(kinds.CURRENCY, _one(kinds.EXCHANGE))),

@@ -26,6 +26,7 @@ WORKLOADS = (
 TRAINING_WORKLOADS = ("pretraining", "full-finetune", "adapter-finetune")
 SERVED_WORKLOADS = WORKLOADS
 FLAT_PROFILE = (1.0,) * 24
+HELD_KINDS = ("owned", "contracted", "credit", "commitment", "quota")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ class Limits:
         needed_by: ISO date, "" when not said.
         availability: "none" or "n+1"; risk: "low", "medium" or "high".
         power_w: what the room can feed and cool, all accelerators and their machines together.
+        lead_s: way to hold ("buy", "reserved") -> how long suppliers say it takes to arrive.
     """
 
     countries: tuple[str, ...] = ()
@@ -128,14 +130,22 @@ class Limits:
     availability: str = "none"
     risk: str = "medium"
     power_w: float | None = None
+    lead_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that may be spent: per month, or all together over the horizon (or for the run)."""
+    """The most that may be spent: per month, or all together over the horizon (or for the run).
+
+    Attributes:
+        financed_ratio: share of a purchase paid with a loan, at ``interest_ratio`` a year over ``loan_months``.
+    """
 
     monthly_money: float | None = None
     total_money: float | None = None
+    financed_ratio: float = 0.0
+    interest_ratio: float | None = None
+    loan_months: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +158,24 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Accelerators already there.
+    """Something already there: accelerators, money to spend at a provider, or leave to take so many.
 
     Attributes:
-        accelerator: id in the facts.
-        kind: "owned", "contracted" or "credit".
-        until: ISO date a contract or credit ends, "" for none.
+        accelerator: id in the facts; "" of a credit, commitment or quota for whatever its provider sells.
+        kind: one of HELD_KINDS.
+        until: ISO date a contract, credit or commitment ends, or what is owned is at the end of its life; "" for none.
         resale_money: what one would bring today, each.
         price_money_per_hour: what a contracted one costs, each.
         credit_money: what is left of a credit.
         desktop: the card also drives a screen.
+        bought, paid_money: when an owned one was bought, and for how much, each.
+        resale_fall_ratio: what its resale loses a year; ``None`` = as of what is bought new.
+        book_money: what an owned one stands at in the accounts today, each.
+        committed_ratio: share of a contract that is owed whether it is used or not; ``None`` = all of one with an end,
+            nothing of one without.
+        sublet_ratio: share of its price that others would pay for what is contracted and not used.
+        upfront_money: already paid on a contract for the time to come, all of it.
+        spend_money_per_month: what was promised to spend at a provider, used or not; ``discount_ratio`` what it earns.
     """
 
     accelerator: str
@@ -168,6 +186,22 @@ class Held:
     price_money_per_hour: float | None = None
     credit_money: float | None = None
     desktop: bool = False
+    provider: str = ""
+    region: str = ""
+    bought: str = ""
+    paid_money: float | None = None
+    resale_fall_ratio: float | None = None
+    book_money: float | None = None
+    committed_ratio: float | None = None
+    sublet_ratio: float = 0.0
+    upfront_money: float | None = None
+    spend_money_per_month: float | None = None
+    discount_ratio: float = 0.0
+
+    @property
+    def owed_ratio(self) -> float:
+        """Share of a contract that is paid whether it is used or not."""
+        return (1.0 if self.until else 0.0) if self.committed_ratio is None else self.committed_ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from cabida.brief.evaluation import plain_evaluation
 from cabida.brief.fields import EVERY
+from cabida.brief.held import plain_held
 from cabida.brief.jobs import Lengths, Media, Training
-from cabida.brief.model import Acceptance, Brief, Costs, Held, ModelChoice, Objectives, Traffic
+from cabida.brief.model import Acceptance, Brief, Costs, ModelChoice, Objectives, Traffic
 from cabida.brief.retrieval import plain_retrieval
 
 Plain = dict[str, Any]
@@ -37,11 +38,14 @@ def plain(brief: Brief) -> Plain:
         evaluation=_said(**plain_evaluation(brief.evaluation)) if brief.evaluation else None,
         objectives=_objectives(brief.objectives),
         acceptance=_said(retries=brief.retries_count or None, failure_rate=brief.failure_ratio or None),
-        have=[_held(held, currency) for held in brief.have],
+        have=[_said(**plain_held(held, currency, _money)) for held in brief.have],
         limits=_limits(brief),
         budget=_said(
             monthly=_money(brief.budget.monthly_money, currency),
             total=_money(brief.budget.total_money, currency),
+            financed=brief.budget.financed_ratio or None,
+            interest=brief.budget.interest_ratio,
+            loan=_unit(brief.budget.loan_months, "months"),
         ),
         currency=currency,
         exchange_rates=dict(brief.exchange_rates),
@@ -144,19 +148,7 @@ def _limits(brief: Brief) -> Plain:
         availability=limits.availability,
         risk=limits.risk,
         power=_unit(limits.power_w, "W"),
-    )
-
-
-def _held(held: Held, currency: str) -> Plain:
-    return _said(
-        accelerator=held.accelerator,
-        count=held.count,
-        kind=held.kind,
-        until=held.until,
-        resale=_money(held.resale_money, currency),
-        price=_money(held.price_money_per_hour, currency, "/h"),
-        credit=_money(held.credit_money, currency),
-        desktop="true" if held.desktop else None,
+        lead={name: _unit(value, "s") for name, value in limits.lead_s.items()},
     )
 
 

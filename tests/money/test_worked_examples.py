@@ -9,7 +9,7 @@ import pytest
 from cabida.money import currency
 from cabida.money.bills import unit
 from cabida.money.hold.hybrid import Capacity, cheapest_mix, meet_hour
-from cabida.money.own import carbon, ownership
+from cabida.money.own import against, carbon, ownership
 from cabida.money.prices import api, commitment
 from cabida.timing.runs import goodput
 
@@ -171,7 +171,7 @@ def buy_or_rent(i):
 
 
 def spare_nodes(i):
-    return {"n": ownership.nodes_for_availability(i["nodes_needed"], i["node_availability"], i["target"])}
+    return {"n": against.nodes_for_availability(i["nodes_needed"], i["node_availability"], i["target"])}
 
 
 def three_hours(i):

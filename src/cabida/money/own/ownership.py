@@ -236,26 +236,3 @@ def purchase_money_per_hour(owned_money_per_month: float, accelerators_count: fl
 def net_present_value(cash_flows: list[float] | tuple[float, ...], wacc_ratio: float) -> float:
     """Value today of yearly flows, the first one now: sum of cf/(1+r)^t. Worked example E20."""
     return sum(flow / (1 + wacc_ratio) ** year for year, flow in enumerate(cash_flows))
-
-
-def nodes_for_availability(needed_count: int, availability_ratio: float, target_ratio: float) -> int:
-    """Fewest machines so that at least ``needed_count`` are up with probability ``target_ratio``.
-
-    Machines fail independently (binomial). Worked example E21: 64 needed at 0.98 each need 67.
-    """
-    if not 0 < availability_ratio <= 1 or not 0 <= target_ratio < 1:
-        return needed_count
-    held_count = needed_count
-    while _up_ratio(needed_count, held_count, availability_ratio) < target_ratio:
-        held_count += 1
-    return held_count
-
-
-def _up_ratio(needed_count: int, held_count: int, availability_ratio: float) -> float:
-    from math import comb
-
-    down_ratio = 1 - availability_ratio
-    return sum(
-        comb(held_count, down) * down_ratio**down * availability_ratio ** (held_count - down)
-        for down in range(held_count - needed_count + 1)
-    )

@@ -1,0 +1,97 @@
+"""A mixed-integer programme as arrays, and HiGHS over them: columns and rows are added one by one, solved at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+GAP_RATIO = 1e-4  # unless told: the solver stops when nothing can be cheaper by more
+MOST_NODES = 50_000  # of the search tree, so that the same question always stops at the same place
+
+
+@dataclass(slots=True)
+class Matrix:
+    """Columns with cost, bounds and wholeness; rows with bounds; entries between them."""
+
+    cost: list[float] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    row_low: list[float] = field(default_factory=list)
+    row_high: list[float] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def column(self, cost: float = 0.0, high: float = inf, *, whole: bool = False) -> int:
+        """A new column from 0 to ``high``; its index."""
+        self.cost.append(cost)
+        self.low.append(0.0)
+        self.high.append(high)
+        self.whole.append(whole)
+        return len(self.cost) - 1
+
+    def row(self, entries: Iterable[tuple[int, float]], low: float = -inf, high: float = inf) -> None:
+        """A new row; each column at most once."""
+        index = len(self.row_low)
+        self.row_low.append(low)
+        self.row_high.append(high)
+        for column, value in entries:
+            if value:
+                self.rows.append(index)
+                self.columns.append(column)
+                self.values.append(value)
+
+    def column_wise(self) -> tuple[Any, Any, Any]:
+        """Starts of each column, row of each entry, value of each entry."""
+        columns = np.asarray(self.columns, dtype=np.int32)
+        order = np.argsort(columns, kind="stable")
+        starts = np.searchsorted(columns[order], np.arange(len(self.cost) + 1)).astype(np.int32)
+        rows = np.asarray(self.rows, dtype=np.int32)[order]
+        return starts, rows, np.asarray(self.values, dtype=np.float64)[order]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best point found and the least that any point can cost."""
+
+    values: Any  # one per column
+    cost: float
+    bound: float
+    finished: bool  # False: stopped at ``MOST_NODES`` with a gap left
+
+
+def optimum(matrix: Matrix, gap_ratio: float = GAP_RATIO) -> Optimum | None:
+    """The least cost within ``gap_ratio``, by HiGHS on one thread with a fixed seed; ``None`` = nothing is feasible."""
+    import highspy
+
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = len(matrix.cost), len(matrix.row_low)
+    program.col_cost_ = np.asarray(matrix.cost)
+    program.col_lower_, program.col_upper_ = np.asarray(matrix.low), np.asarray(matrix.high)
+    program.row_lower_, program.row_upper_ = np.asarray(matrix.row_low), np.asarray(matrix.row_high)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.num_col_, program.a_matrix_.num_row_ = program.num_col_, program.num_row_
+    program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = matrix.column_wise()
+    kinds = highspy.HighsVarType
+    if any(matrix.whole):
+        program.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in matrix.whole]
+    solver = highspy.Highs()
+    for name, value in (
+        ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", gap_ratio),
+        ("mip_max_nodes", MOST_NODES), ("mip_feasibility_tolerance", 1e-7),
+    ):  # fmt: skip
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
+    solver.run()
+    status, info = solver.getModelStatus(), solver.getInfo()
+    finished = status == highspy.HighsModelStatus.kOptimal
+    if not finished and info.primal_solution_status != 2:  # no feasible point
+        return None
+    cost = float(info.objective_function_value)
+    bound = float(info.mip_dual_bound) if any(matrix.whole) else cost
+    return Optimum(np.asarray(solver.getSolution().col_value), cost, min(cost, bound), finished)

@@ -1,0 +1,455 @@
+"""The mix written as a matrix, and the solver's point read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import ceil, inf
+
+from cabida.money.hold.mix import Kind, Level, Problem, Solution, term_steps
+from cabida.money.hold.mix_matrix import GAP_RATIO, Matrix, Optimum, optimum
+from cabida.units import S_PER_HOUR
+
+NOBODY = -1  # owner of what is paid once
+ROUNDS = 6  # of pricing accepted outputs at what they cost; each lowers the unit cost or ends
+Place = tuple[int, int, int]  # future, step, level
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Kinds of one group whose requests cost the same: one column serves for all of them."""
+
+    group: str
+    kinds: tuple[int, ...]
+    one: Kind
+
+
+@dataclass(slots=True)
+class Written:
+    """The matrix with the meaning of its columns."""
+
+    problem: Problem
+    matrix: Matrix = field(default_factory=Matrix)
+    servings: tuple[Serving, ...] = ()
+    starts: dict[tuple[int, int], int] = field(default_factory=dict)  # (kind, step)
+    hourly: dict[tuple[int, Place], int] = field(default_factory=dict)
+    served: dict[tuple[int, Place], int] = field(default_factory=dict)  # (serving, place)
+    owners: list[int] = field(default_factory=list)  # kind, or NOBODY
+    futures: list[int] = field(default_factory=list)  # that a column belongs to; NOBODY = all
+    paid: list[tuple[int, int, float]] = field(default_factory=list)  # step, column, expected money over the step
+
+    @property
+    def months(self) -> float:
+        """The whole horizon."""
+        return sum(self.problem.steps_months)
+
+    def places(self) -> Iterator[tuple[Place, Level]]:
+        """Every level of every step of every future."""
+        for future, one in enumerate(self.problem.futures):
+            for step, levels in enumerate(one.levels):
+                for index, level in enumerate(levels):
+                    yield (future, step, index), level
+
+    def add(self, owner: int, future: int, high: float = inf, *, whole: bool = False) -> int:
+        """A column that nobody pays for yet."""
+        self.owners.append(owner)
+        self.futures.append(future)
+        return self.matrix.column(high=high, whole=whole)
+
+    def pay(self, column: int, step: int, money: float) -> None:
+        """Expected money of one unit of a column within a step."""
+        if money:
+            self.matrix.cost[column] += money / self.months
+            self.paid.append((step, column, money))
+
+    def active(self, kind: int, step: int) -> list[int]:
+        """Columns whose lots of a committed kind are held in a step."""
+        term, months = self.problem.kinds[kind].term_months, self.problem.steps_months
+        return [
+            column
+            for (owner, start), column in self.starts.items()
+            if owner == kind and start <= step < start + term_steps(term, months, start)[0]
+        ]
+
+    def held(self, kind: int, place: Place) -> list[int]:
+        """Columns that add up to the lots of a kind at a place."""
+        if self.problem.kinds[kind].committed:
+            return self.active(kind, place[1])
+        return [self.hourly[kind, place]]
+
+
+def written(problem: Problem, commitments: Mapping[str, tuple[int, ...]] | None = None) -> Written:
+    """The matrix of a problem; ``commitments`` fixes the lots started by each committed kind, step by step."""
+    made = Written(problem, servings=tuple(_servings(problem)))
+    most = {kind: _most_lots(problem, one) for kind, one in enumerate(problem.kinds) if not one.api}
+    _commitments(made, most, commitments)
+    _hourly(made)
+    _machines(made)
+    _served(made)
+    _once(made)
+    _limits(made)
+    return made
+
+
+def _servings(problem: Problem) -> Iterator[Serving]:
+    alike: dict[object, list[int]] = {}
+    for index, one in enumerate(problem.kinds):
+        key = one.group, one.api, one.request_money, one.share_ratio, one.accepted_ratio, one.fixed, one.drifts
+        alike.setdefault(key, []).append(index)
+    for kinds in alike.values():
+        ordered = sorted(kinds, key=lambda index: not problem.kinds[index].committed)
+        yield Serving(problem.kinds[kinds[0]].group, tuple(ordered), problem.kinds[kinds[0]])
+
+
+def _lots_for(problem: Problem, kind: Kind, need_per_s: float) -> int:
+    """Lots that hold a need alone, spares included: more are never worth having."""
+    if kind.requests_per_s <= 0:
+        return 0
+    spare = problem.spare_replicas_count
+    replicas = ceil(need_per_s / kind.requests_per_s - 1e-9) + spare
+    lots = max(-(-replicas // kind.replicas_count), kind.least_count if replicas > spare else 0)
+    return int(min(lots, kind.most_count))
+
+
+def _most_lots(problem: Problem, kind: Kind) -> int:
+    needs = [level.need_per_s for future in problem.futures for levels in future.levels for level in levels]
+    return _lots_for(problem, kind, max(needs, default=0.0))
+
+
+def _expected_price(problem: Problem, kind: Kind, step: int) -> float:
+    """Of what is signed at a step: today's price at the first, the mean of the futures' later on."""
+    if step == 0 or not kind.drifts:
+        return 1.0
+    return sum(one.weight_ratio * one.price_ratios[step] for one in problem.futures)
+
+
+def _commitments(
+    made: Written, most: Mapping[int, int], given: Mapping[str, tuple[int, ...]] | None
+) -> None:
+    problem, steps = made.problem, made.problem.steps_months
+    for kind, one in enumerate(problem.kinds):
+        if not one.committed:
+            continue
+        for start in range(len(steps)):
+            column = made.starts[kind, start] = made.add(kind, NOBODY, most[kind], whole=True)
+            count, months = term_steps(one.term_months, steps, start)
+            covered = sum(steps[start : start + count])
+            price = one.money_per_month * _expected_price(problem, one, start)
+            for step in range(start, start + count):
+                made.pay(column, step, price * months * steps[step] / covered)
+            if given is not None:
+                wanted = given.get(one.name, ())
+                made.matrix.low[column] = made.matrix.high[column] = float(wanted[start] if wanted else 0)
+            elif one.least_count > 1:
+                _all_or_none(made, column, one.least_count, most[kind])
+        for step in range(len(steps)):
+            if one.most_count < inf and given is None:
+                made.matrix.row([(column, 1.0) for column in made.active(kind, step)], high=one.most_count)
+
+
+def _all_or_none(made: Written, column: int, least_count: int, most_count: int) -> None:
+    """None of a column, or at least so many."""
+    any_of_it = made.add(NOBODY, NOBODY, 1.0, whole=True)
+    made.matrix.row([(column, 1.0), (any_of_it, -float(least_count))], low=0.0)
+    made.matrix.row([(column, 1.0), (any_of_it, -float(max(least_count, most_count)))], high=0.0)
+
+
+def _hourly(made: Written) -> None:
+    problem = made.problem
+    busiest: dict[tuple[int, int], float] = {}
+    for (future, step, _), level in made.places():
+        busiest[future, step] = max(busiest.get((future, step), 0.0), level.need_per_s)
+    for kind, one in enumerate(problem.kinds):
+        if one.committed or one.api:
+            continue
+        for place, level in made.places():
+            future, step = place[0], place[1]
+            most = _lots_for(problem, one, level.need_per_s or (busiest[future, step] and 1e-12))
+            column = made.hourly[kind, place] = made.add(kind, future, most, whole=True)
+            ratio = problem.futures[future].price_ratios[step] if one.drifts else 1.0
+            hours = level.paid_hours * problem.steps_months[step] * problem.futures[future].weight_ratio
+            made.pay(column, step, one.money_per_hour * ratio * hours)
+            if one.least_count > 1:
+                _all_or_none(made, column, one.least_count, most)
+
+
+def _machines(made: Written) -> None:
+    """What follows the size: whole machines to look after, and a monthly part of the largest number on at once."""
+    problem = made.problem
+    for kind, one in enumerate(problem.kinds):
+        watched = one.node_money_per_month > 0 and one.node_lots < inf
+        if one.api or not (watched or (one.money_per_month and not one.committed)):
+            continue
+        for future in (NOBODY,) if one.committed else range(len(problem.futures)):
+            weight = 1.0 if future == NOBODY else problem.futures[future].weight_ratio
+            for step, months in enumerate(problem.steps_months):
+                held = _sizes(made, kind, future, step)
+                if one.money_per_month and not one.committed:
+                    size = made.add(kind, future)
+                    made.pay(size, step, one.money_per_month * months * weight)
+                    for columns in held:
+                        made.matrix.row([(size, 1.0), *((each, -1.0) for each in columns)], low=0.0)
+                    held = [[size]]
+                if watched:
+                    nodes = made.add(kind, future, whole=True)
+                    made.pay(nodes, step, one.node_money_per_month * months * weight)
+                    for columns in held:
+                        made.matrix.row([(nodes, one.node_lots), *((each, -1.0) for each in columns)], low=0.0)
+
+
+def _sizes(made: Written, kind: int, future: int, step: int) -> list[list[int]]:
+    """Sets of columns that each add up to lots held at once."""
+    if made.problem.kinds[kind].committed:
+        return [made.active(kind, step)]
+    levels = range(len(made.problem.futures[future].levels[step]))
+    return [[made.hourly[kind, (future, step, level)]] for level in levels]
+
+
+def _served(made: Written) -> None:
+    """Every request is served once, within what is held beside the spares and within each kind's share."""
+    problem = made.problem
+    by_group: dict[str, list[int]] = {}
+    for index, serving in enumerate(made.servings):
+        if not serving.one.api:
+            by_group.setdefault(serving.group, []).append(index)
+    used: dict[tuple[str, int], int] = {}
+    if problem.spare_replicas_count:
+        used = {
+            (group, step): made.add(NOBODY, NOBODY, 1.0, whole=True)
+            for group in by_group
+            for step in range(len(problem.steps_months))
+        }
+    for place, level in made.places():
+        if level.need_per_s > 0:
+            for index, serving in enumerate(made.servings):
+                _one_serving(made, index, serving.one, place, level)
+            everybody = [(made.served[index, place], 1.0) for index in range(len(made.servings))]
+            made.matrix.row(everybody, level.need_per_s, level.need_per_s)
+        for group, members in by_group.items():
+            _within_group(made, group, members, place, level, used.get((group, place[1])))
+
+
+def _one_serving(made: Written, index: int, one: Kind, place: Place, level: Level) -> None:
+    future, step = place[0], place[1]
+    problem = made.problem
+    column = made.served[index, place] = made.add(
+        made.servings[index].kinds[0], future, one.share_ratio * level.need_per_s
+    )
+    months = problem.steps_months[step] * problem.futures[future].weight_ratio
+    asked = level.hours * float(S_PER_HOUR) * level.served_per_s / level.need_per_s * months
+    ratio = problem.futures[future].price_ratios[step] if one.drifts else 1.0
+    made.pay(column, step, one.request_money[min(level.period, len(one.request_money) - 1)] * ratio * asked)
+    made.matrix.cost[column] -= problem.accepted_money * one.accepted_ratio * asked / made.months
+
+
+def _within_group(
+    made: Written, group: str, members: list[int], place: Place, level: Level, used: int | None
+) -> None:
+    kinds = made.problem.kinds
+    spare = made.problem.spare_replicas_count
+    busy = level.need_per_s > 0
+    serves = [(made.served[index, place], 1.0) for index in members] if busy else []
+    room = [entry for index in members for entry in _room(made, made.servings[index], place)]
+    one = max(kinds[kind].requests_per_s for index in members for kind in made.servings[index].kinds)
+    kept = [(used, one * spare)] if used is not None else []
+    if busy or kept:
+        made.matrix.row([*serves, *kept, *room], high=0.0)
+    if used is not None and busy:
+        made.matrix.row([*serves, (used, -level.need_per_s)], high=0.0)
+    for index in members if busy and len(members) > 1 else ():
+        made.matrix.row(
+            [(made.served[index, place], 1.0), *_room(made, made.servings[index], place)], high=0.0
+        )
+
+
+def _room(made: Written, serving: Serving, place: Place) -> list[tuple[int, float]]:
+    kinds = made.problem.kinds
+    return [
+        (column, -kinds[kind].requests_per_s * kinds[kind].replicas_count)
+        for kind in serving.kinds
+        for column in made.held(kind, place)
+    ]
+
+
+def _once(made: Written) -> None:
+    """Teams and gateways: paid in every step in which anything that needs them serves."""
+    problem = made.problem
+    for name, money in problem.fixed.items():
+        needing = [index for index, serving in enumerate(made.servings) if name in serving.one.fixed]
+        if not needing or money <= 0:
+            continue
+        for step, months in enumerate(problem.steps_months):
+            paid = made.add(NOBODY, NOBODY, 1.0, whole=True)
+            made.pay(paid, step, money * months)
+            for place, level in made.places():
+                if place[1] == step and level.need_per_s > 0:
+                    serves = [(made.served[index, place], 1.0) for index in needing]
+                    made.matrix.row([*serves, (paid, -level.need_per_s)], high=0.0)
+
+
+def _limits(made: Written) -> None:
+    """Money of each month and of all, what is paid on day one, power of one's own premises, accelerators in all."""
+    problem = made.problem
+    if problem.monthly_money < inf:
+        for step, months in enumerate(problem.steps_months):
+            made.matrix.row(_summed(made, step), high=problem.monthly_money * months)
+    if problem.total_money < inf:
+        made.matrix.row(_summed(made, None), high=problem.total_money)
+        bought = [(column, problem.kinds[kind].capital_money) for (kind, _), column in made.starts.items()]
+        if any(money for _, money in bought):
+            made.matrix.row(bought, high=problem.total_money)
+    if problem.power_w < inf:
+        for step in range(len(problem.steps_months)):
+            drawn = [
+                (column, one.power_w)
+                for kind, one in enumerate(problem.kinds)
+                if one.committed and one.power_w
+                for column in made.active(kind, step)
+            ]
+            made.matrix.row(drawn, high=problem.power_w)
+    if problem.accelerators_most_count < inf:
+        for place, _ in made.places():
+            held = [
+                (column, float(one.accelerators_count))
+                for kind, one in enumerate(problem.kinds)
+                if not one.api
+                for column in made.held(kind, place)
+            ]
+            made.matrix.row(held, high=problem.accelerators_most_count)
+
+
+def _summed(made: Written, step: int | None) -> list[tuple[int, float]]:
+    totals: dict[int, float] = {}
+    for when, column, money in made.paid:
+        if step is None or when == step:
+            totals[column] = totals.get(column, 0.0) + money
+    return list(totals.items())
+
+
+def solve(
+    problem: Problem,
+    commitments: Mapping[str, tuple[int, ...]] | None = None,
+    *,
+    gap_ratio: float = GAP_RATIO,
+) -> Solution | None:
+    """The mix of least expected cost, less what its accepted outputs are worth; ``None`` = nothing can serve it.
+
+    Args:
+        problem: kinds, futures and limits.
+        commitments: lots started by each committed kind, step by step, in place of choosing them; others none.
+        gap_ratio: the solver stops when nothing can be cheaper by more than this share.
+    """
+    if not problem.kinds:
+        return None
+    made = written(problem, commitments)
+    found = optimum(made.matrix, gap_ratio)
+    return _read(made, found) if found is not None else None
+
+
+def _read(made: Written, found: Optimum) -> Solution:
+    problem, months = made.problem, made.months
+    values = found.values
+    kinds = range(len(problem.kinds))
+    starts = tuple(
+        tuple(
+            round(values[made.starts[kind, step]]) if (kind, step) in made.starts else 0
+            for step in range(len(problem.steps_months))
+        )
+        for kind in kinds
+    )
+    lots: list[list[list[tuple[int, ...]]]] = [[[] for _ in problem.steps_months] for _ in problem.futures]
+    served: list[list[list[tuple[float, ...]]]] = [[[] for _ in problem.steps_months] for _ in problem.futures]
+    accepted = requests = 0.0
+    for place, level in made.places():
+        future, step, _ = place
+        counts = tuple(
+            0 if problem.kinds[kind].api else sum(round(values[column]) for column in made.held(kind, place))
+            for kind in kinds
+        )
+        parts = _dispatched(made, values, place, level, counts)
+        lots[future][step].append(counts)
+        served[future][step].append(parts)
+        asked = level.hours * float(S_PER_HOUR) * level.served_per_s
+        asked *= problem.futures[future].weight_ratio * problem.steps_months[step] / months
+        requests += asked
+        if level.need_per_s > 0:
+            accepted += asked * sum(
+                part / level.need_per_s * problem.kinds[kind].accepted_ratio for kind, part in enumerate(parts)
+            )
+    return _priced(made, found, starts, lots, served, accepted, requests)
+
+
+def _dispatched(
+    made: Written, values: object, place: Place, level: Level, counts: tuple[int, ...]
+) -> tuple[float, ...]:
+    """What each kind serves: within kinds that cost alike, the committed ones first."""
+    parts = [0.0] * len(made.problem.kinds)
+    if level.need_per_s <= 0:
+        return tuple(parts)
+    for index, serving in enumerate(made.servings):
+        left = max(0.0, float(values[made.served[index, place]]))  # type: ignore[index]
+        for kind in serving.kinds:
+            one = made.problem.kinds[kind]
+            last = kind == serving.kinds[-1]
+            part = left if one.api or last else min(left, counts[kind] * one.replicas_count * one.requests_per_s)
+            parts[kind], left = part, left - part
+    whole = sum(parts)
+    return tuple(part * level.need_per_s / whole for part in parts) if whole else tuple(parts)
+
+
+def _priced(
+    made: Written,
+    found: Optimum,
+    starts: tuple[tuple[int, ...], ...],
+    lots: list[list[list[tuple[int, ...]]]],
+    served: list[list[list[tuple[float, ...]]]],
+    accepted: float,
+    requests: float,
+) -> Solution:
+    problem, months = made.problem, made.months
+    totals: dict[int, float] = dict(_summed(made, None))
+    by_kind, by_future, fixed, common = [0.0] * len(problem.kinds), [0.0] * len(problem.futures), 0.0, 0.0
+    for column, money in totals.items():
+        paid = money * float(found.values[column]) / months
+        owner, future = made.owners[column], made.futures[column]
+        if owner == NOBODY:
+            fixed += paid
+        else:
+            by_kind[owner] += paid
+        if future == NOBODY:
+            common += paid
+        else:
+            by_future[future] += paid / problem.futures[future].weight_ratio
+    return Solution(
+        problem,
+        starts,
+        tuple(tuple(map(tuple, steps)) for steps in lots),
+        tuple(tuple(map(tuple, steps)) for steps in served),
+        sum(by_kind) + fixed,
+        accepted,
+        requests,
+        tuple(by_kind),
+        fixed,
+        tuple(money + common for money in by_future),
+        found.bound,
+    )
+
+
+def cheapest(problem: Problem, *, gap_ratio: float = GAP_RATIO, unit_money: float = 0.0) -> Solution | None:
+    """The mix with the least cost per accepted output.
+
+    Where kinds differ in acceptance the cost to minimise is a ratio: outputs are priced at the best unit cost so
+    far until pricing them changes nothing (Dinkelbach 1967). ``unit_money`` is where to begin.
+    """
+    from dataclasses import replace
+
+    if len({kind.accepted_ratio for kind in problem.kinds}) < 2:
+        return solve(problem, gap_ratio=gap_ratio)
+    best: Solution | None = None
+    worth = unit_money
+    for _ in range(ROUNDS):
+        found = solve(replace(problem, accepted_money=worth), gap_ratio=gap_ratio)
+        if found is None or (best is not None and found.unit_money >= best.unit_money * (1 - 1e-9)):
+            return best or found
+        best, worth = found, found.unit_money
+    return best

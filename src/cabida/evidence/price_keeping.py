@@ -81,27 +81,21 @@ def add(found: PriceList, store: Path | str | None = None) -> Added:
             for digest in (cells_digest(cells),)
         ]
         api_rows = [
-            (
-                *_sighted(cells_digest([text]), import_id, line, at, sources, one),
-                one.provider,
-                one.model,
-                one.seen,
-                text,
-            )
+            (*_sighted(cells_digest([text]), import_id, line, at, sources, one), *_served(one), text)
             for one, line in _numbered(found.api_offers, found.api_lines)
             for text in (api_text(one),)
         ]
+        connection.exec_driver_sql("SAVEPOINT before_it")
+        _insert(connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows())
         new_count = _insert(connection, "price_sightings", OFFERS_INTO, rows)
         new_count += _insert(connection, "api_sightings", API_INTO, api_rows)
         all_count = len(rows) + len(api_rows)
         if not new_count and (not found.unread or _is_known(connection, found.sha256)):
+            connection.exec_driver_sql("ROLLBACK TO before_it")
             return Added(0, at, 0, all_count, len(found.unread))
         connection.exec_driver_sql(
             "INSERT INTO price_imports VALUES (" + ", ".join("?" * 13) + ")",
             _import(connection, found, import_id, (new_count, all_count - new_count), at),
-        )
-        _insert(
-            connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows()
         )
         unread = [
             (import_id, line, redacted(text[:TEXT_LETTERS]), why)
@@ -133,6 +127,10 @@ def _sighted(
     digest: bytes, import_id: int, line: int, at: str, sources: _Sources, one: Offer | ApiOffer
 ) -> tuple[Any, ...]:
     return digest, import_id, line, at, sources.place(one.source)
+
+
+def _served(one: ApiOffer) -> tuple[str, str, str]:
+    return one.provider, one.model, one.seen
 
 
 def _next(connection: Connection, table: str) -> int:

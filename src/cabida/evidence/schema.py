@@ -93,7 +93,7 @@ PRICE_SIGHTINGS = Table(  # every field of facts.model.Offer; amounts are decima
     Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
     Column("line", Integer, nullable=False),
     Column("recorded_at", Text, nullable=False),
-    Column("source_id", Integer, ForeignKey("price_sources.id"), nullable=False),
+    Column("source_id", Integer, nullable=False),  # of price_sources
     Column("field_sources", Text, nullable=False),  # JSON; "" = none
     Column("name", Text, nullable=False),  # Offer.id
     Column("provider", Text, nullable=False),
@@ -136,7 +136,7 @@ API_SIGHTINGS = Table(
     Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
     Column("line", Integer, nullable=False),
     Column("recorded_at", Text, nullable=False),
-    Column("source_id", Integer, ForeignKey("price_sources.id"), nullable=False),
+    Column("source_id", Integer, nullable=False),  # of price_sources
     Column("provider", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("seen", Text, nullable=False),

@@ -82,5 +82,5 @@ def _sighted() -> list[sa.Column]:
         _of_import(),
         *_counts("line"),
         *_texts("recorded_at"),
-        sa.Column("source_id", sa.Integer, sa.ForeignKey("price_sources.id"), nullable=False),
+        sa.Column("source_id", sa.Integer, nullable=False),
     ]

@@ -49,6 +49,19 @@ class TrainingUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Pledge:
+    """Money that is at a provider already: a credit, or spend promised to it. In the reporting currency."""
+
+    kind: str  # credit | commitment
+    provider: str  # "" = any
+    accelerator: str  # id; "" = whatever it sells
+    money: float  # left of a credit; promised a month of a commitment
+    usable_months: float  # until it ends, at most the horizon
+    discount_ratio: float = 0.0  # what a commitment takes off the provider's prices
+    what: str = "brief"
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """The decision's currency, date, place and prices of everything beside the accelerators."""
 
@@ -60,6 +73,7 @@ class Terms:
     ranges: Mapping[str, Range]  # in the reporting currency
     stated: frozenset[str] = field(default_factory=frozenset)
     power_billing: str = ""  # energy | reserved_kw; "" = by kind of machine
+    pledges: tuple[Pledge, ...] = ()
 
     def base(self, name: str) -> float:
         """The value taken for an assumption."""

@@ -9,7 +9,7 @@ from cabida.facts.model import ApiOffer
 from cabida.money.bills import unit
 from cabida.money.bills.serving import LINES, attempts_of
 from cabida.money.own import ownership
-from cabida.money.prices import api
+from cabida.money.prices import api, pledges
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import CostLine
@@ -48,7 +48,7 @@ def api_cost(offer: ApiOffer, usage: Usage, terms: Terms) -> Cost:
     bill = _bill(Plain(terms), offer, usage)
     low, high = _interval(bill, offer, terms)
     return Cost(
-        lines=tuple(CostLine(key, bill[key]) for key in LINES if bill[key]),
+        lines=tuple(CostLine(key, bill[key]) for key in (*LINES, *pledges.PLEDGED) if bill.get(key)),
         per_month_money=bill["total"],
         per_accepted_money=bill["unit"],
         per_accepted_low=low,
@@ -64,7 +64,7 @@ def api_cost(offer: ApiOffer, usage: Usage, terms: Terms) -> Cost:
 def api_tree(offer: ApiOffer, usage: Usage, terms: Terms) -> dict[str, Quantity]:
     """The same bill with its ancestry, down to the price as the provider prints it."""
     bill = _bill(Explained(terms, {}), offer, usage)
-    named = {f"cost.{key}": bill[key] for key in LINES}
+    named = {f"cost.{key}": bill[key] for key in (*LINES, *pledges.PLEDGED) if key in bill}
     named |= {"cost_per_month": bill["total"], "unit_cost": bill["unit"], "coverage": bill["coverage"]}
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
@@ -111,6 +111,7 @@ def _bill(ways: Ways, offer: ApiOffer, usage: Usage) -> dict[str, Number]:
         ),
     }
     bill["total"] = ways.apply(unit.total_money_per_month, *(bill[key] for key in LINES))
+    pledges.off_month(ways, offer.provider, "", bill, ("compute", "retries_waste"))
     bill["unit"] = ways.apply(unit.accepted_unit_money_per_output, bill["total"], accepted)
     return bill
 

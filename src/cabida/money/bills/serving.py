@@ -7,6 +7,7 @@ from math import sqrt
 from cabida.money.bills import unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
+from cabida.money.prices import pledges
 from cabida.money.prices.tenure import Tenure, sold_together_count, tenure_of
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
@@ -42,7 +43,7 @@ def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenur
     """
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Plain(terms), candidate, deployment, held_as, usage)
-    lines = tuple(CostLine(key, bill[key]) for key in LINES if bill[key])
+    lines = tuple(CostLine(key, bill[key]) for key in (*LINES, *pledges.PLEDGED) if bill.get(key))
     low, high = _interval(bill, held_as, terms)
     return Cost(
         lines=lines,
@@ -64,7 +65,7 @@ def cost_tree(
     """The same bill with its ancestry: each line, the total and the unit cost, down to the offer's sighting."""
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Explained(terms, {}), candidate, deployment, held_as, usage)
-    named = {f"cost.{key}": bill[key] for key in LINES}
+    named = {f"cost.{key}": bill[key] for key in (*LINES, *pledges.PLEDGED) if key in bill}
     named |= {"cost_per_month": bill["total"], "unit_cost": bill["unit"], "coverage": bill["coverage"]}
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
@@ -152,6 +153,10 @@ def _bill(
         ways.given("review_money_per_output", usage.review_money_per_output, "brief"),
     )
     bill["total"] = ways.apply(unit.total_money_per_month, *(bill[key] for key in LINES))
+    if not tenure.owned and tenure.capacity != "have":
+        pledges.off_month(
+            ways, tenure.offer.provider, tenure.offer.accelerator, bill, (*HELD, "storage", "network")
+        )
     bill["unit"] = ways.apply(unit.accepted_unit_money_per_output, bill["total"], accepted)
     return bill
 

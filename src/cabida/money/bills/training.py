@@ -8,6 +8,7 @@ from cabida.facts.model import Accelerator, Node
 from cabida.money.bills import unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
+from cabida.money.prices import pledges
 from cabida.money.prices.commitment import spot_slowdown
 from cabida.money.prices.tenure import Tenure, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse
@@ -40,7 +41,7 @@ def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: 
     bill = _bill(Plain(terms), run, held_as, use)
     low, high = _interval(bill, held_as, terms)
     return Cost(
-        lines=tuple(CostLine(key, bill[key]) for key in RUN_LINES if bill[key]),
+        lines=tuple(CostLine(key, bill[key]) for key in (*RUN_LINES, *pledges.PLEDGED) if bill.get(key)),
         per_month_money=bill["total"],
         per_accepted_money=bill["unit"],
         per_accepted_low=low,
@@ -59,7 +60,7 @@ def training_tree(
     """The same bill with its ancestry, down to the offer's sighting."""
     run, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Explained(terms, {}), run, held_as, use)
-    named = {f"cost.{key}": bill[key] for key in RUN_LINES}
+    named = {f"cost.{key}": bill[key] for key in (*RUN_LINES, *pledges.PLEDGED) if key in bill}
     named |= {"cost_per_run": bill["total"], "unit_cost": bill["unit"]}
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
@@ -145,6 +146,14 @@ def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dic
     }
     bill |= _owned(ways, run.accelerator, tenure, used_hours, use)
     bill["total"] = ways.apply(unit.total_run_money, *(bill[key] for key in RUN_LINES))
+    if not tenure.owned and tenure.capacity != "have":
+        lasting, spent = (
+            use.wall_s * stretch / float(S_PER_MONTH),
+            (*PRICED, "storage", "checkpoints", "network"),
+        )
+        pledges.off_run(
+            ways, tenure.offer.provider, run.accelerator.id, bill, spent, lasting, use.runs_per_month
+        )
     accepted = ways.given("model_acceptance_ratio", use.acceptance_ratio, "brief")
     bill["unit"] = ways.apply(unit.accepted_model_money, bill["total"], accepted)
     return bill

@@ -282,27 +282,27 @@ LATER = '''
 """A later schema, for this test alone."""
 import sqlalchemy as sa
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "9999"
+down_revision = "HEAD"
 def upgrade():
     op.add_column("imports", sa.Column("host", sa.Text))
     op.execute("UPDATE imports SET host = 'here'")
-'''
+'''.replace("HEAD", schema.HEAD)
 
 
-def test_a_store_of_the_first_schema_is_upgraded_with_all_it_holds(where, log, tmp_path, monkeypatch):
+def test_a_store_of_an_earlier_schema_is_upgraded_with_all_it_holds(where, log, tmp_path, monkeypatch):
     put(log, where)
     folder = tmp_path / "later"
     folder.mkdir()
-    (folder / "0002_later.py").write_text(LATER)
+    (folder / "9999_later.py").write_text(LATER)
     with connect.writing(where, [folder]) as connection:
-        assert connect.revision(connection) == "0002"
+        assert connect.revision(connection) == "9999"
     with sqlite3.connect(where) as opened:
         assert opened.execute("SELECT host FROM imports").fetchall() == [("here",)]
     opened.close()
     with pytest.raises(InvalidInput, match="CB-E014"):  # the release before doesn't know it
         store.stored(where)
-    monkeypatch.setattr(schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "HEAD", "9999")
     assert len(store.stored(where)) == 1
 
 
@@ -310,7 +310,7 @@ def test_an_upgrade_that_fails_leaves_the_store_as_it_was(where, log, tmp_path):
     put(log, where)
     folder = tmp_path / "later"
     folder.mkdir()
-    (folder / "0002_later.py").write_text(LATER + "    op.execute('SELECT nothing FROM nowhere')\n")
+    (folder / "9999_later.py").write_text(LATER + "    op.execute('SELECT nothing FROM nowhere')\n")
     with pytest.raises(InvalidInput), connect.writing(where, [folder]):
         pass
     assert len(store.stored(where)) == 1

@@ -37,7 +37,8 @@ def test_the_wheel_has_the_data_and_nothing_else(wheel):
     for example in (ROOT / "examples").glob("*.yaml"):
         assert f"cabida/examples/{example.name}" in names
     assert {"cabida/py.typed", "cabida/brief/brief.schema.json", "cabida/locale/es/faces.json"} <= set(names)
-    assert "cabida/evidence/migrations/versions/0001_first.py" in names
+    for migration in ("0001_first", "0002_prices"):
+        assert f"cabida/evidence/migrations/versions/{migration}.py" in names
     assert not [name for name in names if not name.startswith(("cabida/", "cabida-"))]
     assert wheel.stat().st_size < 2e6
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cabida import facts
 from cabida.facts.model import Accelerator
 from cabida.money.own import ownership
 from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
@@ -63,6 +64,17 @@ def machine_upkeep(
     return lines
 
 
+def host_power(ways: Ways, accelerator: Accelerator, *, at_desk: bool) -> Number:
+    """Machine over accelerators: of the machine it usually comes in where its power is known, else as assumed."""
+    name = "desktop_host_power_ratio" if at_desk else "host_power_ratio"
+    node = None if at_desk or name in ways.terms.stated else facts.node_for(accelerator)
+    if node is None or not node.power_w or not accelerator.tdp_w:
+        return ways.assume(name)
+    ratio = node.power_w / (node.accelerators_count * accelerator.tdp_w)
+    source = node.source_of("power_w")
+    return ways.given("host_power_ratio", ratio, source.what, source.grade)
+
+
 def _electricity(
     ways: Ways, tenure: Tenure, accelerator: Accelerator, count: Number, used_ratio: float
 ) -> dict[str, Number]:
@@ -70,7 +82,7 @@ def _electricity(
     rated = ways.given(
         "rated_power_w", accelerator.tdp_w or 0.0, accelerator.source.what, accelerator.source.grade
     )
-    host = ways.assume("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
+    host = host_power(ways, accelerator, at_desk=tenure.at_desk)
     billing = ways.terms.power_billing or ("energy" if tenure.at_desk else "reserved_kw")
     if billing == "reserved_kw":
         power = ways.apply(ownership.reserved_kw, rated, host, count)

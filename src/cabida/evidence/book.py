@@ -25,7 +25,8 @@ from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
 
 if TYPE_CHECKING:
-    from cabida.evidence.price_keeping import Added, PriceList
+    from cabida.evidence.price_keeping import Added
+    from cabida.evidence.prices.nouns import Read
 
 MANY = 500  # accelerators in one question
 _SEEN = "((o.seen <> '' AND o.seen <= ?) OR (o.seen = '' AND substr(o.recorded_at, 1, 10) <= ?))"
@@ -41,7 +42,7 @@ class Imported:
     file_sha256: str
     format: str
     at: str
-    lines_count: int
+    rows_count: int
     kept_count: int
     known_count: int
     unread_count: int
@@ -54,12 +55,13 @@ class Unread:
     file_name: str
     line: int
     text: str
-    why: str
+    why: str  # text evidence.import_why.*
+    near: str
     at: str
 
 
-def add(found: PriceList, store: Path | str | None = None) -> Added:
-    """Keep a price list in the store, all of it or nothing (``price_keeping.add``)."""
+def add(found: Read, store: Path | str | None = None) -> Added:
+    """Keep what a price list said in the store, all of it or nothing (``price_keeping.add``)."""
     from cabida.evidence.price_keeping import add as keep
 
     return keep(found, store)
@@ -153,7 +155,7 @@ def digest_over(
 def imports(store: Path | str | None = None) -> tuple[Imported, ...]:
     """Every import of a price list, oldest first."""
     stamp = _stamp(store)
-    columns = "id, file_name, file_sha256, format, at, lines_count, kept_count, known_count, unread_count"
+    columns = "id, file_name, file_sha256, format, at, rows_count, kept_count, known_count, unread_count"
     rows = _rows(stamp, f"SELECT {columns} FROM price_imports ORDER BY id", ()) if stamp else []
     return tuple(Imported(*row) for row in rows)
 
@@ -162,7 +164,7 @@ def unread(store: Path | str | None = None) -> tuple[Unread, ...]:
     """Rows of imported price lists that nobody could read, in the order of their files."""
     stamp = _stamp(store)
     query = (
-        "SELECT i.file_name, u.line, u.text, u.why, i.at FROM price_unread AS u "
+        "SELECT i.file_name, u.line, u.text, u.why, u.near, i.at FROM price_unread AS u "
         "JOIN price_imports AS i ON i.id = u.import_id ORDER BY u.id"
     )
     return tuple(Unread(*row) for row in _rows(stamp, query, ())) if stamp else ()

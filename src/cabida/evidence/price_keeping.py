@@ -22,27 +22,13 @@ from cabida.quantity import Source
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cabida.evidence.prices.nouns import Read
+
 TEXT_LETTERS = 500  # of a row that nobody could read
 UNREAD_MOST = 10_000  # rows of one file kept so; more are counted
 SIGHTED = ("digest", "import_id", "line", "recorded_at", "source_id")
 OFFERS_INTO = (*SIGHTED, "field_sources", "name", *COLUMNS, "more")
 API_INTO = (*SIGHTED, "provider", "model", "seen", "row")
-
-
-@dataclass(frozen=True, slots=True)
-class PriceList:
-    """What one file said: its offers with the line of each, and the rows that couldn't be read."""
-
-    name: str  # of the file, without its folders
-    sha256: str
-    format: str
-    offers: Sequence[Offer] = ()
-    api_offers: Sequence[ApiOffer] = ()
-    unread: Sequence[tuple[int, str, str]] = ()  # line, what stands there, why it couldn't be read
-    lines: Sequence[int] = ()  # of each offer; () = not known
-    api_lines: Sequence[int] = ()
-    size_bytes: int = 0
-    lines_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +42,7 @@ class Added:
     unread_count: int
 
 
-def add(found: PriceList, store: Path | str | None = None) -> Added:
+def add(found: Read, store: Path | str | None = None) -> Added:
     """Keep a price list, all of it or nothing.
 
     Raises:
@@ -76,7 +62,7 @@ def add(found: PriceList, store: Path | str | None = None) -> Added:
                 one.id,
                 *cells,
             )
-            for one, line in _numbered(found.offers, found.lines)
+            for one, line in _numbered(found.offers, found.offer_lines)
             for cells in (offer_cells(one),)
             for digest in (cells_digest(cells),)
         ]
@@ -98,10 +84,10 @@ def add(found: PriceList, store: Path | str | None = None) -> Added:
             _import(connection, found, import_id, (new_count, all_count - new_count), at),
         )
         unread = [
-            (import_id, line, redacted(text[:TEXT_LETTERS]), why)
-            for line, text, why in found.unread[:UNREAD_MOST]
+            (import_id, one.line, redacted(one.what[:TEXT_LETTERS]), one.why, one.near)
+            for one in found.unread[:UNREAD_MOST]
         ]
-        _insert(connection, "price_unread", ("import_id", "line", "text", "why"), unread)
+        _insert(connection, "price_unread", ("import_id", "line", "text", "why", "near"), unread)
     return Added(import_id, at, new_count, all_count - new_count, len(found.unread))
 
 
@@ -156,7 +142,7 @@ def _is_known(connection: Connection, sha256: str) -> bool:
 
 
 def _import(
-    connection: Connection, found: PriceList, import_id: int, counts: tuple[int, int], at: str
+    connection: Connection, found: Read, import_id: int, counts: tuple[int, int], at: str
 ) -> tuple[Any, ...]:
     import cabida
 
@@ -167,6 +153,6 @@ def _import(
         content.update(b"".join(digest for digest, _ in new))
         first += [min(seen for _, seen in new)] if new else []
     return (
-        import_id, found.sha256, found.name, found.size_bytes, found.format, found.lines_count, *counts,
+        import_id, found.sha256, found.name, found.size_bytes, found.format, found.rows_count, *counts,
         len(found.unread), min(first, default=""), content.hexdigest(), cabida.__version__, at,
     )  # fmt: skip

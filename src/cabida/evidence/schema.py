@@ -64,7 +64,7 @@ PRICE_IMPORTS = Table(
     Column("file_name", Text, nullable=False),  # without its folders
     Column("size_bytes", Integer, nullable=False),
     Column("format", Text, nullable=False),
-    Column("lines_count", Integer, nullable=False),
+    Column("rows_count", Integer, nullable=False),
     Column("kept_count", Integer, nullable=False),  # sightings that were new
     Column("known_count", Integer, nullable=False),  # that were there already
     Column("unread_count", Integer, nullable=False),
@@ -151,5 +151,6 @@ PRICE_UNREAD = Table(  # rows of a price list that nobody could read, and why
     Column("import_id", Integer, ForeignKey("price_imports.id"), nullable=False, index=True),
     Column("line", Integer, nullable=False),
     Column("text", Text, nullable=False),  # its beginning
-    Column("why", Text, nullable=False),
+    Column("why", Text, nullable=False),  # text evidence.import_why.*
+    Column("near", Text, nullable=False),  # the nearest name that is known, where a name was not
 )

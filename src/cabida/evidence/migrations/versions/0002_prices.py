@@ -26,7 +26,7 @@ def upgrade() -> None:
         *_texts("file_sha256", "file_name"),
         *_counts("size_bytes"),
         *_texts("format"),
-        *_counts("lines_count", "kept_count", "known_count", "unread_count"),
+        *_counts("rows_count", "kept_count", "known_count", "unread_count"),
         *_texts("first_seen", "content", "tool_version", "at"),
     )
     op.create_index("ix_price_imports_file_sha256", "price_imports", ["file_sha256"])
@@ -51,7 +51,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         _of_import(),
         *_counts("line"),
-        *_texts("text", "why"),
+        *_texts("text", "why", "near"),
     )
     for table in KEPT:
         if table != "price_imports":

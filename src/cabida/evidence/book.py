@@ -173,7 +173,9 @@ def unread(store: Path | str | None = None) -> tuple[Unread, ...]:
 def where_from(id: str, store: Path | str | None = None) -> tuple[str, int, str]:
     """File, line and time of recording of an imported sighting; ("", 0, "") of any other."""
     stamp = _stamp(store)
-    for table in ("price_sightings", "api_sightings") if stamp else ():
+    if not stamp:
+        return "", 0, ""
+    for table in ("price_sightings", "api_sightings"):
         query = (
             f"SELECT i.file_name, o.line, o.recorded_at FROM {table} AS o JOIN price_imports AS i "
             "ON i.id = o.import_id WHERE lower(hex(o.digest)) >= ? AND lower(hex(o.digest)) < ?"

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from cabida.facts.model import ApiOffer, Offer
@@ -31,17 +32,18 @@ API_AMOUNTS = tuple(own.name for own in fields(ApiOffer) if "Decimal" in str(own
 API_TUPLES = tuple(own.name for own in fields(ApiOffer) if str(own.type).startswith("tuple"))
 DIGEST_BYTES = 16
 ID_LETTERS = 8  # of the digest, behind a name, so that no two sightings share one
-Row = tuple[Any, ...]
+_FIELDS = attrgetter(*COLUMNS)
+_BEFORE = COLUMNS.index("notes") + 1  # an offer's source stands behind its notes
 
 
 def offer_cells(one: Offer) -> list[Any]:
     """The fields of an offer as the table keeps them, without who told it."""
-    cells = [getattr(one, name) for name in COLUMNS]
+    cells = list(_FIELDS(one))
     for at in AMOUNTS:
         if cells[at] is not None:
             cells[at] = str(cells[at])
     cells[INCLUDES] = "\n".join(cells[INCLUDES])
-    cells.append(_later(one))
+    cells.append(_later(one) if LATER else "")
     return cells
 
 
@@ -62,19 +64,14 @@ def named(name: str, digest: bytes) -> str:
 
 def offer_of(name: str, digest: bytes, cells: Sequence[Any], source: Source, own_sources: str) -> Offer:
     """The offer of a row; ``cells`` are ``COLUMNS`` and what came later."""
-    values = list(cells[: len(COLUMNS)])
+    values = list(cells[:-1])
     for at in AMOUNTS:
         if values[at] is not None:
             values[at] = Decimal(values[at])
     values[INCLUDES] = tuple(values[INCLUDES].split("\n")) if values[INCLUDES] else ()
-    more = json.loads(cells[-1]) if cells[-1] else {}
-    return Offer(
-        id=named(name, digest),
-        source=source,
-        field_sources=sources_of(own_sources),
-        **dict(zip(COLUMNS, values, strict=True)),
-        **more,
-    )
+    own = sources_of(own_sources) if own_sources else {}
+    made = Offer(named(name, digest), *values[:_BEFORE], source, own, *values[_BEFORE:])
+    return replace(made, **json.loads(cells[-1])) if cells[-1] else made
 
 
 def sources_text(own: dict[str, Source]) -> str:

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cabida.app.costs import cost, energy
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_list, models, prices
@@ -230,36 +231,6 @@ def speed(
     return speed_answer(
         model, gpu, trace, seed, wants, serving_flags(flags | profiled(profile, demand, flags))
     )
-
-
-def cost(
-    model: str,
-    *,
-    gpu: str,
-    currency: str = "USD",
-    as_of: str = "",
-    utilisation: float = 0.6,
-    acceptance: float = 1.0,
-    capacity: Sequence[str] = (),
-    seed: int = 0,
-    **flags: Any,
-) -> dict[str, Any]:
-    """What does it cost? A month of one replica under each offer, and one accepted answer.
-
-    The replica's busy rate is ``requests_per_s`` when said, else what it serves at ``concurrency`` (default 32).
-    """
-    from cabida.report.cost import cost_answer
-
-    return cost_answer(
-        model, gpu, flags, capacity, currency, as_of=as_of, utilisation=utilisation, acceptance=acceptance, seed=seed,
-    )  # fmt: skip
-
-
-def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
-    """What a steady draw of ``watts`` costs a year at ``price`` per kWh, and the API tokens that would buy."""
-    from cabida.report.bills import energy as work_out
-
-    return work_out(watts, price, **more)
 
 
 def compare(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:

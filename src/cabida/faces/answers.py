@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.grid import Fitting, clean, table
+from cabida.faces.grid import clean, table
 from cabida.plan import Estimate
 from cabida.report import words as say
 from cabida.text import has_text, tr
@@ -88,41 +88,6 @@ def carried(answer: dict[str, Any]) -> list[Text]:
         written=text.number(load["output_tokens"], 7),
     )
     return [clean(shape), *doubts]
-
-
-def cost(answer: dict[str, Any]) -> RenderableType:
-    """One line for each offer, cheapest first."""
-    rows = [_cost_cells(row) for row in answer["rows"]]
-    told = tr("faces.cost_note", utilisation=text.percent(answer["utilisation"]), currency=answer["currency"])
-    wide, middle, narrow = (
-        table(
-            [tr(f"faces.{key}") for key in keys],
-            [[row[key] for key in keys] for row in rows],
-            right=(2, 3, 4) if "people" in keys else (2, 3),
-            whole=tuple(range(1, 8 if "people" in keys else 6)),
-        )
-        for keys in (
-            ("provider", "capacity", "price_hour", "month", "people", "thousand", "mtok", "seen", "flags"),
-            ("provider", "capacity", "price_hour", "month", "thousand", "seen", "flags"),
-            ("provider", "capacity", "price_hour", "month", "thousand", "seen"),
-        )
-    )
-    fitting = Fitting(wide, Fitting(middle, narrow), least=OFFERS_WIDE)
-    return Group(clean(setup_line(answer)), *carried(answer), clean(told), Text(), fitting)
-
-
-def _cost_cells(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        "provider": f"{row['provider']} {row['region']}".strip(),
-        "capacity": held(row["capacity"]),
-        "price_hour": text.number(row["price_money_per_hour"]),
-        "month": text.money(row["cost_per_month_money"], "").strip(),
-        "people": text.money(row["lines"].get("platform_labour", 0.0), "").strip(),
-        "thousand": say.span(row["metrics"]["accepted_answer_money"], 1000),
-        "mtok": say.span(row["metrics"]["output_mtok_money"]),
-        "seen": row["seen"] or tr("report.undated"),
-        "flags": ", ".join(tr(f"faces.flag.{one}") for one in row["flags"]),
-    }
 
 
 def held(capacity: str) -> str:

@@ -23,7 +23,7 @@ COMMANDS = {
     "fit": "commands_ask",
     "here": "commands_here",
     "speed": "commands_speed",
-    "cost": "commands_ask",
+    "cost": "commands_cost",
     "compare": "commands_facts",
     "facts": "commands_facts",
     "models": "commands_facts",

@@ -1,4 +1,4 @@
-"""``fit`` and ``cost``: one question at a time; ``speed`` is in ``commands_speed``."""
+"""``fit``, and the flags it shares with ``speed`` (``commands_speed``) and ``cost`` (``commands_cost``)."""
 
 from __future__ import annotations
 
@@ -158,39 +158,6 @@ def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flag
         return (answers_media.screen if "kind" in answer else fits.fit)(answer, every=every)
 
     emit(answer, screen, as_json=as_json)
-
-
-@click.command(cls=Command)
-@click.argument("model", required=False)
-@option("--gpu", metavar="ID")
-@setup
-@load
-@option("--currency", default="USD", show_default=True)
-@option("--utilisation", type=Figure(0, 1, min_open=True), default=0.6, show_default=True)
-@option("--acceptance", type=Figure(0, 1, min_open=True), default=1.0, show_default=True)
-@option("--capacity", multiple=True, type=click.Choice(["on-demand", "reserved", "spot", "buy"]))
-@option("--watts", type=SIZE)
-@option("--price", type=SIZE, metavar="PER_KWH")
-@option("--hours", type=SIZE, default=8760.0, show_default=True)
-@option("--pue", type=Figure(min=1), default=1.0, show_default=True)
-@shared
-def cost(model: str | None, as_json: bool, as_of: str | None, **flags: Any) -> None:
-    """What does it cost? A deployment under every offer; or, with --watts and --price, electricity."""
-    from cabida import app
-    from cabida.faces import answers
-
-    power = {name: flags.pop(name) for name in ("watts", "price", "hours", "pue")}
-    if power["watts"] is not None or power["price"] is not None or model == "energy":
-        if power["watts"] is None or power["price"] is None:
-            raise UsageProblem([problem("CB-U008")])
-        spent = app.energy(**power, currency=flags["currency"], as_of=as_of or "")
-        emit(spent, lambda: answers.energy(spent), as_json=as_json)
-        return
-    if model is None:
-        raise UsageProblem([problem("CB-U003", name="MODEL")])
-    _one_load(flags)
-    answer = app.cost(model, gpu=_named(flags), as_of=as_of or "", **flags)
-    emit(answer, lambda: answers.cost(answer), as_json=as_json)
 
 
 def _named(flags: dict[str, Any]) -> str:

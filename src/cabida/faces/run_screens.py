@@ -18,7 +18,7 @@ from cabida.text import has_text, tr
 
 def screen(answer: dict[str, Any]) -> RenderableType:
     """What was asked, its figures, where the time goes; of a training run also stops, checkpoints and scaling."""
-    blocks: list[RenderableType] = [clean(_head(answer)), Text()]
+    blocks: list[RenderableType] = [clean(head(answer)), Text()]
     spaced = "made_s" in answer["metrics"]  # several come out together, or side by side
     shown = [
         (_named("spacing" if spaced and name == "seconds_per_item" else name), _figure(name, one))
@@ -31,7 +31,8 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     return Group(*blocks)
 
 
-def _head(answer: dict[str, Any]) -> str:
+def head(answer: dict[str, Any]) -> str:
+    """What runs, on what, how: one line."""
     split = " ".join(f"{name}{size}" for name, size in answer.get("split", {}).items())
     cards = f"{answer['gpus']}×{answer['gpu']} {split}".strip()
     if answer["kind"] in ("training", "preference"):

@@ -75,41 +75,64 @@ def shape(function: F) -> F:
     return function
 
 
-def wanted(function: F) -> F:
-    """Objectives, the demand on all replicas, a deadline, and pictures."""
-    replicas = [
-        option("--replicas", type=click.IntRange(1, 1000), default=1, heading="replicas"),
-        option("--prefill-replicas", type=click.IntRange(0, 1000), default=0),
-        option("--routing", type=click.Choice(ROUTES)),
-        option("--acceptance", type=Figure(0, 0.999)),
-    ]
-    objectives = [
-        option(
-            f"--{name.replace('_', '-')}",
-            type=MOMENT,
-            hidden=SHOWN not in name,
-            heading="objectives" if name == OBJECTIVES[0] else "",
-        )
-        for name in OBJECTIVES
-    ]
-    for declare in reversed(
+def _declared(function: F, options: list[Callable[[F], F]]) -> F:
+    for declare in reversed(options):
+        function = declare(function)
+    return function
+
+
+def objectives(function: F) -> F:
+    """The most that each latency may be."""
+    return _declared(
+        function,
         [
-            *replicas,
-            *objectives,
+            option(
+                f"--{name.replace('_', '-')}",
+                type=MOMENT,
+                hidden=SHOWN not in name,
+                heading="objectives" if name == OBJECTIVES[0] else "",
+            )
+            for name in OBJECTIVES
+        ],
+    )
+
+
+def demanded(function: F) -> F:
+    """The demand on all replicas, and the spares beyond it."""
+    return _declared(
+        function,
+        [
             option("--demand", type=Figure(0, 1e9, min_open=True), metavar="REQ/S", heading="demand"),
             option("--profile", metavar="NAME|W,W,...", callback=_profile),
-            option("--headroom", type=Figure(0, 0.99), default=0.0),
             option("--spares", type=click.IntRange(0, 1000), default=0),
+        ],
+    )
+
+
+def wanted(function: F) -> F:
+    """Replicas, objectives, the demand on all of them, a deadline, and pictures."""
+    function = _declared(
+        function,
+        [
+            option("--headroom", type=Figure(0, 0.99), default=0.0),
             option("--items", type=click.IntRange(1, 10**10), heading="deadline"),
             option("--within", "within_s", metavar="TIME", callback=_seconds),
             option("--start", "start_s", metavar="TIME", default="0 s", callback=_seconds),
             option("--knee", is_flag=True, heading="pictures"),
             option("--step", is_flag=True),
             option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE"),
-        ]
-    ):
-        function = declare(function)
-    return function
+        ],
+    )
+    function = objectives(demanded(function))
+    return _declared(
+        function,
+        [
+            option("--replicas", type=click.IntRange(1, 1000), default=1, heading="replicas"),
+            option("--prefill-replicas", type=click.IntRange(0, 1000), default=0),
+            option("--routing", type=click.Choice(ROUTES)),
+            option("--acceptance", type=Figure(0, 0.999)),
+        ],
+    )
 
 
 def beyond(function: F) -> F:

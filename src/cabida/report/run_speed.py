@@ -11,7 +11,7 @@ from cabida.errors import InvalidInput, UsageProblem
 from cabida.facts.media import Pipeline
 from cabida.facts.model import Model
 from cabida.facts.models import find_model
-from cabida.plan import Estimate, Setup
+from cabida.plan import Estimate, Setup, TrainingRun
 from cabida.plan.speech import SpeechRun
 from cabida.report.beyond_fits import Beyond
 from cabida.report.fit_asked import refuse_contradictions
@@ -20,6 +20,7 @@ from cabida.report.media_fits import media_run
 from cabida.report.preference_speed import preference_answer
 from cabida.text import problem, tr
 from cabida.timing.runs.preference import KINDS
+from cabida.timing.runs.training_answer import TrainingAnswer
 
 TRAINING = (
     "method", "optimizer", "sharding", "seq_len", "micro_batch", "global_batch", "recompute", "target_tokens",
@@ -82,11 +83,7 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
         UsageProblem: CB-U046, flags that nothing in such a question uses.
         InvalidInput: an unknown word, a split that doesn't add up, an accelerator without the rate it needs.
     """
-    said = {
-        name: value
-        for name, value in flags.items()
-        if value not in (None, "", 0, 0.0, False, ()) and value != IDLE_DEFAULTS.get(name)
-    }
+    said = _said(flags)
     if isinstance(about, Pipeline):
         used = {*SIZES, *OF_MODEL, "precision", "framework", "offload", "compiled", "text_weights"}
         if about.task == "video":
@@ -102,12 +99,20 @@ def run_speed_answer(about: Pipeline | Model, gpu: str, flags: dict[str, Any]) -
             refuse_unused(said, used - {"input_tokens", "output_tokens"}, "pairs")
         return preference_answer(about, gpu, said)
     if said.get("method"):
-        refuse_unused(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")
-        return _training(about, gpu, said)
+        return training_worked(about, gpu, said)[0]
     if said.get("gpus") == 1:
         del said["gpus"]
     refuse_unused(said, {"weights", "batch", "precision", "framework"}, "speech")
     return _speech(about, gpu, said)
+
+
+def _said(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """What was typed, without what stands at its default."""
+    return {
+        name: value
+        for name, value in flags.items()
+        if value not in (None, "", 0, 0.0, False, ()) and value != IDLE_DEFAULTS.get(name)
+    }
 
 
 def refuse_unused(said: Mapping[str, Any], used: set[str], kind: str) -> None:
@@ -141,7 +146,12 @@ def _fits(name: str, verdict: str, gpu: str, said: Mapping[str, Any]) -> None:
         raise InvalidInput([problem("CB-U011", name=name, how=tr("speed.ask_fit", command=command))])
 
 
-def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
+def training_worked(
+    model: Model, gpu: str, flags: Mapping[str, Any]
+) -> tuple[dict[str, Any], TrainingRun, TrainingAnswer]:
+    """The answer for a training run, with the run and its figures; raises as :func:`run_speed_answer`."""
+    said = _said(flags)
+    refuse_unused(said, {*TRAINING, *OF_MODEL, *BOTH}, "training")
     storage = {name: said.pop(name) for name in ("storage", "cluster") if name in said}
     setup = Setup(model=model.id, gpu=gpu, **said)
     refuse_contradictions(setup, model, [facts.accelerator(gpu)], None, None)
@@ -150,7 +160,7 @@ def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
     _fits(run.model.id, mem.verdict, run.accelerator.id, said)
     answer = timing.training_answer(run, mem, **storage)
     plan = answer.checkpoints
-    return {
+    told = {
         "kind": "training",
         "model": run.model.id,
         "gpu": run.accelerator.id,
@@ -177,6 +187,7 @@ def _training(model: Model, gpu: str, said: dict[str, Any]) -> dict[str, Any]:
         "wall_ratio": Estimate(**asdict(answer.wall_ratio)),
         "warnings": [],
     }
+    return told, run, answer
 
 
 def _media(pipeline: Pipeline, gpu: str, said: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""What things cost: one deployment, run or item under every offer, the options of a decision, and electricity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import UsageProblem
+from cabida.plan import Decision
+from cabida.text import problem
+
+BRIEFS, DECISIONS = (".yaml", ".yml"), (".json",)
+
+
+def cost(
+    what: str | Path | Decision,
+    *,
+    gpu: str = "",
+    currency: str = "USD",
+    as_of: str = "",
+    utilisation: float = 0.6,
+    acceptance: float = 1.0,
+    failures: float = 0.0,
+    retries: int = 0,
+    review: float = 0.0,
+    moderation: float = 0.0,
+    capacity: Sequence[str] = (),
+    country: str = "",
+    assume: Mapping[str, float] | None = None,
+    demand: float | None = None,
+    profile: Sequence[float] | None = None,
+    objectives_ms: Mapping[str, float] | None = None,
+    spares: int = 0,
+    bill: bool = False,
+    option: int | None = None,
+    seed: int = 0,
+    **flags: Any,
+) -> dict[str, Any]:
+    """What one accepted output costs, with every line of the bill, under each way to hold the accelerators.
+
+    Args:
+        what: a brief or a decision (its options side by side); else a model, a pipeline or an encoder.
+        gpu: accelerator, of a model.
+        currency: what amounts are in; a brief and a decision have their own.
+        as_of: ISO date; prices seen later don't exist. Today when left out.
+        utilisation: share of the month that one copy is busy, where no ``demand`` says it.
+        acceptance: share of the attempts that did not fail which is accepted; of a training run, of completed runs.
+        failures: share of attempts that fail and are repeated.
+        retries: further tries of what was rejected.
+        review: money per accepted output for people who look at it.
+        moderation: money per attempt for a filter bought by the call.
+        capacity: ways to hold; empty = all.
+        country: ISO code, for the price of electricity.
+        assume: assumption -> value in place of the shipped one (``electricity_money_per_kwh``).
+        demand: requests/s of the busiest hour; with it all replicas are billed, idle as the profile leaves them.
+        profile: 24 or 168 hourly weights of that demand.
+        objectives_ms: most of each latency, by ``ttft_ms_p95`` ...: what a replica may carry.
+        spares: replicas beyond need.
+        bill: also the lines of the cheapest, each with its formula.
+        option: of a decision, the rank whose bill is explained.
+        seed: of the simulation.
+        flags: as of ``speed``; a training run needs ``method`` and ``target_tokens``, and may say ``dataset_bytes``
+            and ``runs`` a month; an item ``item_bytes`` and ``kept_months``.
+
+    Raises:
+        UsageProblem: what was said does not go together. InvalidInput: unknown names, what does not fit, no offer.
+    """
+    if isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS):
+        return _options(what, 1 if bill and option is None else option, as_of, seed)
+    if not gpu:
+        raise UsageProblem([problem("CB-U003", name="--gpu")])
+    from cabida.report.cost import cost_answer
+    from cabida.report.cost_rows import Billing
+
+    day = as_of or date.today().isoformat()
+    billing = Billing(
+        currency, day, utilisation, acceptance, failures, retries, review, moderation, tuple(capacity), country,
+        dict(assume or {}), bill,
+    )  # fmt: skip
+    return cost_answer(
+        str(what), gpu, billing, flags, demand=demand, profile=tuple(profile or (1.0,)), objectives_ms=objectives_ms,
+        spares=spares, seed=seed,
+    )  # fmt: skip
+
+
+def _options(what: str | Path | Decision, option: int | None, as_of: str, seed: int) -> dict[str, Any]:
+    from cabida import app
+    from cabida.report.cost_options import options_answer
+
+    if isinstance(what, Decision):
+        return options_answer(what, option)
+    if Path(what).suffix.lower() in DECISIONS:
+        return options_answer(app.load_decision(what), option)
+    return options_answer(app.recommend(what, as_of=as_of or None, seed=seed), option)
+
+
+def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
+    """What a steady draw of ``watts`` costs a year at ``price`` per kWh, and the API tokens that would buy."""
+    from cabida.report.electricity import energy as work_out
+
+    return work_out(watts, price, **more)

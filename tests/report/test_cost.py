@@ -1,0 +1,102 @@
+"""``cabida cost``: every kind of output, parts that make wholes, and prices that move it the right way."""
+
+import pytest
+
+from cabida import app
+from cabida.errors import UsageProblem
+
+DAY = "2026-11-30"
+SMALL = {"gpu": "l40s", "as_of": DAY}
+ASKED = {
+    "answers": ("llama-3.1-8b", {"weights": "fp8"}, "accepted_answer_money"),
+    "a run": (
+        "llama-3.1-8b",
+        {"method": "lora", "target_tokens": 5e8, "seq_len": 2048, "micro_batch": 1},
+        "accepted_model_money",
+    ),
+    "images": ("flux.1-dev", {"steps": 28}, "accepted_image_money"),
+    "speech": ("whisper-large-v3", {}, "accepted_audio_hour_money"),
+    "texts": ("bge-m3", {}, "accepted_text_money"),
+}
+TERMS = {"acceptance": 0.8, "failures": 0.03, "retries": 1, "review": 0.002, "moderation": 0.0005}
+
+
+@pytest.mark.parametrize(("what", "flags", "unit"), ASKED.values(), ids=ASKED)
+def test_lines_make_the_total_and_the_total_the_unit_cost(what, flags, unit):
+    said = {"acceptance": 0.8} if "method" in flags else TERMS
+    answer = app.cost(what, **SMALL, **flags, **said, bill=True)
+    for row in answer["rows"]:
+        period = "cost_per_run_money" if "method" in flags else "cost_per_month_money"
+        assert sum(row["lines"].values()) == pytest.approx(row[period], rel=1e-9)
+        one = row["metrics"][unit]
+        assert 0 < one.low <= one.value <= one.high
+    bill = answer["bill"]
+    assert sum(line["money"] for line in bill["lines"]) == pytest.approx(bill["total_money"], rel=1e-9)
+    assert sum(line["share_ratio"] for line in bill["lines"]) == pytest.approx(1.0)
+    assert sum(line["per_output_money"] for line in bill["lines"]) == pytest.approx(bill["unit_money"])
+    nodes = {node["id"]: node for node in bill["nodes"]}
+    assert nodes[bill["total"]]["value"] == pytest.approx(bill["total_money"])
+    assert nodes[bill["unit"]]["value"] == pytest.approx(bill["unit_money"])
+    for line in bill["lines"]:
+        assert nodes[line["node"]]["value"] == pytest.approx(line["money"]), line["key"]
+
+
+def unit_of(answer, name="accepted_answer_money"):
+    return answer["rows"][0]["metrics"][name].value
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"acceptance": 0.7},
+        {"failures": 0.2},
+        {"utilisation": 0.3},
+        {"review": 0.01},
+        {"assume": {"loaded_money_per_year": 200_000.0}},
+        {"assume": {"egress_money_per_gb": 0.2}},
+    ],
+    ids=lambda worse: next(iter(worse)),
+)
+def test_each_of_these_makes_an_answer_dearer(worse):
+    plain = unit_of(app.cost("llama-3.1-8b", **SMALL))
+    assert unit_of(app.cost("llama-3.1-8b", **SMALL, **worse)) > plain * 1.001
+
+
+def test_what_a_retry_of_a_reject_costs_and_covers():
+    once = app.cost("llama-3.1-8b", **SMALL, acceptance=0.8)
+    twice = app.cost("llama-3.1-8b", **SMALL, acceptance=0.8, retries=1)
+    # as many attempts in the month, each accepted as often: the same money for as many accepted answers
+    assert unit_of(twice) == pytest.approx(unit_of(once))
+    assert once["rows"][0]["coverage_ratio"] == pytest.approx(0.8)
+    assert twice["rows"][0]["coverage_ratio"] == pytest.approx(0.96)
+
+
+def test_idle_comes_from_the_curve_of_the_day():
+    asked = {"demand": 6.0, "objectives_ms": {"ttft_ms_p95": 800.0, "itl_ms_p95": 50.0}}
+    flat = app.cost("llama-3.1-8b", **SMALL, **asked, capacity=["reserved"])
+    day = [0.0] * 12 + [1.0] * 12
+    half = app.cost("llama-3.1-8b", **SMALL, **asked, profile=day, capacity=["reserved"])
+    assert half["fleet"]["replicas_by_hour"][:12] == [0] * 12
+    assert half["utilisation"] == pytest.approx(flat["utilisation"] / 2, rel=0.02)
+    key = {row["provider"]: row for row in flat["rows"]}
+    for row in half["rows"]:
+        held = [key[row["provider"]]["lines"].get(name, 0.0) for name in ("compute", "idle")]
+        assert row["lines"]["compute"] == pytest.approx(held[0] / 2, rel=0.02)
+        assert row["lines"]["compute"] + row["lines"]["idle"] == pytest.approx(sum(held))
+
+
+def test_the_options_of_a_decision_side_by_side():
+    decision = app.recommend("examples/story-homelab-13b-3090.yaml", as_of=DAY, assume=True)
+    answer = app.cost(decision, bill=True)
+    assert [row["rank"] for row in answer["rows"]] == [one.rank for one in decision.options]
+    for row in answer["rows"]:
+        assert sum(row["lines"].values()) == pytest.approx(row["cost_per_month_money"])
+        unit = row["metrics"]["accepted_answer_money"].value
+        assert sum(row["per_output"].values()) == pytest.approx(unit)
+    assert answer["bill"]["unit_money"] == pytest.approx(decision.options[0].unit_cost.value)
+
+
+def test_a_model_wants_an_accelerator():
+    with pytest.raises(UsageProblem) as caught:
+        app.cost("llama-3.1-8b")
+    assert caught.value.problems[0].code == "CB-U003"

@@ -82,14 +82,6 @@ def test_api_prices_find_the_models_they_serve():
     assert all(one.input_amount >= 0 and one.output_amount >= 0 for one in facts.api_offers())
 
 
-def test_only_the_last_api_price_of_a_model_and_window_is_current():
-    current = facts.current_api_offers("2026-11-30")
-    keys = [(one.provider, one.model_name, one.hours_utc) for one in current]
-    assert len(keys) == len(set(keys)) < len(facts.api_offers("2026-11-30"))
-    windows = {one.hours_utc for one in current if one.model_name == "deepseek-chat"}
-    assert {"00:30-16:30", "else"} <= windows
-    assert any(one.tier_input_amount and one.tier_input_amount > one.input_amount for one in current)
-
 
 def test_energy_by_kind_and_place():
     assert facts.energy("pue")

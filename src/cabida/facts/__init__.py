@@ -115,10 +115,10 @@ def __getattr__(name: str) -> Any:
 
 
 def digest() -> str:
-    """SHA-256 of the facts in force: the shipped snapshot, with a user's own files where there are any."""
-    from cabida.facts import overlay, store
+    """SHA-256 of the facts in force: the shipped snapshot, a user's own files, another version of the API prices."""
+    from cabida.facts import api_book, overlay, store
 
-    return overlay.digest_over(store.stamps()["digest"])
+    return api_book.digest_over(overlay.digest_over(store.stamps()["digest"]))
 
 
 class _Room(ModuleType):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cabida.facts import load, series, store
+from cabida.facts import api_package, load, series, store
 from cabida.facts.media import Component, Pipeline
 from cabida.facts.model import (
     Accelerator,
@@ -70,6 +70,7 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "offers_rejected": series.rejected_rows,
     "offers_analyst": lambda data: store.encode(series.priced(data / "offers_analyst.csv"), Offer),
     "api_offers": lambda data: store.encode(series.api_offers(data), ApiOffer),
+    "api_book": lambda _: api_package.table(series.GATHERED),
     "energy": lambda data: store.encode(series.energy(data), EnergyFact),
     "exchange": series.exchange,
 }

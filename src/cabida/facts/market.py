@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
@@ -41,19 +42,19 @@ def analyst_offers() -> tuple[Offer, ...]:
 
 
 def api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
-    """Prices of models behind APIs; with ``as_of`` only those seen by that day."""
-    found = overlay.series("api_offers")
-    return found if as_of is None else tuple(one for one in found if one.seen and one.seen <= as_of)
+    """Prices of models behind APIs, one for each model and provider: those that held on a day, or the last known."""
+    from cabida.facts import api_book
+
+    return api_book.current(as_of)
 
 
-def current_api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
-    """The last sighting of each provider's price of a model (and of each window of hours); older ones are history."""
-    newest: dict[tuple[str, str, str], ApiOffer] = {}
-    for one in api_offers(as_of):
-        key = (one.provider, one.model_name, one.hours_utc)
-        if key not in newest or one.seen > newest[key].seen:
-            newest[key] = one
-    return tuple(newest.values())
+def current_api_offers(
+    as_of: str | None = None, models: Collection[str] | None = None
+) -> tuple[ApiOffer, ...]:
+    """The same, of some models of the catalogue alone (``None`` = all)."""
+    from cabida.facts import api_book
+
+    return api_book.current(as_of, models)
 
 
 def energy(kind: str = "", code: str = "") -> tuple[EnergyFact, ...]:

@@ -114,11 +114,9 @@ def rejected_rows(data: Path) -> dict[str, Any]:
 
 
 def api_offers(data: Path) -> list[ApiOffer]:
-    """Prices of models behind an API: the latest sightings first, then the history."""
-    found: list[ApiOffer] = []
-    for name in ("offers_api.csv", "offers_api_history.csv"):
-        found += _checked(ApiOffer, [row for row, _ in _rows(data / name, ApiOffer)], data / name)
-    return found
+    """Prices of models behind an API as sighted; the dated lists are ``api_package``'s."""
+    path = data / "offers_api.csv"
+    return _checked(ApiOffer, [row for row, _ in _rows(path, ApiOffer)], path)
 
 
 def energy(data: Path) -> list[EnergyFact]:

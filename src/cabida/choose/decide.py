@@ -28,6 +28,7 @@ from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips, stake_of
 from cabida.choose.worked import Worked
+from cabida.evidence import book
 from cabida.plan import Decision, Option, Progress, Rejection
 from cabida.plan.outputs import denominator_of, output_cost, output_scale
 from cabida.text import language, tr
@@ -101,7 +102,7 @@ def decide(
         as_of=as_of,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         version=cabida.__version__,
-        facts_digest=facts.digest(),
+        facts_digest=book.digest_over(facts.digest(), as_of),
         seed=seed,
         currency=brief.currency,
         denominator=denominator_of(brief),

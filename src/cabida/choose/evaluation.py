@@ -30,6 +30,7 @@ from cabida.choose.means import Means
 from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
+from cabida.evidence import book
 from cabida.facts.model import Model
 from cabida.memory import ServingMemory
 from cabida.money.bills.evaluation import JudgeUse, judged_tree, judging_money, with_judge
@@ -266,7 +267,7 @@ class Harnesses:
         limits = self.brief.limits
         if evaluation.where in ("api", "any") and not limits.countries and not limits.own_premises:
             offers = [
-                offer for offer in facts.current_api_offers(self.means.terms.as_of) if offer.model == model.id
+                offer for offer in book.current_api_offers(self.means.terms.as_of) if offer.model == model.id
             ]
             uses = [
                 JudgeUse(calls, mean, evaluation.judge_output_tokens, cached, offer=offer) for offer in offers

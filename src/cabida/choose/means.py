@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from cabida import facts, money
 from cabida.brief import Brief, Held
+from cabida.choose.held import Owed, hardware, marginal_offer, owed_of, pledges_of, quotas_of, stated_falls
 from cabida.choose.splits import accelerators_per_node
+from cabida.evidence import book
 from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.assumptions import assumed_ranges
@@ -16,10 +16,7 @@ from cabida.money.currency import Rate
 from cabida.money.prices.offers import is_history
 from cabida.money.prices.tenure import is_market
 from cabida.plan import Assumption
-from cabida.quantity import Source
-from cabida.text import money as money_text
 from cabida.text import number, tr
-from cabida.units import HOURS_PER_MONTH
 
 EU = frozenset(
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split()  # noqa: SIM905
@@ -59,50 +56,21 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         for currency, ratio in brief.exchange_rates.items()
     ]
     country = next((code for code in brief.limits.countries if len(code) == 2 and code != "EU"), "")
-    return money.terms(
+    made = money.terms(
         brief.currency,
         as_of=as_of,
         country=country,
         horizon_months=brief.horizon_months or 12.0,
         rates=rates,
-        stated={name: value for name, value in stated.items() if value is not None},
+        stated={name: value for name, value in stated.items() if value is not None} | stated_falls(brief),
         energy=facts.energy(),
     )
+    return replace(made, pledges=pledges_of(brief, as_of))
 
 
 def _total(*parts: float | None) -> float | None:
     said = [part for part in parts if part is not None]
     return sum(said) if said else None
-
-
-def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:
-    """What is owned, contracted or credited, as an offer: its running price, or the resale it forgoes."""
-    contracted = held.kind in ("contracted", "credit")
-    amount = held.price_money_per_hour if contracted else held.resale_money
-    return Offer(
-        id=f"have:{held.accelerator}",
-        provider="",
-        provider_kind="owned",
-        accelerator=held.accelerator,
-        accelerators_count=1,
-        region="",
-        country="",
-        capacity="have",
-        term_months=0,
-        upfront_ratio=0.0,
-        amount=Decimal(str(amount or 0)),
-        unit="accelerator_hour" if contracted else "accelerator",
-        currency=brief.currency,
-        seen=as_of,
-        effective=as_of,
-        sighting="user",
-        sample_count=1,
-        low_amount=None,
-        high_amount=None,
-        condition="used" if held.kind == "owned" else "",
-        notes=held.until,
-        source=Source(brief.file or "brief", seen=as_of, grade="quoted"),
-    )
 
 
 @dataclass(slots=True)
@@ -115,6 +83,8 @@ class Means:
     held_counts: dict[str, int]
     assumed: tuple[Assumption, ...] = ()
     machine_sellers: frozenset[str] = frozenset()  # with a price for a whole machine somewhere in the book
+    owed: tuple[Owed, ...] = ()  # paid whichever option is chosen
+    quotas: dict[tuple[str, str], list[Held]] = field(default_factory=dict)
     _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
 
     @property
@@ -199,35 +169,21 @@ def _inside(country: str, allowed: str) -> bool:
 def means_of(brief: Brief, as_of: str) -> Means:
     """All offers on or before ``as_of`` by accelerator, with what the brief holds among them."""
     by_accelerator: dict[str, list[Offer]] = {}
-    sellers = {one.provider for one in facts.offers(as_of) if one.accelerators_count >= WHOLE_MACHINE_COUNT}
-    for offer in facts.offers(as_of):
+    sighted = book.offers(as_of)
+    sellers = {one.provider for one in sighted if one.accelerators_count >= WHOLE_MACHINE_COUNT}
+    for offer in sighted:
         by_accelerator.setdefault(offer.accelerator, []).append(offer)
     terms, counts, assumed = terms_of(brief, as_of), dict[str, int](), list[Assumption]()
     assumed += _resold(brief, terms)
-    for held in brief.have:
-        if held.until and held.until <= (brief.limits.needed_by or as_of):
-            continue  # gone before it is needed
-        own = held_offer(held, brief, as_of)
-        if held.kind == "credit":
-            own, told = _credited(own, held, brief, terms, by_accelerator.get(held.accelerator, ()))
-            assumed.append(told)
+    for held in hardware(brief, as_of):
+        lawful = [one for one in by_accelerator.get(held.accelerator, ()) if one.capacity != "have"]
+        lawful = [one for one in lawful if allowed_place(one, brief.limits.countries)]
+        own, told = marginal_offer(held, brief, terms, lawful)
+        assumed += told
         by_accelerator.setdefault(held.accelerator, []).append(own)
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
-    return Means(brief, terms, by_accelerator, counts, tuple(assumed), frozenset(sellers))
-
-
-def _credited(
-    own: Offer, held: Held, brief: Brief, terms: Terms, offers: Sequence[Offer]
-) -> tuple[Offer, Assumption]:
-    """A credit lowers a rent, it is no gift of hardware: it is spent evenly over the horizon."""
-    accelerator = facts.accelerator(held.accelerator)
-    ways = money.offers_for(accelerator, held.count, offers, terms, capacity=("on-demand",))
-    rent = ways[0].money_per_hour if ways else 0.0
-    hours = held.count * (brief.horizon_months or 12.0) * float(HOURS_PER_MONTH)
-    left = max(0.0, rent - (held.credit_money or 0.0) / hours)
-    why = tr("choose.assume.credit.why", name=accelerator.name, rent=money_text(rent, brief.currency))
-    told = Assumption("have.credit", money_text(left, brief.currency), why, tr("choose.assume.credit.how"))
-    return replace(own, amount=Decimal(str(left))), told
+    owed, quotas = owed_of(brief, as_of), quotas_of(brief)
+    return Means(brief, terms, by_accelerator, counts, tuple(assumed), frozenset(sellers), owed, quotas)
 
 
 def _resold(brief: Brief, terms: Terms) -> list[Assumption]:

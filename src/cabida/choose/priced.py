@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from cabida import facts, money
+from cabida import money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.enumerate_serving import Served
@@ -14,6 +14,7 @@ from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of, several
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
+from cabida.evidence import book
 from cabida.facts.model import ApiOffer
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
@@ -258,7 +259,7 @@ def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> I
         return
     wanted = {one.model.id: one for one in served}
     allowed = {name.lower() for name in brief.consider.providers}
-    for offer in _all_day(facts.current_api_offers(means.terms.as_of)):
+    for offer in _all_day(book.current_api_offers(means.terms.as_of)):
         one = wanted.get(offer.model)
         if one is None or (allowed and offer.provider.lower() not in allowed):
             continue

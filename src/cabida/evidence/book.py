@@ -113,13 +113,17 @@ def api_offers(
 
 
 def current_api_offers(
-    as_of: str | None = None, *, recorded_by: str = "", store: Path | str | None = None
+    as_of: str | None = None,
+    models: Collection[str] | None = None,
+    *,
+    recorded_by: str = "",
+    store: Path | str | None = None,
 ) -> tuple[ApiOffer, ...]:
     """The last price of each provider's model (and window of hours): an imported one when it was seen later."""
-    current = {_api_key(one): one for one in facts.current_api_offers(as_of)}
+    current = {_api_key(one): one for one in facts.current_api_offers(as_of, models)}
     for one in _own_api(as_of, recorded_by, store):
         known = current.get(_api_key(one))
-        if known is None or one.seen > known.seen:
+        if (models is None or one.model in models) and (known is None or one.seen > known.seen):
             current[_api_key(one)] = one
     return tuple(current.values())
 

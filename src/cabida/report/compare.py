@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from cabida import facts
+from cabida.evidence import book
 from cabida.facts.model import Accelerator
 from cabida.text import has_text, tr
 
@@ -102,8 +103,7 @@ def _price(one: Accelerator, capacity: tuple[str, ...], as_of: str | None) -> tu
     """Median of the latest plausible sightings, one per provider; how many; date of the newest."""
     from cabida.money import offers_for, terms
 
-    book = facts.offers(as_of)
-    held = offers_for(one, 1, book, terms(as_of=as_of or ""), capacity=capacity)
+    held = offers_for(one, 1, book.offers(as_of, [one.id]), terms(as_of=as_of or ""), capacity=capacity)
     sighted = [tenure for tenure in held if not tenure.discount]
     if not sighted:
         return None, 0, ""

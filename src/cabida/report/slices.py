@@ -8,6 +8,7 @@ from typing import Any
 
 from cabida import facts
 from cabida.checks.software import runnable
+from cabida.evidence import book
 from cabida.facts import mig
 from cabida.facts.model import Accelerator, MigProfile, Model, Offer
 from cabida.memory import budget as budgets
@@ -125,8 +126,8 @@ def _prices(
     from cabida import money as prices
 
     held = prices.terms(CURRENCY, as_of=as_of or "")
-    book = facts.offers(as_of)
-    found = [prices.offers_for(one, 1, book, held, capacity=("on-demand",)) for one in (card, smaller)]
+    sighted = book.offers(as_of, [card.id, smaller.id])
+    found = [prices.offers_for(one, 1, sighted, held, capacity=("on-demand",)) for one in (card, smaller)]
     if not all(found):
         return None
     whole, other = (offers[0].money_per_hour for offers in found)

@@ -32,6 +32,10 @@ class Usage:
     egress_gb_per_month: float | None = None  # None = streamed output tokens
     review_money_per_output: float = 0.0
     batch: bool = False  # an API's batch price may be used
+    profile: tuple[float, ...] = (1.0,)  # hourly weights of mean 1 over the mean rate
+    request_s: float = 0.0  # how long one request is in service; 0 = not known
+    runs_per_month: float = 0.0  # of a batch; 0 = it goes on all month
+    warm_workers_count: float = 0.0  # serverless workers that stay on whatever comes
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from cabida.money.bills import unit
+from cabida.money.bills import tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices import pledges
@@ -22,6 +22,7 @@ LINES = (
     "storage", "network", "serving_stack", "observability", "platform_labour", "review",
 )  # fmt: skip
 HELD = ("compute", "idle", "retries_waste", "spares")
+SHOWN = (*LINES, "interruptions", *pledges.PLEDGED)
 # line -> the assumption that its own range comes from
 RANGE_OF = {
     "residual": "decay_ratio", "energy": "electricity_money_per_kwh", "cooling": "pue_ratio",
@@ -43,8 +44,8 @@ def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenur
     """
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Plain(terms), candidate, deployment, held_as, usage)
-    lines = tuple(CostLine(key, bill[key]) for key in (*LINES, *pledges.PLEDGED) if bill.get(key))
-    low, high = _interval(bill, held_as, terms)
+    lines = tuple(CostLine(key, bill[key]) for key in SHOWN if bill.get(key))
+    low, high = _interval(bill, held_as, usage, terms)
     return Cost(
         lines=lines,
         per_month_money=bill["total"],
@@ -65,7 +66,7 @@ def cost_tree(
     """The same bill with its ancestry: each line, the total and the unit cost, down to the offer's sighting."""
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Explained(terms, {}), candidate, deployment, held_as, usage)
-    named = {f"cost.{key}": bill[key] for key in (*LINES, *pledges.PLEDGED) if key in bill}
+    named = {f"cost.{key}": bill[key] for key in SHOWN if key in bill}
     named |= {"cost_per_month": bill["total"], "unit_cost": bill["unit"], "coverage": bill["coverage"]}
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
@@ -127,9 +128,13 @@ def _bill(
     attempts, coverage = attempts_of(ways, usage)
     requests = ways.given("requests_per_month", usage.requests_per_month, "brief")
     accepted = ways.apply(unit.accepted_outputs_per_month, requests, coverage)
-    hours, used_ratio, spare_ratio = _hours(
-        tenure, usage, serving_count, held_count - spare_count, spare_count
-    )
+    if tenure.capacity == "serverless" and not usage.batch:
+        spare_count, held_count = 0, serving_count  # whoever runs the workers starts another when one breaks
+        hours, used_ratio, spare_ratio = _serverless_hours(candidate, deployment, usage, attempts, ways.terms)
+    else:
+        hours, used_ratio, spare_ratio = _hours(
+            tenure, usage, ways.terms, serving_count, held_count - spare_count, spare_count
+        )
     share = ways.apply(unit.accepted_share_ratio, coverage, attempts)
     spare = ways.given("spare_ratio", spare_ratio, "replicas")
     used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
@@ -153,6 +158,11 @@ def _bill(
         ways.given("review_money_per_output", usage.review_money_per_output, "brief"),
     )
     bill["total"] = ways.apply(unit.total_money_per_month, *(bill[key] for key in LINES))
+    if tenure.capacity == "spot":
+        bill["interruptions"] = tenures.interruptions(ways, tenure, held, usage)
+        bill["total"] = ways.apply(
+            unit.interrupted_total_money_per_month, bill["total"], bill["interruptions"]
+        )
     if not tenure.owned and tenure.capacity != "have":
         pledges.off_month(
             ways, tenure.offer.provider, tenure.offer.accelerator, bill, (*HELD, "storage", "network")
@@ -161,8 +171,24 @@ def _bill(
     return bill
 
 
+def _serverless_hours(
+    candidate: Candidate, deployment: Deployment, usage: Usage, attempts: Number, terms: Terms
+) -> tuple[float, float, float]:
+    """The same for serverless workers, which need no spares: on by the second, with their starts and time-outs."""
+    replicas = candidate.replicas_count
+    attempted = tenures.value_of(attempts)
+    hours = tenures.serverless_of(deployment, replicas, usage, attempted, terms).worker_hours_per_month
+    worked = replicas * usage.utilisation_ratio * usage.active_hours_per_month
+    return hours / replicas, least(1.0, worked / where(hours > 0, hours, 1.0)), 0.0
+
+
 def _hours(
-    tenure: Tenure, usage: Usage, serving_count: int, held_serving_count: int, spare_count: int
+    tenure: Tenure,
+    usage: Usage,
+    terms: Terms,
+    serving_count: int,
+    held_serving_count: int,
+    spare_count: int,
 ) -> tuple[float, float, float]:
     """Hours a month paid for each accelerator, the share of the serving ones' that works, and the spares' share.
 
@@ -171,6 +197,8 @@ def _hours(
     month = float(HOURS_PER_MONTH)
     active = least(month, usage.active_hours_per_month)
     paid = active if tenure.scalable else month
+    if tenure.capacity == "block":
+        paid = month = tenures.paid_block_hours(usage, terms)
     worked = usage.utilisation_ratio * active * serving_count / held_serving_count
     used = least(1.0, worked / where(paid > 0, paid, 1.0))  # no hours, no work
     spare_hours = spare_count * month
@@ -188,8 +216,7 @@ def _held(ways: Ways, tenure: Tenure, held_count: int, hours: float) -> Number:
     if tenure.capital_money:
         return ways.apply(ownership.capital_money_per_month, capital(ways, tenure, count), recovery(ways))
     open_hours = ways.given("active_hours_per_month", hours, "timing")
-    price = ways.amount("price_money_per_hour", tenure.offer, tenure.discount)
-    return ways.apply(unit.held_money_per_month, price, count, open_hours)
+    return ways.apply(unit.held_money_per_month, tenures.price_per_hour(ways, tenure), count, open_hours)
 
 
 def _around(
@@ -281,16 +308,20 @@ def _committed(bill: dict[str, Number], tenure: Tenure) -> float:
     if tenure.capacity == "buy":
         return float(tenure.capital_money * bill["held_count"])
     held = sum(bill[key] for key in HELD)
+    if tenure.capacity == "block":
+        return float(held)  # a month of blocks, paid before it begins
     return float(held * tenure.committed_months) if tenure.capacity == "reserved" else 0.0
 
 
 def _notes(tenure: Tenure, usage: Usage) -> list[str]:
-    notes = ["spot_serving"] if tenure.capacity == "spot" else []
-    notes += ["assumed_reservation"] if tenure.discount else []
+    notes = {"spot": ["spot_serving"], "block": ["block"], "serverless": ["serverless"]}.get(
+        tenure.capacity, []
+    )
+    notes = notes + (["assumed_reservation"] if tenure.discount else [])
     return notes + (["acceptance_is_one"] if usage.acceptance_ratio == 1.0 else [])
 
 
-def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[float, float]:
+def _interval(bill: dict[str, Number], tenure: Tenure, usage: Usage, terms: Terms) -> tuple[float, float]:
     """90 % interval of the unit cost: price and assumptions taken as independent, added in quadrature."""
     held = sum(bill[key] for key in HELD)
     price = tenure.money_per_hour or 1.0
@@ -301,6 +332,10 @@ def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[fl
         if bill[key] and found.base:
             below.append(abs(bill[key]) * (1 - found.low / found.base))
             above.append(abs(bill[key]) * (found.high / found.base - 1))
+    if tenure.capacity == "spot":
+        least_added, most_added = tenures.interruptions_interval(tenure, held, usage, terms)
+        below.append(bill["interruptions"] - least_added)
+        above.append(most_added - bill["interruptions"])
     people = terms.ranges[staff_names(tenure)[0]]
     if people.base:
         below.append(bill["platform_labour"] * (1 - people.low / people.base))

@@ -5,27 +5,24 @@ from __future__ import annotations
 from math import sqrt
 
 from cabida.facts.model import Accelerator, Node
-from cabida.money.bills import unit
+from cabida.money.bills import tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices import pledges
-from cabida.money.prices.commitment import spot_slowdown
+from cabida.money.prices.spot import spot_goodput_ratio, waited_slowdown_ratio
 from cabida.money.prices.tenure import Tenure, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun
 from cabida.quantity import Quantity, least, where
 from cabida.text import tr
-from cabida.timing.runs.goodput import WRITE_BYTES_PER_S_PER_ACCELERATOR
-from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
+from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
 
 RUN_LINES = (
     "compute", "failed_runs", "idle", "residual", "energy", "cooling", "support", "licences", "storage", "checkpoints",
     "network", "platform_labour",
 )  # fmt: skip
 PRICED = ("compute", "failed_runs", "idle")
-MOST_STRETCH_RATIO = 50.0  # a run that spot stretches further is not one anybody waits for
-SHORTEST_WRITE_S = 1.0
 
 
 def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: Tenure | None = None) -> Cost:
@@ -39,7 +36,7 @@ def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: 
     """
     run, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Plain(terms), run, held_as, use)
-    low, high = _interval(bill, held_as, terms)
+    low, high = _interval(bill, held_as, terms, _slower(run, held_as, use, terms))
     return Cost(
         lines=tuple(CostLine(key, bill[key]) for key in (*RUN_LINES, *pledges.PLEDGED) if bill.get(key)),
         per_month_money=bill["total"],
@@ -49,7 +46,7 @@ def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: 
         coverage_ratio=use.acceptance_ratio,
         accepted_per_month=use.acceptance_ratio,
         capex_money=held_as.capital_money * held_as.accelerators_count if held_as.capacity == "buy" else 0.0,
-        committed_money=_committed(held_as),
+        committed_money=_committed(bill, held_as),
         notes=tuple(tr(f"money.note.{name}") for name in _notes(held_as)),
     )
 
@@ -106,32 +103,32 @@ def training_bill(ways: Ways, candidate: Candidate, use: TrainingUse, tenure: Te
 
 
 def stretch_ratio(tenure: Tenure, use: TrainingUse, terms: Terms, nodes_count: int) -> float:
-    """How much longer a run takes because spot machines are taken away; 1 for any other capacity."""
+    """How much longer a run lasts because spot machines are taken away and waited for; 1 for other capacity."""
     if tenure.capacity != "spot":
         return 1.0
-    between_s = terms.base("between_interruptions_hours") * float(S_PER_HOUR) / nodes_count
-    write_bytes_per_s = WRITE_BYTES_PER_S_PER_ACCELERATOR * tenure.accelerators_count
-    write_s = max(SHORTEST_WRITE_S, use.checkpoint_gb * float(BYTES_PER_GB) / write_bytes_per_s)
-    stretched: float = least(MOST_STRETCH_RATIO, spot_slowdown(write_s, terms.base("restart_s"), between_s))
-    return stretched
+    slowdown = tenures.stretch(Plain(terms), tenure, use, nodes_count)
+    lasting: float = waited_slowdown_ratio.raw(slowdown, terms.base("spot_unavailable_ratio"))
+    return lasting
 
 
 def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dict[str, Number]:
     terms = ways.terms
-    nodes = _nodes(run.node, tenure.accelerators_count)
-    stretch = stretch_ratio(tenure, use, terms, nodes)
+    stretch = tenures.stretch(ways, tenure, use, nodes_of(run.node, tenure.accelerators_count))
+    slowdown = tenures.value_of(stretch)
     ideal = ways.given("ideal_hours", use.ideal_hours, "timing", "simulated")
-    goodput = ways.given("goodput_ratio", use.goodput_ratio / stretch, "timing", "simulated")
+    goodput = ways.given("goodput_ratio", use.goodput_ratio, "timing", "simulated")
+    if tenure.capacity == "spot":
+        goodput = ways.apply(spot_goodput_ratio, goodput, stretch)
     price = _price(ways, tenure)
     failed = ways.assume("failed_run_ratio")
-    months = ways.given("run_months", use.wall_s * stretch / float(S_PER_MONTH), "timing", "simulated")
+    months = tenures.months_of_run(ways, tenure, use, stretch)
     rent = ways.assume("storage_money_per_gb_per_month")
     people = ways.apply(
         ownership.staff_money_per_month,
         ways.assume("training_staff_count"),
         ways.assume("loaded_money_per_year"),
     )
-    used_hours = use.ideal_hours / use.goodput_ratio * stretch / (1 - terms.base("failed_run_ratio"))
+    used_hours = use.ideal_hours / use.goodput_ratio * slowdown / (1 - terms.base("failed_run_ratio"))
     bill: dict[str, Number] = dict.fromkeys(RUN_LINES, 0.0)
     bill |= {
         "compute": ways.apply(unit.run_compute_money, ideal, price),
@@ -148,7 +145,7 @@ def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dic
     bill["total"] = ways.apply(unit.total_run_money, *(bill[key] for key in RUN_LINES))
     if not tenure.owned and tenure.capacity != "have":
         lasting, spent = (
-            use.wall_s * stretch / float(S_PER_MONTH),
+            tenures.value_of(months),
             (*PRICED, "storage", "checkpoints", "network"),
         )
         pledges.off_run(
@@ -163,21 +160,24 @@ def _given_gb(ways: Ways, size: float) -> Number:
     return ways.given("stored_gb", size, "memory")
 
 
-def _nodes(node: Node | None, count: int) -> int:
+def nodes_of(node: Node | None, count: int) -> int:
+    """Machines that so many accelerators stand in."""
     return max(1, -(-count // (node.accelerators_count if node else 8)))
 
 
 def _price(ways: Ways, tenure: Tenure) -> Number:
     """Hourly price of one accelerator: rent, or the instalment of a purchase before resale."""
     if not tenure.capital_money:
-        return ways.amount("price_money_per_hour", tenure.offer, tenure.discount)
+        return tenures.price_per_hour(ways, tenure)
     one = ways.given("accelerators_count", 1.0, "plan")
     monthly = ways.apply(ownership.capital_money_per_month, capital(ways, tenure, one), recovery(ways))
     return ways.apply(ownership.purchase_money_per_hour, monthly, one)
 
 
 def _idle(ways: Ways, tenure: Tenure, use: TrainingUse, used_hours: float, price: Number) -> Number:
-    """Committed hours that the month's runs leave unused, per run."""
+    """Committed hours that the month's runs leave unused, per run; of a block the rest of its last step."""
+    if tenure.capacity == "block":
+        return tenures.left_of_blocks(ways, tenure, used_hours, price)
     if tenure.scalable or tenure.capacity == "have" or use.runs_per_month <= 0:
         return 0.0
     return ways.apply(
@@ -220,20 +220,31 @@ def _month(ways: Ways) -> Number:
     return ways.given("held_months", 1.0, "calendar")
 
 
-def _committed(tenure: Tenure) -> float:
+def _committed(bill: dict[str, Number], tenure: Tenure) -> float:
     if tenure.capacity == "buy":
         return tenure.capital_money * tenure.accelerators_count
+    if tenure.capacity == "block":
+        return sum(bill[key] for key in PRICED)  # paid before the run begins
     hourly = tenure.hourly_money if tenure.capacity == "reserved" else 0.0
     return hourly * float(HOURS_PER_MONTH) * tenure.committed_months
 
 
 def _notes(tenure: Tenure) -> list[str]:
-    return (["spot_training"] if tenure.capacity == "spot" else []) + (
-        ["assumed_reservation"] if tenure.discount else []
-    )
+    notes = {"spot": ["spot_training"], "block": ["block"]}.get(tenure.capacity, [])
+    return notes + (["assumed_reservation"] if tenure.discount else [])
 
 
-def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[float, float]:
+def _slower(run: TrainingRun, tenure: Tenure, use: TrainingUse, terms: Terms) -> tuple[float, float]:
+    """Slowdown on spot at the ends of its interval, over the one taken; none for other capacity."""
+    if tenure.capacity != "spot":
+        return 1.0, 1.0
+    found = tenures.stretch_interval(tenure, use, terms, nodes_of(run.node, tenure.accelerators_count))
+    return found.low / found.base, found.high / found.base
+
+
+def _interval(
+    bill: dict[str, Number], tenure: Tenure, terms: Terms, slower: tuple[float, float]
+) -> tuple[float, float]:
     """90 % interval of the cost of an accepted model: price, failed runs and people, independent."""
     priced = sum(bill[key] for key in PRICED)
     price = tenure.money_per_hour or 1.0
@@ -243,6 +254,8 @@ def _interval(bill: dict[str, Number], tenure: Tenure, terms: Terms) -> tuple[fl
     compute = bill["compute"] + bill["failed_runs"]
     below.append(compute * (1 - (1 - failed.base) / (1 - failed.low)))
     above.append(compute * ((1 - failed.base) / (1 - failed.high) - 1))
+    below.append(compute * (1 - slower[0]))
+    above.append(compute * (slower[1] - 1))
     people = terms.ranges["training_staff_count"]
     if people.base:
         below.append(bill["platform_labour"] * (1 - people.low / people.base))

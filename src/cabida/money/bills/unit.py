@@ -273,3 +273,11 @@ def total_run_money(
         network_money,
         platform_labour_money,
     )
+
+
+@formula
+def interrupted_total_money_per_month(
+    total_money_per_month: float, interruptions_money_per_month: float
+) -> float:
+    """A month of service on spot: the bill, and what interruptions add to it."""
+    return total_money_per_month + interruptions_money_per_month

@@ -11,7 +11,7 @@ from statistics import median, quantiles
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
-from cabida.money.prices.tenure import Tenure, age_days, is_market, tenure_of
+from cabida.money.prices.tenure import Tenure, age_days, is_market, tenure_of, with_stand_ins
 from cabida.money.terms import Terms
 
 # An older sighting is history while a newer one of its part and capacity exists. Of 86 rental prices of the book seen
@@ -60,6 +60,7 @@ def offers_for(
     ]
     made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
     made += _derived_reservations(made, accelerator, terms, count)
+    made = with_stand_ins(made)
     made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
     return sorted(
         _best_per_provider(_with_medians(made)), key=lambda tenure: (tenure.hourly_money, tenure.id)

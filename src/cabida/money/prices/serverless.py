@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from math import floor
 from typing import Any
 
-from cabida.quantity import exp, formula, least
+from cabida.quantity import exp, formula, least, most, where
 
-FULL_RATIO = 1 - 1e-9
+HAIR = 1e-9  # of rounding forgiven, so that a full worker is one worker
 
 
 @formula
@@ -34,8 +33,8 @@ def worker_on_ratio(kept_requests: float, starting_requests: float) -> Any:
         kept_requests: requests that come within a service and its time-out, on average.
         starting_requests: requests that come within a cold start, on average.
     """
-    held = exp(least(kept_requests, 99))
-    return (starting_requests + held - 1) / (starting_requests + held)
+    held_ratio = exp(least(kept_requests, 99))
+    return (starting_requests + held_ratio - 1) / (starting_requests + held_ratio)
 
 
 @formula
@@ -105,14 +104,15 @@ def workers(
     on = cold = 0.0
     for weight, share in _levels(profile):
         rate = requests_per_s * weight
-        loaded = rate / worker_requests_per_s if worker_requests_per_s else 0.0
-        full = floor(loaded + 1 - FULL_RATIO)
-        rest = max(0.0, rate - full * worker_requests_per_s)
+        loaded = rate / where(worker_requests_per_s > 0, worker_requests_per_s, 1.0)
+        full = (loaded + HAIR) // 1
+        rest = most(0.0, rate - full * worker_requests_per_s)
         kept, starting = rest * (request_s + idle_s), rest * cold_s
-        part = worker_on_ratio.raw(kept, starting) if rest > 0 else 0.0
-        if not starts_billed and rest > 0:
-            part -= starting_ratio.raw(kept, starting)
-        on += share * max(warm_count, full + part)
-        if full + warm_count < 1 and rest > 0:
-            cold += share * rate * cold_requests_ratio.raw(kept, starting)
-    return Workers(on, cold / requests_per_s if requests_per_s else 0.0)
+        part = worker_on_ratio.raw(kept, starting)
+        if not starts_billed:
+            part = part - starting_ratio.raw(kept, starting)
+        on = on + share * most(warm_count, full + part)
+        cold = cold + share * rate * where(
+            full + warm_count < 1, cold_requests_ratio.raw(kept, starting), 0.0
+        )
+    return Workers(on, cold / where(requests_per_s > 0, requests_per_s, 1.0))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from cabida.facts.model import Offer
 from cabida.money.assumptions import Range
 from cabida.money.prices.commitment import spot_slowdown
 from cabida.money.terms import Terms
-from cabida.quantity import formula, log
+from cabida.quantity import formula, log, most
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 MOST_STRETCH_RATIO = 50.0  # a run that spot stretches further is not one anybody waits for
@@ -68,10 +69,11 @@ def spot_served_money_per_hour(
     on_demand_money_per_hour: float,
     spot_overhead_ratio: float,
     spot_unavailable_ratio: float,
-) -> float:
+) -> Any:
     """An hour of service on spot, with on-demand machines standing in while there is no spot."""
     spot_share_money_per_hour = (1 - spot_unavailable_ratio) * spot_money_per_hour * spot_overhead_ratio
-    return spot_share_money_per_hour + spot_unavailable_ratio * on_demand_money_per_hour
+    instead_money_per_hour = most(on_demand_money_per_hour, spot_money_per_hour)
+    return spot_share_money_per_hour + spot_unavailable_ratio * instead_money_per_hour
 
 
 @formula
@@ -93,7 +95,12 @@ def band_of(offer: Offer) -> str:
 
     A band stands in the notes as the provider writes it: ``interrupted <5%``, ``interruption 10-15%``, ``>20%``.
     """
-    said = _SAID.search(offer.notes)
+    return _band(offer.notes)
+
+
+@lru_cache(maxsize=4096)
+def _band(notes: str) -> str:
+    said = _SAID.search(notes)
     if said is None:
         return ""
     share = int(said["low"]) if said["sign"] == ">" or said["high"] else int(said["low"]) - 1
@@ -157,8 +164,8 @@ def served_ratio(
     def at(between: float, restart_s: float, gone: float, ratio: float) -> float:
         instead = on_demand_money or assumed_on_demand_money_per_hour.raw(spot_money, ratio)
         between_s = job_between_interruptions_s.raw(between, 1)
-        overhead = min(MOST_STRETCH_RATIO, spot_overhead_ratio.raw(restart_s, redone_s, between_s))
-        served = spot_served_money_per_hour.raw(spot_money, max(spot_money, instead), overhead, gone)
+        overhead = spot_overhead_ratio.raw(restart_s, redone_s, between_s)
+        served = spot_served_money_per_hour.raw(spot_money, instead, overhead, gone)
         return float(served / spot_money) if spot_money else 1.0
 
     return Slowdown(

@@ -5,12 +5,14 @@ A price is a dated sighting. One past its shelf life, of unknown date, or from a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from math import hypot
+from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
+from cabida.money.prices.spot import band_of
 from cabida.money.terms import Terms
 from cabida.plan import Caution
 from cabida.text import tr
@@ -20,7 +22,16 @@ OTHER_SHELF_LIFE_DAYS = 30  # assumed: list prices are looked at once a month
 WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
 DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
-SCALABLE = ("on-demand", "spot")  # paid only while on
+FLAGS = (
+    "stale",
+    "undated",
+    "marketplace",
+    "assumed",
+    "spot",
+    "analyst",
+    "interruptions",
+)  # in order of codes
+SCALABLE = ("on-demand", "spot", "serverless")  # paid only while on
 STALE_SPAN_DAYS = 60  # the age at which a stale price has its stated range; older ones are wider
 WIDEST_STALE = 2.6  # an old price is never wider than one of unknown date
 BOARD_COUNTS = {
@@ -35,7 +46,7 @@ class Tenure:
     """One priced way to hold accelerators, in the reporting currency."""
 
     offer: Offer
-    capacity: str  # on-demand | spot | reserved | buy | have
+    capacity: str  # on-demand | spot | reserved | block | serverless | buy | have
     money_per_hour: (
         float  # per accelerator; bought ones: the rent that would pay for them (no people, no energy)
     )
@@ -47,9 +58,12 @@ class Tenure:
     scalable: bool
     desktop: bool
     discount: str  # name of the assumption a derived reservation rests on
-    flags: tuple[str, ...]  # stale, undated, marketplace, assumed, spot
+    flags: tuple[str, ...]  # stale, undated, marketplace, assumed, spot, analyst, interruptions
     median_money_per_hour: float  # of the plausible book for this part and capacity; 0 when there is none
     sightings_count: int
+    stand_in_money_per_hour: float = (
+        0.0  # of spot: on demand while there is none; 0 when nobody shows a price
+    )
 
     @property
     def id(self) -> str:
@@ -99,7 +113,8 @@ def price_flags(offer: Offer, as_of: str) -> tuple[str, ...]:
         "spot" if offer.capacity == "spot" else "",
     )
     analyst = "analyst" if offer.sighting == "analyst" else ""
-    return tuple(flag for flag in (*flags, analyst) if flag)
+    unknown = "interruptions" if offer.capacity == "spot" and not band_of(offer) else ""
+    return tuple(flag for flag in (*flags, analyst, unknown) if flag)
 
 
 def is_market(offer: Offer) -> bool:
@@ -115,7 +130,7 @@ def price_warnings(tenure: Tenure, as_of: str) -> tuple[Caution, ...]:
     values |= {"what": offer.source.what}
     return tuple(
         Caution(f"CB-C1{index:02d}", tr(f"money.flag.{flag}", **values))
-        for index, flag in enumerate(("stale", "undated", "marketplace", "assumed", "spot", "analyst"))
+        for index, flag in enumerate(FLAGS)
         if flag in tenure.flags
     )
 
@@ -138,6 +153,9 @@ def tenure_of(
         price *= 1 - kept.base
         low, high = price * max(0.0, 1 - below), price * (1 + above)
     capacity = "reserved" if discount else offer.capacity
+    if bills_host_apart(offer):
+        host = terms.ranges["serverless_host_money_per_hour"]
+        price, low, high = price + host.base, low + host.low, high + host.high
     capital = 0.0
     if capacity == "buy" or (capacity == "have" and offer.unit == "accelerator" and price > 0):
         capital, rent = _purchase(price, offer, desktop, terms)
@@ -147,6 +165,29 @@ def tenure_of(
         offer, capacity, price, min(low, price), max(high, price), held, months, capital,
         capacity in SCALABLE, desktop, discount, flags, 0.0, 0,
     )  # fmt: skip
+
+
+def bills_host_apart(offer: Offer) -> bool:
+    """Whether processor and memory come on top of the accelerator's price: serverless that does not include them."""
+    return offer.capacity == "serverless" and "host" not in offer.includes
+
+
+def with_stand_ins(made: list[Tenure]) -> list[Tenure]:
+    """Spot ways with the price of what stands in for them: the same seller's by the hour, else the middle one."""
+    hourly: dict[str, float] = {}
+    for one in made:
+        if one.capacity == "on-demand":
+            least = min(one.money_per_hour, hourly.get(one.offer.provider, one.money_per_hour))
+            hourly[one.offer.provider] = least
+    if not hourly:
+        return made
+    middle = median(hourly.values())
+    return [
+        replace(one, stand_in_money_per_hour=hourly.get(one.offer.provider, middle))
+        if one.capacity == "spot"
+        else one
+        for one in made
+    ]
 
 
 def sold_together_count(offer: Offer, accelerator: Accelerator) -> int:
@@ -192,11 +233,18 @@ def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> 
         price_money if owned else machine_money(price_money, offer.accelerators_count, desktop, terms)
     )
     wacc, life = terms.base("wacc_ratio"), terms.base("life_years")
-    residual = ownership.exponential_residual_money.raw(price_money, terms.base("decay_ratio"), life)
+    decay = terms.base(decay_name(offer, terms))
+    residual = ownership.exponential_residual_money.raw(price_money, decay, life)
     present = ownership.present_residual_money.raw(residual, wacc, life)
     recovery = ownership.capital_recovery_ratio_per_year.raw(wacc, life)
     yearly = ownership.annual_capital_money_per_year.raw(capital_money, present, recovery)
     return capital_money, ownership.available_money_per_hour.raw(yearly, 1.0)
+
+
+def decay_name(offer: Offer, terms: Terms) -> str:
+    """What its resale loses a year: of what is held, as its owner says where that is stated."""
+    own = f"held_{offer.accelerator}_decay_ratio"
+    return own if offer.capacity == "have" and own in terms.ranges else "decay_ratio"
 
 
 def machine_money(price_money: float, sold_together_count: int, desktop: bool, terms: Terms) -> float:

@@ -61,7 +61,7 @@ GOES_WITH = {  # what is said of one kind of thing only
 }
 NEEDS = {  # without which an entry means nothing
     "owned": ("accelerator",),
-    "contracted": ("accelerator",),
+    "contracted": ("accelerator", "price"),
     "credit": ("credit",),
     "commitment": ("provider", "spend"),
     "quota": ("provider", "accelerator", "count"),
@@ -159,6 +159,7 @@ def lacking(held: Held, counted: bool) -> Iterator[str]:
         "provider": bool(held.provider),
         "credit": held.credit_money is not None,
         "spend": held.spend_money_per_month is not None,
+        "price": held.price_money_per_hour is not None,
         "count": counted,
     }
     yield from (key for key in NEEDS[held.kind] if not said[key])

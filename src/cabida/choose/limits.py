@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+from cabida import facts
 from cabida.brief import Brief
 from cabida.choose.ask import objective_name
+from cabida.choose.held import quota_of
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import Tenure
 from cabida.text import duration, missed, number, tr
 from cabida.timing import ServingSpeed, metric_s
 from cabida.units import S_PER_DAY
+
+RACK_COUNT = 8  # accelerators linked as one beyond which a whole rack is delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,12 @@ def placed(worked: Worked, brief: Brief) -> Worked:
 
 def over_limits(worked: Worked, means: Means) -> list[Miss]:
     """Each limit of the brief that a priced option breaks."""
-    return [*_over_budget(worked, means), *_over_power(worked, means), *_late_delivery(worked, means)]
+    return [
+        *_over_budget(worked, means),
+        *_over_power(worked, means),
+        *_over_quota(worked, means),
+        *_late_delivery(worked, means),
+    ]
 
 
 def told_apart(cost: float, most: float) -> dict[str, str]:
@@ -99,18 +109,52 @@ def _over_power(worked: Worked, means: Means) -> list[Miss]:
     return [Miss(sentence, drawn / limits.power_w)]
 
 
+def _over_quota(worked: Worked, means: Means) -> list[Miss]:
+    """More accelerators than the provider lets one take."""
+    tenure = worked.tenure
+    if tenure is None or tenure.capacity in ("buy", "have"):
+        return []
+    most = quota_of(means.quotas, tenure.offer)
+    if most is None or tenure.accelerators_count <= most:
+        return []
+    thing = worked.candidate.thing
+    values = {"needed": number(tenure.accelerators_count, 15), "most": number(most, 15)}
+    values |= {"provider": tenure.offer.provider, "name": thing.accelerator.name if thing else ""}
+    return [Miss(tr("choose.misses.quota", **values), tenure.accelerators_count / max(most, 1))]
+
+
+def lead_days(tenure: Tenure, means: Means) -> tuple[float, bool]:
+    """Days until it is there, and whether the brief says so (else it is assumed by its kind)."""
+    stated = means.brief.limits.lead_s.get(tenure.capacity)
+    if stated is not None:
+        return stated / float(S_PER_DAY), True
+    if tenure.capacity != "buy":
+        name = f"{tenure.capacity.replace('-', '_')}_lead_days"
+        return (means.terms.base(name) if name in means.terms.ranges else 0.0), False
+    if tenure.desktop:
+        return means.terms.base("desktop_lead_days"), False
+    rack = facts.accelerator(tenure.offer.accelerator).link_domain_count > RACK_COUNT
+    return means.terms.base("rack_lead_days" if rack else "server_lead_days"), False
+
+
 def _late_delivery(worked: Worked, means: Means) -> list[Miss]:
-    """What is bought arrives after a lead time; when the brief says by when, that decides."""
+    """What has to arrive does after a lead time; when the brief says by when, that decides."""
     tenure, needed_by = worked.tenure, means.brief.limits.needed_by
-    if tenure is None or tenure.capacity != "buy" or not needed_by:
+    if tenure is None or tenure.capacity == "have" or not needed_by:
         return []
-    days = means.terms.base("desktop_lead_days" if tenure.desktop else "server_lead_days")
-    arrival = date.fromisoformat(means.terms.as_of) + timedelta(days=days)
-    if arrival <= date.fromisoformat(needed_by):
+    days, stated = lead_days(tenure, means)
+    arrival = date.fromisoformat(means.terms.as_of) + timedelta(days=math.ceil(days))
+    short = (arrival - date.fromisoformat(needed_by)).days
+    if short <= 0:
         return []
-    values = {"days": number(days), "arrival": arrival.isoformat(), "needed": needed_by}
+    values = {
+        "days": number(days),
+        "arrival": arrival.isoformat(),
+        "needed": needed_by,
+        "short": number(short),
+    }
     left = max((date.fromisoformat(needed_by) - date.fromisoformat(means.terms.as_of)).days, 1)
-    return [Miss(tr("choose.misses.lead", **values), days / left)]
+    return [Miss(tr("choose.misses.lead_stated" if stated else "choose.misses.lead", **values), days / left)]
 
 
 def slow_answers(speed: ServingSpeed, objectives: Mapping[str, float]) -> list[Miss]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cabida import facts
 from cabida.facts.model import Accelerator
 from cabida.money.own import ownership
-from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
+from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure, decay_name
 from cabida.money.ways import Number, Ways
 
 
@@ -49,7 +49,7 @@ def machine_upkeep(
     resale = ways.apply(
         ownership.exponential_residual_money,
         ways.apply(ownership.bare_capital_money, ways.amount("price_money", tenure.offer), count),
-        ways.assume("decay_ratio"),
+        ways.assume(decay_name(tenure.offer, ways.terms)),
         ways.assume("life_years"),
     )
     present = ways.apply(

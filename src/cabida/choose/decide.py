@@ -19,6 +19,7 @@ from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.media import search_media
 from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
+from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
@@ -90,6 +91,7 @@ def decide(
         replace(option, trees=roots[index]) if index < len(roots) else option
         for index, option in enumerate(options)
     ]
+    options = with_owned(options, kept, means)
     satisfied = bool(options) and options[0].status == "chosen"
     decision = Decision(
         name=brief.name,

@@ -9,6 +9,7 @@ from cabida import memory, money, timing
 from cabida.choose.ask import Ask, needed_requests_per_s
 from cabida.choose.means import Means
 from cabida.choose.options import capacity_factors
+from cabida.choose.owned import energy_tree
 from cabida.choose.worked import Worked
 from cabida.plan.decision import LATENCIES
 from cabida.quantity import Quantity, Source, assumed, leaf, simulated, tree_nodes
@@ -39,6 +40,7 @@ def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[st
             roots |= _latencies(one.speed, seed)
     if one.beside is not None:
         roots |= one.beside.trees()
+    roots |= energy_tree(one, means)
     if run is not None:
         roots |= memory.training_tree(run) | timing.training_tree(run)
     return roots

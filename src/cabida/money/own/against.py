@@ -126,7 +126,9 @@ def delivered_count(needed_count: int, held_count: int, availability_ratio: floa
 
 
 def _up_ratio(needed_count: int, held_count: int, availability_ratio: float) -> float:
-    return sum(_exactly_ratio(up, held_count, availability_ratio) for up in range(needed_count, held_count + 1))
+    return sum(
+        _exactly_ratio(up, held_count, availability_ratio) for up in range(needed_count, held_count + 1)
+    )
 
 
 def _exactly_ratio(up_count: int, held_count: int, availability_ratio: float) -> float:

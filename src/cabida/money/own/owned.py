@@ -26,9 +26,12 @@ class RentSeen:
     provider: str = ""
     seen: str = ""
     flags: tuple[str, ...] = ()
+    sightings_count: int = 1
 
 
-def rents_seen(tenures: Iterable[Tenure], *, at_desk: bool, stated_money: float | None = None) -> list[RentSeen]:
+def rents_seen(
+    tenures: Iterable[Tenure], *, at_desk: bool, stated_money: float | None = None
+) -> list[RentSeen]:
     """The rents that owning is held against: one's own, the cheapest comparable one, and the middle of those.
 
     ``tenures`` are ways to rent by the hour. For what stands in a data centre, prices of single unverified hosts
@@ -40,9 +43,10 @@ def rents_seen(tenures: Iterable[Tenure], *, at_desk: bool, stated_money: float 
         return found
     dated = [one for one in alike if "undated" not in one.flags] or alike
     first = min(dated, key=lambda one: (one.money_per_hour, one.id))
-    cheapest = RentSeen("cheapest", first.money_per_hour, first.offer.provider, first.offer.seen, first.flags)
-    middle = median(one.money_per_hour for one in alike)
-    return [*found, cheapest, RentSeen("median", middle, str(len(alike)), max(one.offer.seen for one in alike))]
+    count, whom = len(alike), first.offer
+    middle, latest = median(one.money_per_hour for one in alike), max(one.offer.seen for one in alike)
+    found.append(RentSeen("cheapest", first.money_per_hour, whom.provider, whom.seen, first.flags, count))
+    return [*found, RentSeen("median", middle, "", latest, (), count)] if count > 1 else found
 
 
 def ownership_of(bought: Purchase, terms: Terms, rents: Sequence[RentSeen]) -> Ownership:
@@ -101,6 +105,7 @@ def rent_of(one: RentSeen, found: dict[str, float], terms: Terms, bought: Purcha
         else None,
         npv_money=against.rented_npv_money.raw(yearly, found["recovery"], terms.base("tax_ratio")),
         flips_at_money_per_hour=found["useful"],
+        sightings_count=one.sightings_count,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.own import against, capital, ownership, running
 from cabida.money.own.owning import host_power, recovery
+from cabida.money.prices.tenure import DESK_COUNT
 from cabida.money.terms import Terms
 from cabida.money.ways import Number, Ways
 
@@ -52,8 +53,8 @@ class Purchase:
 
     @property
     def at_desk(self) -> bool:
-        """Whether it is a PC."""
-        return self.kind == "desk"
+        """Whether it stands under somebody's desk: PCs, not a room full of them."""
+        return self.kind == "desk" and self.held_count <= DESK_COUNT
 
     def delivered_accelerators(self, terms: Terms) -> float:
         """Accelerators up on average of those needed, spares standing in (binomial over units)."""
@@ -81,16 +82,15 @@ def worked_out(ways: Ways, bought: Purchase, years: float | None = None) -> dict
     found["residual"] = ways.apply(
         ownership.exponential_residual_money, found["capital.accelerators"], ways.assume("decay_ratio"), life
     )
-    found["present_residual"] = ways.apply(
-        ownership.present_residual_money, found["residual"], wacc, life
-    )
+    found["present_residual"] = ways.apply(ownership.present_residual_money, found["residual"], wacc, life)
     found["recovery"] = (
-        recovery(ways)
-        if years is None
-        else ways.apply(ownership.capital_recovery_ratio_per_year, wacc, life)
+        recovery(ways) if years is None else ways.apply(ownership.capital_recovery_ratio_per_year, wacc, life)
     )
     found["annuity"] = ways.apply(
-        ownership.annual_capital_money_per_year, found["capital"], found["present_residual"], found["recovery"]
+        ownership.annual_capital_money_per_year,
+        found["capital"],
+        found["present_residual"],
+        found["recovery"],
     )
     found["straight_line"] = ways.apply(
         ownership.straight_line_money_per_year, found["capital"], found["residual"], life
@@ -103,9 +103,7 @@ def worked_out(ways: Ways, bought: Purchase, years: float | None = None) -> dict
     found["owned"] = ways.apply(
         against.owned_money_per_year, found["annuity"], found["tax"], found["running"]
     )
-    found["accounts"] = ways.apply(
-        against.accounts_money_per_year, found["straight_line"], found["running"]
-    )
+    found["accounts"] = ways.apply(against.accounts_money_per_year, found["straight_line"], found["running"])
     found["delivered"] = ways.given(
         "delivered_accelerators_count", bought.delivered_accelerators(ways.terms), "binomial over machines"
     )
@@ -138,7 +136,7 @@ def _capital(ways: Ways, bought: Purchase) -> dict[str, Number]:
 
 def _machine(ways: Ways, bought: Purchase, cards: Number) -> Number:
     """What stands around the accelerators: nothing more when it is there or in the price."""
-    if bought.at_desk and not (bought.whole or bought.have_machine):
+    if bought.kind == "desk" and not (bought.whole or bought.have_machine):
         count = ways.given("machines_count", float(bought.machines_count), "asked")
         return ways.apply(capital.desk_money, ways.assume("desktop_capital_money"), count)
     none = bought.whole or bought.have_machine
@@ -148,7 +146,7 @@ def _machine(ways: Ways, bought: Purchase, cards: Number) -> Number:
 
 
 def _network_ratio(ways: Ways, bought: Purchase) -> Number:
-    if bought.at_desk or bought.have_machine:
+    if bought.kind == "desk" or bought.have_machine:
         return ways.given("network_capital_ratio", 1.0, "offer")
     return ways.assume("network_capital_ratio")
 

@@ -1,0 +1,148 @@
+"""What owning takes for the options that are bought, and the energy and carbon behind every option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import exp, log, sqrt
+
+from cabida import facts, money
+from cabida.choose.means import Means
+from cabida.choose.worked import Worked
+from cabida.facts.model import Accelerator
+from cabida.money import TrainingUse, Usage
+from cabida.money.own.footprint import Working, footprint
+from cabida.money.own.owned import ownership_of, rents_seen
+from cabida.money.own.purchase import Purchase
+from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
+from cabida.plan import Estimate, Option
+from cabida.plan.ownership import Ownership
+from cabida.quantity import Quantity
+from cabida.units import HOURS_PER_MONTH
+
+RACK_COUNT = 8  # accelerators joined by one link beyond these fill a rack
+TEAM = "own_staff_count"
+
+
+def with_owned(options: Sequence[Option], kept: Sequence[Worked], means: Means) -> list[Option]:
+    """The options with energy and carbon among their metrics and, where bought, with what owning takes."""
+    return [
+        replace(
+            option,
+            metrics={**option.metrics, **energy_metrics(one, means)},
+            ownership=ownership_in(one, means),
+        )
+        for option, one in zip(options, kept, strict=True)
+    ]
+
+
+def ownership_in(one: Worked, means: Means) -> Ownership | None:
+    """What owning an option takes, at the option's own use; ``None`` for what is not bought or never works."""
+    tenure, thing = one.tenure, one.candidate.thing
+    if tenure is None or thing is None or tenure.capacity != "buy":
+        return None
+    spare = _spare_count(one)
+    needed = tenure.accelerators_count - spare
+    used = used_ratio(one, means)
+    if needed <= 0 or used <= 0:
+        return None
+    terms, count = means.terms, tenure.accelerators_count
+    node = facts.node_for(thing.accelerator)
+    size = node.accelerators_count if node else 8
+    kind = kind_of(thing.accelerator, desktop=tenure.desktop)
+    each = one.candidate.deployment.parallel.accelerators_count if one.candidate.deployment and spare else 0
+    bought = Purchase(
+        accelerator=thing.accelerator,
+        offer=tenure.offer,
+        kind=kind,
+        needed_count=needed,
+        held_count=count,
+        unit_count=each or (1 if kind == "desk" else min(size, needed)),
+        machines_count=count if kind == "desk" else -(-count // size),
+        utilisation_ratio=used,
+        whole=kind != "desk" and tenure.offer.accelerators_count >= WHOLE_SERVER_COUNT,
+        by_meter=(terms.power_billing or ("energy" if tenure.at_desk else "reserved_kw")) == "energy",
+        staffed=kind != "desk" and TEAM not in terms.stated,  # who states a team has counted its machines
+    )
+    book = means.offers.get(thing.accelerator.id, ())
+    rented = money.offers_for(thing.accelerator, needed, book, terms, capacity=("on-demand",))
+    return ownership_of(bought, terms, rents_seen(rented, at_desk=bought.at_desk))
+
+
+def kind_of(accelerator: Accelerator, *, desktop: bool) -> str:
+    """What an accelerator stands in: a PC (desk), a server, or a rack of its own."""
+    return "desk" if desktop else "rack" if accelerator.link_domain_count > RACK_COUNT else "server"
+
+
+def used_ratio(one: Worked, means: Means) -> float:
+    """Share of the hours of a month that what is bought for work does any."""
+    tenure, usage = one.tenure, one.usage
+    if tenure is None:
+        return 0.0
+    month, needed = float(HOURS_PER_MONTH), tenure.accelerators_count - _spare_count(one)
+    if isinstance(usage, TrainingUse):
+        return min(1.0, run_hours(one, usage, means) * usage.runs_per_month / (needed * month))
+    active = min(month, usage.active_hours_per_month)
+    serving = _serving_count(one) or needed
+    return min(1.0, usage.utilisation_ratio * active / month * serving / needed)
+
+
+def run_hours(one: Worked, use: TrainingUse, means: Means) -> float:
+    """Accelerator-hours of one completed run: lost work, interruptions and failed runs included."""
+    run, tenure = one.candidate.run, one.tenure
+    if run is None or tenure is None:
+        return 0.0
+    size = run.node.accelerators_count if run.node else 8
+    nodes = max(1, -(-tenure.accelerators_count // size))
+    stretch = money.stretch_ratio(tenure, use, means.terms, nodes)
+    return use.ideal_hours / use.goodput_ratio * stretch / (1 - means.terms.base("failed_run_ratio"))
+
+
+def energy_metrics(one: Worked, means: Means) -> dict[str, Estimate]:
+    """Electricity and carbon as metrics with their intervals; an API's are its provider's, and not told."""
+    return {name: _estimate(figure) for name, figure in energy_tree(one, means).items()}
+
+
+def energy_tree(one: Worked, means: Means) -> dict[str, Quantity]:
+    """The same with their ancestry."""
+    tenure, thing = one.tenure, one.candidate.thing
+    if tenure is None or thing is None:
+        return {}
+    return footprint(thing.accelerator, tenure, _working(one, tenure, means), means.terms)
+
+
+def _working(one: Worked, tenure: Tenure, means: Means) -> Working:
+    usage, accepted = one.usage, one.cost.accepted_per_month
+    if isinstance(usage, TrainingUse):
+        return Working(1.0, run_hours(one, usage, means), 1.0, usage.acceptance_ratio, per_month=False)
+    return _service(usage, one, tenure, accepted)
+
+
+def _service(usage: Usage, one: Worked, tenure: Tenure, accepted: float) -> Working:
+    """Serving replicas are on with the demand where that saves money, spares all month and idle."""
+    month, count = float(HOURS_PER_MONTH), float(tenure.accelerators_count)
+    active = min(month, usage.active_hours_per_month)
+    spare = _spare_count(one)
+    on_hours = ((count - spare) * (active if tenure.scalable else month) + spare * month) / count
+    serving = _serving_count(one) or count - spare
+    busy_hours = usage.utilisation_ratio * active * serving
+    return Working(count, on_hours, min(1.0, busy_hours / (count * on_hours)) if on_hours else 0.0, accepted)
+
+
+def _spare_count(one: Worked) -> int:
+    deployment = one.candidate.deployment
+    each = deployment.parallel.accelerators_count if deployment else 0
+    return each * one.candidate.spare_replicas_count
+
+
+def _serving_count(one: Worked) -> int:
+    deployment = one.candidate.deployment
+    return deployment.parallel.accelerators_count * one.candidate.replicas_count if deployment else 0
+
+
+def _estimate(figure: Quantity) -> Estimate:
+    """A product of uncertain factors: their swings added in quadrature as ratios, so that none reaches zero."""
+    value = float(figure.value)
+    below = sqrt(sum(min(0.0, log(low / value), log(high / value)) ** 2 for _, low, high in figure.swings))
+    above = sqrt(sum(max(0.0, log(low / value), log(high / value)) ** 2 for _, low, high in figure.swings))
+    return Estimate(value, value * exp(-below), value * exp(above), "assumed")

@@ -1,0 +1,75 @@
+"""Where electricity is used: the grid of a region or country, the provider's building, its contract."""
+
+from __future__ import annotations
+
+from cabida import facts
+from cabida.facts.model import EnergyFact, Offer
+from cabida.money.assumptions import Range, codes_of
+from cabida.money.terms import Terms
+
+NEAR_LOW_RATIO, NEAR_HIGH_RATIO = (
+    0.8,
+    1.25,
+)  # a published mean is not this building's: a fifth less to a quarter more
+
+
+def intensity_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range:
+    """Grams of CO2 per kWh where it runs: its cloud region, its country; else the brief's country or the world."""
+    stated = terms.ranges["intensity_g_per_kwh"]
+    if owned or offer is None or "intensity_g_per_kwh" in terms.stated:
+        return stated
+    region = _latest("carbon_intensity_region", (offer.region.lower(),))
+    country = _latest("carbon_intensity_country", codes_of(offer.country)) if offer.country else None
+    found = region or country
+    return _near(found) if found else stated
+
+
+def pue_of(offer: Offer | None, terms: Terms, *, owned: bool, at_desk: bool) -> tuple[str, Range]:
+    """The building's overhead, and the assumption or provider it is of: the provider's own where it publishes one."""
+    name = "desktop_pue_ratio" if at_desk else "pue_ratio"
+    if owned or offer is None:
+        return name, terms.ranges[name]
+    place = f"{offer.provider.lower()} default"
+    found = next((one for one in facts.energy("pue") if one.place.lower() == place), None)
+    if found is None:
+        return name, terms.ranges[name]
+    return offer.provider, Range(
+        1 + (found.value - 1) * 0.5, found.value, 1 + (found.value - 1) * 2, found.source
+    )
+
+
+def market_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range | None:
+    """Grams per kWh of the contract: the brief's for what one powers oneself, the provider's published one; or none."""
+    if owned:
+        return terms.ranges.get("market_g_per_kwh")
+    if offer is None:
+        return None
+    found = [
+        one for one in facts.energy("carbon_market_provider") if one.place.lower() == offer.provider.lower()
+    ]
+    return _near(max(found, key=lambda one: one.date)) if found else None
+
+
+def household_tariff(terms: Terms, country: str) -> Range:
+    """What a kWh costs at home, tax included: the country's published household price, else the world's."""
+    fact = _latest("electricity_price_household", codes_of(country)) if country else None
+    if fact is None:
+        fact = next(one for one in facts.energy("electricity_price_household") if one.place == "World")
+    ratio = terms.rate(fact.unit.split("/")[0]).ratio
+    value = fact.value * ratio
+    low, high = (0.8, 1.25) if fact.code else (0.5, 2.0)
+    return Range(value * low, value, value * high, fact.source, True)
+
+
+def _latest(kind: str, codes: tuple[str, ...]) -> EnergyFact | None:
+    """The last figure of this kind, of the nearest code that has one."""
+    known = facts.energy(kind)
+    for code in codes:
+        here = [one for one in known if code and one.code.lower() == code.lower()]
+        if here:
+            return max(here, key=lambda one: one.date)
+    return None
+
+
+def _near(fact: EnergyFact) -> Range:
+    return Range(fact.value * NEAR_LOW_RATIO, fact.value, fact.value * NEAR_HIGH_RATIO, fact.source)

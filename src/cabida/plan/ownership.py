@@ -17,6 +17,7 @@ class Rent:
         payback_months: until what renting would have cost has paid for the purchase, resale left out.
         npv_money: value today of the rent at the option's use, over the years held.
         flips_at_money_per_hour: the rent at which buying and renting cost the same at the option's use.
+        sightings_count: how many comparable rents it is the cheapest or the middle of.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Rent:
     payback_months: float | None
     npv_money: float
     flips_at_money_per_hour: float
+    sightings_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

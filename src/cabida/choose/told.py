@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from math import erf, log, sqrt
+from math import ceil, erf, log, sqrt
 
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
@@ -46,7 +46,7 @@ def assumptions_of(
     ]
     owned = any(one.tenure and one.tenure.owned for one in kept)
     taken = [item for item in means.assumed if owned or item.name != "life_years"]
-    found = [*said, *(ask.assumptions if ask else ()), *taken, *_without_effect(brief)]
+    found = [*said, *(ask.assumptions if ask else ()), *taken, *_without_effect(brief), *_failing(brief)]
     if kept:
         found += _switched(kept[0], brief, means)
     return (*found, *means.terms.assumptions(_inputs_used(kept, means)))
@@ -54,18 +54,34 @@ def assumptions_of(
 
 def _without_effect(brief: Brief) -> list[Assumption]:
     """Fields of the brief that this choice doesn't take into account yet."""
-    stated = {
-        "objectives.error_rate": brief.objectives.error_ratio,
-        "training.target": brief.training.target_value if brief.training else None,
-    }
+    value = brief.training.target_value if brief.training else None
+    if value is None:
+        return []
     why, how = tr("choose.assume.no_effect.why"), tr("choose.assume.no_effect.how")
-    return [Assumption(path, number(value), why, how) for path, value in stated.items() if value is not None]
+    return [Assumption("training.target", number(value), why, how)]
+
+
+def _failing(brief: Brief) -> list[Assumption]:
+    """How often a failed attempt must be repeated for the share of failed requests that the brief allows."""
+    allowed, failing = brief.objectives.error_ratio, brief.failure_ratio
+    if allowed is None:
+        return []
+    how = tr("choose.assume.failing.how")
+    if not 0 < failing < 1 or allowed <= 0:
+        why = tr("choose.assume.failing.none", allowed=percent(allowed))
+        return [Assumption("objectives.error_rate", percent(allowed), why, how)]
+    attempts = max(1, ceil(log(allowed) / log(failing) - 1e-9))
+    values = {"failing": percent(failing), "allowed": percent(allowed), "count": attempts}
+    why = tr("choose.assume.failing.why", **values, left=percent(failing**attempts))
+    return [Assumption("objectives.error_rate", percent(allowed), why, how)]
 
 
 def _switched(first: Worked, brief: Brief, means: Means) -> list[Assumption]:
     """Rented replicas that follow the demand: the hours they are on, and the bill if they were not switched off."""
     usage, month = first.usage, float(HOURS_PER_MONTH)
     if not isinstance(usage, Usage) or first.tenure is None or not first.tenure.scalable or usage.batch:
+        return []
+    if first.tenure.capacity == "serverless":  # off by itself
         return []
     if usage.active_hours_per_month >= month - 1:
         return []

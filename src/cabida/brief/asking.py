@@ -56,7 +56,7 @@ _SHARED = (
     Question("horizon", "24 months"),
     Question("team.platform_engineers", "0.5"),
     Question("team.loaded_cost", "85000 EUR/year"),
-    Question("consider.capacity", "[on-demand, reserved, spot, buy, api]", "any"),
+    Question("consider.capacity", "[on-demand, reserved, spot, block, serverless, buy, api]", "any"),
     Question("consider.providers", "[lambda, nebius]", "any"),
     Question("consider.accelerators", "[h100-sxm-80, l40s]", "any"),
 )

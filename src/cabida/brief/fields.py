@@ -21,7 +21,7 @@ EVERY = {  # how often -> runs in a month of 730 hours
     "week": HOURS_PER_MONTH / (7 * HOURS_PER_DAY),
     "month": 1.0,
 }
-CAPACITIES = ("on-demand", "reserved", "spot", "buy", "api")
+CAPACITIES = ("on-demand", "reserved", "spot", "block", "serverless", "buy", "api")
 OPTIMIZERS = ("adamw", "adamw-8bit", "adamw-paged-8bit", "adafactor", "sgd", "muon", "lion", "any")
 SHARDINGS = ("none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", "any")
 
@@ -137,6 +137,9 @@ COSTS = Group(
         "observability": _one(kinds.money("month")),
         "serving_stack": _one(kinds.money("month")),
         "review_per_output": _one(kinds.money("output")),
+        "market_carbon": _one(kinds.CARBON),
+        "income_tax": _one(kinds.TAX),
+        "resale": _one(kinds.KEPT),
     },
 )
 TRAINING = Group(

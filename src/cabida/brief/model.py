@@ -208,7 +208,7 @@ class Held:
 class Consider:
     """What may be looked at; an empty tuple means any."""
 
-    capacity: tuple[str, ...] = ()  # on-demand, reserved, spot, buy, api
+    capacity: tuple[str, ...] = ()  # on-demand, reserved, spot, block, serverless, buy, api
     providers: tuple[str, ...] = ()
     accelerators: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
@@ -230,6 +230,9 @@ class Costs:
     observability_money_per_month: float | None = None
     serving_stack_money_per_month: float | None = None
     review_money_per_output: float | None = None
+    market_carbon_g_per_kwh: float | None = None  # of a contract for one's own electricity
+    income_tax_ratio: float | None = None
+    resale_ratio: float | None = None  # of its price, what an accelerator bought brings when it is sold
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,8 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:
         active_hours_per_month=shift.active_hours_per_month,
         review_money_per_output=ask.review_money_per_output,
         batch=ask.batch,
+        profile=ask.profile,
+        runs_per_month=ask.runs_per_month if ask.batch else 0.0,
     )
 
 

@@ -294,7 +294,7 @@ class Harnesses:
         seconds = self.evaluation.judgements_count / rate
         hours = calls / rate / float(S_PER_HOUR)
         price = (
-            tenure.money_per_hour if tenure.scalable else 0.0
+            tenure.money_per_hour if tenure.scalable or tenure.capacity == "block" else 0.0
         )  # held all month: its hours are there already
         use = JudgeUse(calls, mean, self.evaluation.judge_output_tokens, cached, None, hours, count, price)
         yield use, seconds, tr("choose.judge.own", name=_short(model))

@@ -14,7 +14,7 @@ from cabida.brief import Brief
 from cabida.brief.corpus import Retrieval
 from cabida.choose.ask import Ask
 from cabida.choose.enumerate_serving import accelerators_in_reach
-from cabida.choose.means import Means
+from cabida.choose.means import STEADY_CAPACITIES, Means
 from cabida.facts.model import Accelerator
 from cabida.memory.encoders import needed_bytes
 from cabida.memory.index import payloads_bytes, searched_bytes, stored_vectors_bytes
@@ -354,7 +354,7 @@ def _title(card: Accelerator | None, cards: int, one: VectorIndex, hosts: int) -
 
 def _held(means: Means, card: Accelerator, count: int) -> Tenure | None:
     """The cheapest lawful way to hold so many; what is held already only when it is enough for all."""
-    ways = [one for one in means.tenures(card, count) if one.capacity != "spot"]
+    ways = [one for one in means.tenures(card, count) if one.capacity in STEADY_CAPACITIES]
     return min(ways, key=lambda one: one.hourly_money, default=None)
 
 

@@ -24,8 +24,10 @@ EU = frozenset(
 EEA = EU | {"IS", "LI", "NO"}
 SINGLE_MACHINES = ("marketplace", "serverless")
 WHOLE_MACHINE_COUNT = 4  # who prices four or more at once sells machines, not single cards
-REALTIME_CAPACITIES = ("on-demand", "reserved", "buy", "have")
+STEADY_CAPACITIES = ("on-demand", "reserved", "buy", "have")  # there whenever they are asked for
+REALTIME_CAPACITIES = (*STEADY_CAPACITIES, "serverless")
 ALL_CAPACITIES = (*REALTIME_CAPACITIES, "spot")
+QUEUED_CAPACITIES = (*ALL_CAPACITIES, "block")  # of work that can wait for a start date
 
 
 def terms_of(brief: Brief, as_of: str) -> Terms:
@@ -42,6 +44,8 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         "network_money_per_month": _total(costs.network_money_per_month, costs.egress_money_per_month),
         "serving_stack_money_per_month": costs.serving_stack_money_per_month,
         "loaded_money_per_year": team.loaded_cost_per_year_money,
+        "market_g_per_kwh": costs.market_carbon_g_per_kwh,
+        "tax_ratio": costs.income_tax_ratio,
     }
     shipped_years = assumed_ranges()["life_years"].base
     if stated["life_years"] is None and brief.horizon_months and brief.horizon_months / 12 < shipped_years:
@@ -122,8 +126,10 @@ class Means:
         named = tuple(name for name in self.brief.consider.capacity if name != "api")
         if self.brief.consider.capacity:
             return (*named, "have")
-        hurried = self.brief.workload == "realtime-inference" and self.brief.limits.risk != "high"
-        return REALTIME_CAPACITIES if hurried else ALL_CAPACITIES
+        if self.brief.workload != "realtime-inference":
+            return QUEUED_CAPACITIES
+        by_risk = {"low": STEADY_CAPACITIES, "medium": REALTIME_CAPACITIES}
+        return by_risk.get(self.brief.limits.risk, ALL_CAPACITIES)
 
     def _networked(self, found: list[Tenure]) -> list[Tenure]:
         """Of each capacity the sellers of whole machines; where there is none, those seen of late."""
@@ -143,7 +149,7 @@ class Means:
             return False
         if tenure.capacity == "have":
             return count <= self.held_counts.get(tenure.offer.accelerator, 0)
-        if tenure.committed_months > self.terms.horizon_months:
+        if tenure.committed_months > self.terms.horizon_months or tenure.offer.fraction_ratio < 1:
             return False
         return allowed_place(tenure.offer, self.brief.limits.countries)
 

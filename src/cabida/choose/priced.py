@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cabida import money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
+from cabida.choose.cold import kept_warm, timed_usage
 from cabida.choose.enumerate_serving import Served
 from cabida.choose.limits import Miss, missing, over_limits, placed, risks, slow_answers
 from cabida.choose.means import Means
@@ -67,8 +68,8 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
     usage = usage_of(ask, one.acceptance_ratio, shift)
     cheapest: dict[tuple[object, ...], Tenure] = {}
     for tenure in one.tenures(means):  # by price; what else sets a bill apart is in the key
-        owned = tenure.capacity in ("buy", "have")
-        cheapest.setdefault((owned, tenure.scalable, tenure.offer.accelerators_count), tenure)
+        apart = tenure.id if tenure.capacity == "spot" else ""  # each is interrupted in its own way
+        cheapest.setdefault((tenure.capacity, apart, tenure.offer.accelerators_count), tenure)
     candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
     return min(
         money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
@@ -147,7 +148,8 @@ def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serv
         replicas_count=serving.shift.replicas_count,
         spare_replicas_count=serving.spare_replicas_count,
     )
-    usage = usage_of(ask, one.acceptance_ratio, serving.shift)
+    usage = timed_usage(usage_of(ask, one.acceptance_ratio, serving.shift), serving.speed)
+    usage, cold = kept_warm(usage, candidate, tenure, ask, means.terms)
     return Worked(
         candidate=candidate,
         cost=money.serving_cost(candidate, usage, means.terms, tenure),
@@ -161,6 +163,7 @@ def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serv
         capacity_requests_per_s=serving.capacity_requests_per_s,
         wanted_requests_per_s=ask.wanted_requests_per_s(one.acceptance_ratio),
         replicas_most_count=most_replicas(one, tenure, means),
+        reasons=cold,
     )
 
 

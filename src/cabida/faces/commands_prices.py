@@ -18,7 +18,7 @@ def prices() -> None:
 @prices.command("list")
 @click.argument("gpu", required=False)
 @option("--provider")
-@option("--capacity", type=click.Choice(["on-demand", "reserved", "spot", "buy", "api"]))
+@option("--capacity", type=click.Choice(["on-demand", "reserved", "spot", "block", "serverless", "buy", "api"]))
 @shared
 def prices_list(
     gpu: str | None, provider: str | None, capacity: str | None, as_json: bool, as_of: str | None

@@ -224,7 +224,7 @@ def _committed(bill: dict[str, Number], tenure: Tenure) -> float:
     if tenure.capacity == "buy":
         return tenure.capital_money * tenure.accelerators_count
     if tenure.capacity == "block":
-        return sum(bill[key] for key in PRICED)  # paid before the run begins
+        return float(sum(bill[key] for key in PRICED))  # paid before the run begins
     hourly = tenure.hourly_money if tenure.capacity == "reserved" else 0.0
     return hourly * float(HOURS_PER_MONTH) * tenure.committed_months
 

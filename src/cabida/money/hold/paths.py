@@ -22,7 +22,7 @@ from cabida.plan import Candidate, CostLine
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 OWNER = ("residual", "energy", "cooling", "colocation", "support", "licences")
-KINDS = ("on-demand", "spot", "reserved", "buy", "have")
+KINDS = ("on-demand", "spot", "serverless", "reserved", "block", "buy", "have")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cabida.text import has_text, money, number, percent, tr
+
 
 @dataclass(frozen=True, slots=True)
 class Swing:
@@ -27,7 +29,7 @@ class Swing:
     high_winner: str = ""
     flips_at: float | None = None
     flips_to: str = ""  # id of the option that takes over at ``flips_at``
-    sentence: str = ""  # in the decision's language; "" where nothing turns
+    sentence: str = ""  # where it turns, in the decision's language; "" where it doesn't
 
     @property
     def width_money(self) -> float:
@@ -35,3 +37,22 @@ class Swing:
         return max(self.low_money, self.base_money, self.high_money) - min(
             self.low_money, self.base_money, self.high_money
         )
+
+
+def driver_name(name: str) -> str:
+    """What moves, in words."""
+    for key in (f"report.driver.{name}", f"money.assumption.{name}"):
+        if has_text(key):
+            return tr(key)
+    return name.replace("_", " ")
+
+
+def driver_value(value: float, unit: str, currency: str) -> str:
+    """A driver's value with its unit: ``0.15 EUR/kWh``, ``28 %``, ``12 req/s``."""
+    if unit == "%":
+        return percent(value, 3)
+    if unit == "money":
+        return money(value, currency)
+    parts = [currency if part == "money" else part for part in unit.split("/")]
+    told = "/".join(tr(f"report.unit.{one}") if has_text(f"report.unit.{one}") else one for one in parts)
+    return f"{number(value)} {told}".strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -223,6 +223,35 @@ def _offer(rows: dict[str, Any], row: Any, period: Any, day: str) -> ApiOffer | 
         until=until,
         names=tuple(names),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCaching:
+    """When a provider keeps the beginning of a prompt: from how many tokens, and how long after its last use."""
+
+    provider: str
+    least_tokens: float
+    ttl_s: float
+    low_ttl_s: float
+    high_ttl_s: float
+    source: Source
+
+
+@cache
+def _caching() -> dict[str, ApiCaching]:
+    return {
+        row["provider"]: ApiCaching(
+            row["provider"],
+            *(float(row[name]) for name in ("least_tokens", "ttl_s", "low_ttl_s", "high_ttl_s")),
+            Source(row["source_what"], row.get("source_url", ""), row["seen"], row["grade"]),
+        )
+        for row in store.payload("api_caching")
+    }
+
+
+def caching(provider: str) -> ApiCaching:
+    """The rule of a provider; the commonest one, graded assumed, where none is known."""
+    return _caching().get(provider_id(provider), _caching()["*"])
 
 
 def is_moving(name: str) -> bool:

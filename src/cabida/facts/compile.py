@@ -71,6 +71,7 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "offers_analyst": lambda data: store.encode(series.priced(data / "offers_analyst.csv"), Offer),
     "api_offers": lambda data: store.encode(series.api_offers(data), ApiOffer),
     "api_book": lambda _: api_package.table(series.GATHERED),
+    "api_caching": lambda data: list(load.read_series(data / "api_caching.csv")),
     "energy": lambda data: store.encode(series.energy(data), EnergyFact),
     "exchange": series.exchange,
 }

@@ -196,6 +196,9 @@ def _costs(plain: Plain, purse: Purse) -> Costs:
         observability_money_per_month=amount("observability"),
         serving_stack_money_per_month=amount("serving_stack"),
         review_money_per_output=amount("review_per_output"),
+        market_carbon_g_per_kwh=plain.get("market_carbon"),
+        income_tax_ratio=plain.get("income_tax"),
+        resale_ratio=plain.get("resale"),
     )
 
 

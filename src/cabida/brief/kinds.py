@@ -283,4 +283,6 @@ KEPT = number("share", "ratio", low=1e-6, high=1.0)  # divided by: at nothing ke
 LOST = number("share", "ratio", high=0.9999)
 GROWTH = number("growth", "ratio", low=-0.99, high=100.0, suffix=r"\s*(/\s*(year|y))$")
 YEAR_RATE = number("share", "ratio", high=1.0, suffix=r"\s*(/\s*(year|y))$")
+CARBON = number("carbon", "count", high=5000.0, suffix=r"\s*g\s*(CO2e?)?\s*/\s*kWh$")
+TAX = number("share", "ratio", high=0.9)
 PUE = number("factor", "count", low=1.0, high=5.0)

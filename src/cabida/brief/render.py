@@ -169,6 +169,9 @@ def _costs(costs: Costs, currency: str) -> Plain:
         observability=amount("observability_money_per_month"),
         serving_stack=amount("serving_stack_money_per_month"),
         review_per_output=amount("review_money_per_output"),
+        market_carbon=costs.market_carbon_g_per_kwh,
+        income_tax=costs.income_tax_ratio,
+        resale=costs.resale_ratio,
     )
 
 

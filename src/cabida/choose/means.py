@@ -50,6 +50,8 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
     shipped_years = assumed_ranges()["life_years"].base
     if stated["life_years"] is None and brief.horizon_months and brief.horizon_months / 12 < shipped_years:
         stated["life_years"] = brief.horizon_months / 12  # resold when the need ends
+    if costs.resale_ratio is not None:
+        stated["decay_ratio"] = 1 - costs.resale_ratio ** (1 / (stated["life_years"] or shipped_years))
     if "team.platform_engineers" in brief.where and "team.platform_engineers" not in brief.unknown:
         people = ("rent_staff_count", "own_staff_count", "desktop_staff_count", "training_staff_count")
         stated |= dict.fromkeys(people, team.platform_engineers_fte)

@@ -139,7 +139,7 @@ def test_the_two_errors_of_the_notes_word_for_word():
         ("have: [{count: 2}]", "CB-B014"),
         ("have: [{accelerator: unknown}]", "CB-B014"),
         ("have: [{accelerator: l40s, owned: true, price: 2 USD/h}]", "CB-B031"),
-        ("have: [{accelerator: l40s, kind: contracted, until: 2026-01-01}]", "CB-B023"),
+        ("have: [{accelerator: l40s, kind: contracted, price: 1 USD/h, until: 2026-01-01}]", "CB-B023"),
         ("have: [{accelerator: l40s, count: 2.5}]", "CB-B010"),
         ("have: [{accelerator: l40s, owned: perhaps}]", "CB-B010"),
         ("consider: {engines: [vlmm]}", "CB-B032"),

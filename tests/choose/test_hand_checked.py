@@ -15,6 +15,7 @@ from cabida.choose.means import means_of
 from cabida.choose.priced import _all_day
 from cabida.choose.splits import serving_splits
 from cabida.facts import accelerator, model, node_for
+from cabida.money import serving_cost
 
 
 def brief_of(**more):
@@ -163,14 +164,24 @@ def test_what_is_bought_comes_by_the_board_and_is_resold_with_the_need(chat):
 
 
 def test_a_credit_lowers_the_rent_and_is_no_free_hardware():
-    have = "[{accelerator: h100-sxm-80, count: 8, credit: 14016 USD}]"
-    means = means_of(brief_of(have=have, horizon="12 months"), AS_OF)
+    have = "[{accelerator: h100-sxm-80, credit: 14016 USD}]"
+    brief = brief_of(have=have, horizon="12 months")
+    means, without = means_of(brief, AS_OF), means_of(replace(brief, have=()), AS_OF)
     card = accelerator("h100-sxm-80")
-    rent = min(t.money_per_hour for t in means.tenures(card, 8) if t.capacity == "on-demand")
-    own = next(t for t in means.tenures(card, 8) if t.capacity == "have")
-    assert own.money_per_hour == pytest.approx(rent - 14016 / (8 * 12 * 730))  # 0.20 an hour
-    assert not own.owned
-    assert [item.name for item in means.assumed if item.name == "have.credit"]
+    assert {t.capacity for t in means.tenures(card, 8)} == {t.capacity for t in without.tenures(card, 8)}
+    rented = [
+        one
+        for one in decide(brief, AS_OF, show_all=True).worked
+        if one.tenure and one.tenure.offer.accelerator == "h100-sxm-80"
+    ]
+    kinds = {one.tenure.capacity for one in rented}
+    assert "on-demand" in kinds
+    for one in rented:
+        drawn = one.cost.line("credit")
+        assert one.tenure.capacity != "buy" or drawn == 0
+        assert -1168 - 1e-9 <= drawn <= 0  # 14016 over twelve months
+        plain = serving_cost(one.candidate, one.usage, without.terms, one.tenure)
+        assert one.cost.per_month_money == pytest.approx(plain.per_month_money + drawn)
 
 
 def test_what_ends_before_it_is_needed_is_not_held():
@@ -295,9 +306,9 @@ def test_a_price_of_some_hours_is_not_one_of_the_day():
 
 
 def test_a_contract_paid_on_and_a_team_too_small_are_told():
-    have = "[{accelerator: a100-sxm-80, count: 8, kind: contracted, price: 1.5 USD/h, until: 2027-12-01}]"
+    have = "[{accelerator: v100-sxm2-32, count: 8, kind: contracted, price: 1.5 USD/h, until: 2027-12-01}]"
     decision = decide(brief_of(have=have), AS_OF).decision
-    assert decision.options[0].accelerator != "a100-sxm-80"
+    assert decision.options[0].accelerator != "v100-sxm2-32"
     told = next(item.sentence for item in decision.warnings if item.code == "CB-X020")
     assert "8,760" in told  # 1.5 x 8 x 730
     small = "{platform_engineers: 0.05, loaded_cost: 120000 USD/year}"

@@ -44,6 +44,7 @@ def risks(tenure: Tenure, brief: Brief) -> tuple[str, ...]:
         return ()
     low = brief.limits.risk == "low"
     found: list[str] = [name for name in ("spot", "marketplace") if low and name in tenure.flags]
+    found += ["serverless"] if low and tenure.capacity == "serverless" else []
     if "spot" in tenure.flags and not found and brief.limits.availability == "n+1":
         found = ["spot_spare"]
     return tuple(tr(f"choose.ruled_out.{name}", provider=tenure.offer.provider) for name in found)
@@ -55,7 +56,7 @@ def placed(worked: Worked, brief: Brief) -> Worked:
     if not brief.limits.countries or offer is None or offer.country or offer.capacity in ("buy", "have"):
         return worked
     values = {"provider": offer.provider, "where": ", ".join(brief.limits.countries)}
-    return replace(worked, reasons=(tr("choose.caution.place_open", **values),))
+    return replace(worked, reasons=(*worked.reasons, tr("choose.caution.place_open", **values)))
 
 
 def over_limits(worked: Worked, means: Means) -> list[Miss]:

@@ -6,19 +6,17 @@ A price is a dated sighting. One past its shelf life, of unknown date, or from a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from math import hypot
 from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
+from cabida.money.prices.shelf import age_days, dated_flag
 from cabida.money.prices.spot import band_of
 from cabida.money.terms import Terms
 from cabida.plan import Caution
 from cabida.text import tr
 
-SHELF_LIFE_DAYS = {"marketplace": 1}  # assumed: their prices move by the hour
-OTHER_SHELF_LIFE_DAYS = 30  # assumed: list prices are looked at once a month
 WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
 DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
@@ -86,30 +84,11 @@ class Tenure:
         return self.money_per_hour * self.accelerators_count
 
 
-def age_days(offer: Offer, as_of: str) -> int | None:
-    """Days between a sighting and ``as_of``; ``None`` when either date is unknown."""
-    try:
-        return (_day(as_of) - _day(offer.seen)).days
-    except ValueError:
-        return None
-
-
-def _day(text: str) -> date:
-    """``2026-10-05``; a month or a year stands for its first day."""
-    year, month, day = [*(int(part) for part in text.split("-")), 1, 1][:3]
-    return date(year, month, day)
-
-
 def price_flags(offer: Offer, as_of: str) -> tuple[str, ...]:
     """What a reader must know before trusting this price."""
-    market = offer.provider_kind == "marketplace"
-    shelf_days = SHELF_LIFE_DAYS["marketplace"] if market else OTHER_SHELF_LIFE_DAYS
-    age = age_days(offer, as_of)
-    dated = "undated" if not offer.seen else "stale" if age is not None and age > shelf_days else ""
-    own = offer.sighting in ("quote", "user") or offer.capacity == "have"
     flags = (
-        "" if own else dated,
-        "marketplace" if market else "",
+        dated_flag(offer, as_of),
+        "marketplace" if offer.provider_kind == "marketplace" else "",
         "spot" if offer.capacity == "spot" else "",
     )
     analyst = "analyst" if offer.sighting == "analyst" else ""
@@ -168,8 +147,9 @@ def tenure_of(
 
 
 def bills_host_apart(offer: Offer) -> bool:
-    """Whether processor and memory come on top of the accelerator's price: serverless that does not include them."""
-    return offer.capacity == "serverless" and "host" not in offer.includes
+    """Whether processor and memory come on top of a serverless price: its notes say they are billed separately."""
+    apart = "separately" in offer.notes and "host" not in offer.includes
+    return offer.capacity == "serverless" and apart
 
 
 def with_stand_ins(made: list[Tenure]) -> list[Tenure]:

@@ -12,18 +12,20 @@ import cabida
 from cabida import facts
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
-from cabida.choose.doubt import Stake, best_probabilities, draw_costs, expected_regrets, unit_cost_interval
+from cabida.choose.doubt import Stake, unit_cost_interval
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.media import search_media
-from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_doubt, with_interval
+from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_interval
 from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
 from cabida.choose.sure import surely_first
+from cabida.choose.sureness import with_sureness
+from cabida.choose.swings import inputs_flip
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
@@ -82,10 +84,14 @@ def decide(
     worked, tally, ask = surely_first(found.worked), found.tally, found.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
     rejections = _fell(tally, worked, kept)
-    options, stakes = _options(kept, ask, seed, named=several_models(worked))
+    plain, stakes = _options(kept, ask, named=several_models(worked))
+    sure = with_sureness(worked, kept, plain, ask, means.terms, seed)
+    options = list(sure.options)
     turned = flips(brief, kept, options, ask, brief.currency)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
+    if (told := inputs_flip(sure.swings, options)) is not None:
+        turned = (*turned, told)
     trees, roots = trees_of(kept[:TREES_SHOWN], ask, means, seed)
     options = [
         replace(option, trees=roots[index]) if index < len(roots) else option
@@ -118,16 +124,15 @@ def decide(
         measurements=measurements(brief, kept, options, turned, stakes),
         sources=(*_sources(trees, kept), *own_source()),
         trees=tuple(trees),
+        swings=sure.swings,
+        draws_count=sure.draws_count,
     )
     return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))
 
 
-def _options(
-    kept: Sequence[Worked], ask: Ask | None, seed: int, *, named: bool
-) -> tuple[list[Option], list[Stake]]:
-    """Options with their chance of being best among those that satisfy."""
+def _options(kept: Sequence[Worked], ask: Ask | None, *, named: bool) -> tuple[list[Option], list[Stake]]:
+    """Options in the order of what they cost, not yet doubted; those that miss keep their bill's own interval."""
     stakes = [stake_of(one, ask) for one in kept]
-    able = [index for index, one in enumerate(kept) if one.status == "satisfies"]
     options = [
         with_interval(
             option_of(
@@ -140,11 +145,6 @@ def _options(
         )
         for rank, (one, stake) in enumerate(zip(kept, stakes, strict=True), 1)
     ]
-    if able:
-        costs = draw_costs([stakes[index] for index in able], seed)
-        chances, regrets = best_probabilities(costs), expected_regrets(costs)
-        for place, index in enumerate(able):
-            options[index] = with_doubt(options[index], float(chances[place]), float(regrets[place]))
     return options, stakes
 
 

@@ -27,7 +27,7 @@ def chosen_few(worked: Sequence[Worked], most: int = OPTIONS_SHOWN) -> list[Work
     kept: list[Worked] = []
     seen: set[tuple[object, ...]] = set()
     for one in ordered:
-        key = _kind(one)
+        key = kind_of(one)
         if key not in seen:
             seen.add(key)
             kept.append(one)
@@ -45,7 +45,8 @@ def _family(one: Worked) -> str:
     return "api" if one.candidate.api else one.tenure.capacity if one.tenure else ""
 
 
-def _kind(one: Worked) -> tuple[object, ...]:
+def kind_of(one: Worked) -> tuple[object, ...]:
+    """What an option is, whoever sells it: how it is held, model, accelerator, and whether it satisfies."""
     if one.candidate.api:
         return ("api", one.candidate.api.model, one.status)
     thing = one.candidate.thing
@@ -255,11 +256,6 @@ def _quantiles(speed: Speed | None) -> dict[str, tuple[float, ...]]:
         for metric in LATENCIES
         if getattr(speed, f"{metric}_s").p99
     }
-
-
-def with_doubt(option: Option, probability: float, regret: float) -> Option:
-    """The option with its chance of being the cheapest and what choosing it would cost on average."""
-    return replace(option, best_probability=probability, expected_regret_money=regret)
 
 
 def with_interval(option: Option, interval: tuple[float, float]) -> Option:

@@ -1,0 +1,114 @@
+"""How sure a ranking is: every option that satisfies, in 2,000 possible worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cabida.choose import drivers
+from cabida.choose.ask import Ask
+from cabida.choose.doubt import best_probabilities, expected_regrets
+from cabida.choose.options import kind_of
+from cabida.choose.reckoned import Reckoner, cost_matrix
+from cabida.choose.swings import swings
+from cabida.choose.worked import Worked
+from cabida.choose.worlds import DRAWS_COUNT, Drawn, Moved
+from cabida.money.terms import Terms
+from cabida.plan import Option
+from cabida.plan.decision import QUANTILES
+from cabida.plan.swing import Swing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST_DRAWN = 400  # of the options that satisfy, the cheapest: dearer ones never win
+INTERVAL = (0.05, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Sureness:
+    """What the draws say of the options shown, in their order, and what each driver does alone."""
+
+    options: tuple[Option, ...]
+    swings: tuple[Swing, ...]
+    draws_count: int
+
+
+def with_sureness(
+    worked: Sequence[Worked],
+    kept: Sequence[Worked],
+    options: Sequence[Option],
+    ask: Ask | None,
+    terms: Terms,
+    seed: int,
+) -> Sureness:
+    """The options with their chance of being cheapest, regret and 90 % interval; those that miss stay as they are.
+
+    Args:
+        worked: all options worked out; the ones that satisfy stand against each other.
+        kept: those shown, in step with ``options``. A shown one stands for those of its kind that differ in who sells
+            it: its chance is theirs together.
+    """
+    import numpy as np
+
+    able = contenders(worked, kept)
+    if not able:
+        return Sureness(tuple(options), (), 0)
+    currencies = {_currency(one, terms) for one in able}
+    spreads = drivers.currency_spreads(currencies, terms)
+    costs = cost_matrix(Reckoner(Drawn(seed), ask, terms, spreads), able)
+    chances, regrets = best_probabilities(costs), expected_regrets(costs)
+    rows = {one.candidate.id: row for row, one in enumerate(able)}
+    shown = {one.candidate.id for one in kept}
+    first_of: dict[tuple[object, ...], str] = {}
+    for one in kept:
+        first_of.setdefault(kind_of(one), one.candidate.id)
+    told = dict.fromkeys(shown, 0.0)
+    for one, chance in zip(able, chances, strict=True):
+        stands = one.candidate.id if one.candidate.id in shown else first_of.get(kind_of(one), "")
+        if stands:
+            told[stands] += float(chance)
+    made = []
+    for one, option in zip(kept, options, strict=True):
+        if one.candidate.id not in rows:
+            made.append(option)
+            continue
+        row = rows[one.candidate.id]
+        quantiles = np.quantile(costs[row], [*QUANTILES, *INTERVAL])
+        now = option.unit_cost
+        low, high = min(float(quantiles[-2]), now.value), max(float(quantiles[-1]), now.value)
+        made.append(
+            replace(
+                option,
+                unit_cost=replace(now, low=low, high=high, basis="simulated"),
+                unit_cost_quantiles=tuple(float(one) for one in quantiles[: len(QUANTILES)]),
+                best_probability=told[one.candidate.id],
+                expected_regret_money=float(regrets[row]),
+            )
+        )
+    rivals = [one for one in kept if one.candidate.id in rows]
+    turned = [option for option in made if option.id in rows]
+    alone = swings(Reckoner(Moved(1, {}), ask, terms, spreads), rivals, turned)
+    return Sureness(tuple(made), alone, DRAWS_COUNT)
+
+
+def contenders(worked: Sequence[Worked], kept: Sequence[Worked]) -> list[Worked]:
+    """Those that satisfy: all that are shown, and the cheapest of the rest."""
+    able = [one for one in kept if one.status == "satisfies"]
+    known = {one.candidate.id for one in able}
+    others = {
+        one.candidate.id: one
+        for one in worked
+        if one.status == "satisfies" and one.candidate.id not in known
+    }
+    ordered = sorted(others.values(), key=lambda one: (one.cost.per_accepted_money, one.candidate.id))
+    return [*able, *ordered[: max(0, MOST_DRAWN - len(able))]]
+
+
+def _currency(one: Worked, terms: Terms) -> str:
+    offer = one.candidate.api or (one.tenure.offer if one.tenure else None)
+    return offer.currency if offer else terms.currency

@@ -18,7 +18,7 @@ from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.bills.serving import staff_names
-from cabida.money.prices.tenure import OTHER_SHELF_LIFE_DAYS
+from cabida.money.prices.shelf import shelf_lives
 from cabida.money.terms import Usage
 from cabida.plan import Assumption, Caution, Option
 from cabida.text import duration, number, percent, tr
@@ -207,7 +207,7 @@ def _of_the_models(kept: Sequence[Worked], brief: Brief, means: Means) -> Iterat
         f"{api.seen}-01-01"[:10] if api and api.seen else means.terms.as_of
     )  # a year or a month may be all there is
     age = _days_between(since, means.terms.as_of)
-    if api is not None and age > OTHER_SHELF_LIFE_DAYS:
+    if api is not None and age > shelf_lives()["api"].days:
         values = {"provider": api.provider, "seen": api.seen, "days": round(age)}
         yield Caution("CB-C100", tr("money.flag.stale", **values))
     if api is not None and brief.objectives.latency_s:

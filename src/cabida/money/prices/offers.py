@@ -5,26 +5,22 @@ A price outside 0.1 to 10 times the book's median for that part is set aside whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from statistics import median, quantiles
+from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
-from cabida.money.currency import convert
-from cabida.money.prices.tenure import Tenure, age_days, is_market, tenure_of, with_stand_ins
+from cabida.money.prices.believed import is_own, judged
+from cabida.money.prices.shelf import age_days, expired
+from cabida.money.prices.tenure import Tenure, is_market, tenure_of, with_stand_ins
 from cabida.money.terms import Terms
 
 # An older sighting is history while a newer one of its part and capacity exists. Of 86 rental prices of the book seen
 # again a month or more later, May to November 2026, 47 rose (all 10 of spot) and 2 fell: old ones are mostly low ones.
 HISTORY_DAYS = {"buy": 365, "reserved": 365}
 OTHER_HISTORY_DAYS = 120
-PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
-MARKET_LOW_RATIO = 0.5
-MARKET_SPOT_RATIO = 0.25  # of the on-demand middle, where too few spot prices are known
 MARKET_DEPTH_COUNT = 16  # a single host's price holds for what two of its machines carry, not for a fleet
-FEWEST_FOR_A_FLOOR = (
-    4  # prices of one part and capacity before their quartile says anything about one of them
-)
+WHOLE_RATIO = 0.999  # a smaller share of an accelerator is no accelerator
 
 
 def offers_for(
@@ -50,12 +46,9 @@ def offers_for(
         countries: allowed ISO country codes; empty = all; offers of unknown country pass only then.
         flagged: whether stale, undated and marketplace prices may appear at all.
     """
-    own = [offer for offer in offers if offer.accelerator == accelerator.id and offer.amount >= 0]
-    kept, _ = plausible(own, terms)  # against all that was ever asked for it, then against what is asked now
-    kept, _ = plausible(_current(kept, terms.as_of), terms)
     allowed = [
         offer
-        for offer in kept
+        for offer in believed_offers(accelerator, offers, terms)
         if _allowed(offer, providers, countries) and (count <= MARKET_DEPTH_COUNT or not is_market(offer))
     ]
     made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
@@ -68,7 +61,7 @@ def offers_for(
 
 
 def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
-    if _is_own(offer):
+    if is_own(offer):
         return True
     if offer.sighting == "analyst" or offer.provider_kind == "analyst":
         return False  # a model's constant, for comparison: nobody sells it
@@ -79,57 +72,30 @@ def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -
     return provider_ok and place_ok
 
 
+def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Terms) -> list[Offer]:
+    """Those of a whole accelerator that hold on the day and can be believed, history left out where there is newer."""
+    own = [
+        offer
+        for offer in offers
+        if offer.accelerator == accelerator.id
+        and offer.fraction_ratio >= WHOLE_RATIO
+        and not expired(offer, terms.as_of)
+    ]
+    kept = judged(own, terms).kept  # against all that was ever asked for it, then against what is asked now
+    return judged(_current(kept, terms.as_of), terms).kept
+
+
 def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
-    """The offers whose price can be believed, and those set aside; what one has or was quoted always stays.
-
-    A price is believed within 0.1 to 10 times the median of its part, rented and bought apart; a marketplace's
-    only above half the lower quartile of its part and capacity, or above a quarter of the middle on-demand price
-    where fewer than four are known: a lone host's low is not the market.
-    """
-    listed = [(offer, convert(offer.amount, terms.rate(offer.currency))) for offer in offers]
-    others = [(offer, price) for offer, price in listed if not _is_own(offer)]
-    parts = {
-        key: median(prices)
-        for key, prices in _grouped(others, lambda o: (o.accelerator, o.capacity == "buy"))
-    }
-    sorts = dict(_grouped(others, lambda o: (o.accelerator, o.capacity)))
-    middles = {key: median(prices) for key, prices in sorts.items()}
-    quartiles = {
-        key: quantiles(prices, n=4)[0] for key, prices in sorts.items() if len(prices) >= FEWEST_FOR_A_FLOOR
-    }
-    kept: list[Offer] = []
-    aside: list[Offer] = []
-    for offer, price in listed:
-        middle = parts.get((offer.accelerator, offer.capacity == "buy"), price)
-        inside = PLAUSIBLE_LOW_RATIO * middle <= price <= PLAUSIBLE_HIGH_RATIO * middle
-        if offer.provider_kind == "marketplace":
-            key = offer.accelerator, offer.capacity
-            floor = MARKET_LOW_RATIO * quartiles.get(key, 0.0)
-            if key not in quartiles and offer.capacity == "spot":
-                floor = MARKET_SPOT_RATIO * middles.get((offer.accelerator, "on-demand"), 0.0)
-            inside = inside and price >= floor
-        (kept if inside or _is_own(offer) else aside).append(offer)
-    return kept, aside
-
-
-def _is_own(offer: Offer) -> bool:
-    return offer.capacity == "have" or offer.sighting in ("quote", "user")
-
-
-def _grouped(
-    priced: list[tuple[Offer, float]], key: Callable[[Offer], tuple[object, ...]]
-) -> Iterable[tuple[tuple[object, ...], list[float]]]:
-    groups: dict[tuple[object, ...], list[float]] = {}
-    for offer, price in priced:
-        groups.setdefault(key(offer), []).append(price)
-    return groups.items()
+    """The offers whose price can be believed, and those set aside (``believed.judged``)."""
+    found = judged(offers, terms)
+    return found.kept, [one.offer for one in found.aside]
 
 
 def is_history(offer: Offer, as_of: str) -> bool:
     """Whether a sighting is too old to be an offer while anything newer is known; what one has or was quoted is not."""
     age = age_days(offer, as_of)
     return (
-        age is not None and age > HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) and not _is_own(offer)
+        age is not None and age > HISTORY_DAYS.get(offer.capacity, OTHER_HISTORY_DAYS) and not is_own(offer)
     )
 
 

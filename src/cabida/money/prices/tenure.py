@@ -19,6 +19,7 @@ from cabida.text import tr
 
 WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
 DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
+RACK_LINKED_COUNT = 8  # accelerators joined by one link beyond these fill a rack
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
 FLAGS = (
     "stale",
@@ -62,6 +63,7 @@ class Tenure:
     stand_in_money_per_hour: float = (
         0.0  # of spot: on demand while there is none; 0 when nobody shows a price
     )
+    around: str = "server_capital_ratio"  # the assumption about what stands around a bought one
 
     @property
     def id(self) -> str:
@@ -137,12 +139,12 @@ def tenure_of(
         price, low, high = price + host.base, low + host.low, high + host.high
     capital = 0.0
     if capacity == "buy" or (capacity == "have" and offer.unit == "accelerator" and price > 0):
-        capital, rent = _purchase(price, offer, desktop, terms)
+        capital, rent = _purchase(price, offer, around_name(accelerator), terms)
         price, low, high = rent, rent * low / price, rent * high / price
     months = _term_months(discount) if discount else float(offer.term_months)
     return Tenure(
         offer, capacity, price, min(low, price), max(high, price), held, months, capital,
-        capacity in SCALABLE, desktop, discount, flags, 0.0, 0,
+        capacity in SCALABLE, desktop, discount, flags, 0.0, 0, around=around_name(accelerator),
     )  # fmt: skip
 
 
@@ -204,13 +206,13 @@ def _term_months(discount: str) -> float:
     return float(discount.split("_")[1])
 
 
-def _purchase(price_money: float, offer: Offer, desktop: bool, terms: Terms) -> tuple[float, float]:
+def _purchase(price_money: float, offer: Offer, around: str, terms: Terms) -> tuple[float, float]:
     """Capital of one accelerator with its share of the machine, and the hourly rent that would recover it."""
     from cabida.money.own import ownership
 
     owned = offer.capacity == "have"  # keeping it forgoes its resale; the machine around it is already there
     capital_money = (
-        price_money if owned else machine_money(price_money, offer.accelerators_count, desktop, terms)
+        price_money if owned else machine_money(price_money, offer.accelerators_count, around, terms)
     )
     wacc, life = terms.base("wacc_ratio"), terms.base("life_years")
     decay = terms.base(decay_name(offer, terms))
@@ -227,13 +229,19 @@ def decay_name(offer: Offer, terms: Terms) -> str:
     return own if offer.capacity == "have" and own in terms.ranges else "decay_ratio"
 
 
-def machine_money(price_money: float, sold_together_count: int, desktop: bool, terms: Terms) -> float:
-    """A card's price with its share of machine and network: PC, bare accelerator in a server, or whole server."""
+def around_name(accelerator: Accelerator) -> str:
+    """The assumption about what stands around an accelerator: the rest of a PC, a server, or a rack of its own."""
+    if accelerator.segment in DESKTOP_SEGMENTS:
+        return "desktop_capital_money"
+    return "rack_capital_ratio" if accelerator.link_domain_count > RACK_LINKED_COUNT else "server_capital_ratio"
+
+
+def machine_money(price_money: float, sold_together_count: int, around: str, terms: Terms) -> float:
+    """A card's price with its share of machine and network: PC, bare accelerator in a server or rack, or a whole one."""
     from cabida.money.own import ownership
 
-    if desktop:
-        around = terms.base("desktop_capital_money")
-        return float(ownership.desktop_capital_money.raw(price_money, 1.0, around))
-    server = 1.0 if sold_together_count >= WHOLE_SERVER_COUNT else terms.base("server_capital_ratio")
+    if around == "desktop_capital_money":
+        return float(ownership.desktop_capital_money.raw(price_money, 1.0, terms.base(around)))
+    server = 1.0 if sold_together_count >= WHOLE_SERVER_COUNT else terms.base(around)
     network = terms.base("network_capital_ratio")
     return float(ownership.server_capital_money.raw(price_money, 1.0, server, network))

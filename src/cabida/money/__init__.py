@@ -1,7 +1,7 @@
 """What it costs: owning, renting, committing, an API; per accepted output, with every term and its source."""
 
 from cabida.money.assumptions import Range
-from cabida.money.bills.service_api import api_cost, api_prices, api_tree
+from cabida.money.bills.service_api import api_cost, api_tree
 from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost
 from cabida.money.bills.training import stretch_ratio, training_cost, training_tree, training_use
 from cabida.money.currency import Rate
@@ -20,7 +20,6 @@ __all__ = [
     "TrainingUse",
     "Usage",
     "api_cost",
-    "api_prices",
     "api_tree",
     "attempted_requests",
     "cost_tree",

@@ -36,6 +36,10 @@ class Usage:
     request_s: float = 0.0  # how long one request is in service; 0 = not known
     runs_per_month: float = 0.0  # of a batch; 0 = it goes on all month
     warm_workers_count: float = 0.0  # serverless workers that stay on whatever comes
+    hours_utc: tuple[float, ...] = ()  # share of the requests in each hour of the day, UTC; () = evenly
+    input_spread_ratio: float = 0.0  # standard deviation of ln(prompt length); 0 = all alike
+    shared_prefix_tokens: float | None = None  # an API may keep them; None = ``cached_ratio`` is what it does keep
+    reasoning_tokens: float = 0.0  # of the output
 
 
 @dataclass(frozen=True, slots=True)

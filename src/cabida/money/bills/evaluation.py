@@ -7,7 +7,7 @@ from typing import Any
 
 from cabida.facts.model import ApiOffer
 from cabida.money.bills import unit
-from cabida.money.bills.service_api import api_prices
+from cabida.money.bills.service_api import request_money
 from cabida.money.prices import api
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
@@ -72,26 +72,17 @@ def _judging(ways: Ways, use: JudgeUse) -> Number:
             ways.given("accelerators_count", float(use.accelerators_count), "plan"),
             ways.given("price_money_per_hour", use.money_per_hour, "the accelerators that are held"),
         )
-    prices, said = (
-        api_prices(use.offer, use.usage, ways.terms),
-        f"{use.offer.source.what} {use.offer.seen}".strip(),
+    usage = use.usage
+    none = ways.given("failed_ratio", 0.0, "none planned for")
+    call = request_money(ways, use.offer, usage)
+    return ways.apply(
+        api.api_money_per_month,
+        ways.given("requests_per_month", use.judgements_per_month, "brief"),
+        ways.given("attempts_ratio", 1.0, "each answer judged once"),
+        ways.apply(api.charged_ratio, none, ways.assume("api_failed_charged_ratio")),
+        call,
+        call,
     )
-    grade = use.offer.source.grade
-    entry = ways.apply(
-        api.input_money_per_mtok,
-        ways.given("input_money_per_mtok", prices.input_money_per_mtok, said, grade),
-        ways.given("cached_money_per_mtok", prices.cached_money_per_mtok, said, grade),
-        ways.given("cached_ratio", use.cached_ratio, "brief"),
-    )
-    call = ways.apply(
-        api.money_per_request,
-        ways.given("input_tokens", use.input_tokens, "brief"),
-        ways.given("output_tokens", use.output_tokens, "brief"),
-        entry,
-        ways.given("output_money_per_mtok", prices.output_money_per_mtok, said, grade),
-    )
-    calls = ways.given("attempted_requests_per_month", use.judgements_per_month, "brief")
-    return ways.apply(api.api_money_per_month, calls, call)
 
 
 def judging_money(use: JudgeUse | None, terms: Terms) -> float:

@@ -1,0 +1,237 @@
+"""Offers out of rows: one source for a file, one id for what is said once, a share where a share is sold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
+from cabida.evidence.prices.numbers import each, stamped
+from cabida.evidence.prices.parts import Part, Parts, known, provider, provider_in, shared
+from cabida.facts.models import find_model
+from cabida.facts.model import ApiOffer, Offer
+from cabida.quantity import Source
+from cabida.text import problem
+
+MTOK = Decimal(1_000_000)
+
+
+@dataclass(slots=True)
+class Making:
+    """What the offers of one file share while it is read."""
+
+    read: Read
+    asked: Asked
+    title: str  # what the source is called
+    sighting: str
+    grade: str = "quoted"
+    parts: Parts = field(default_factory=Parts)
+    _sources: dict[tuple[str, str], Source] = field(default_factory=dict)
+    _seen: set[tuple[Any, ...]] = field(default_factory=set)
+    _providers: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _models: dict[str, str] = field(default_factory=dict)
+
+    def source(self, seen: str, url: str = "") -> Source:
+        """Where the file's figures were read, on the day they were seen, else on the day of the reading."""
+        key = (seen, url)
+        if key not in self._sources:
+            day = seen or self.asked.today
+            self._sources[key] = Source(f"{self.title}, {self.read.name}", url, day, self.grade)
+        return self._sources[key]
+
+    def provider(self, name: str) -> tuple[str, str]:
+        """A provider's name and kind."""
+        if name not in self._providers:
+            self._providers[name] = provider(name)
+        return self._providers[name]
+
+    def offer(
+        self,
+        line: int,
+        provider: str,
+        part: Part,
+        count: Decimal,
+        total: Decimal,
+        capacity: str,
+        *,
+        seen: str,
+        region: str = "",
+        country: str = "",
+        machine: str = "",
+        currency: str = "USD",
+        term_months: int = 0,
+        upfront_ratio: float = 0.0,
+        unit: str = "accelerator_hour",
+        notes: str = "",
+        url: str = "",
+        sighting: str = "",
+        **more: Any,
+    ) -> None:
+        """One price of ``total`` for ``count`` of a part sold together; said again, it is only counted.
+
+        Raises:
+            Odd: ``zero``, or a count that can't be.
+        """
+        if not total:
+            raise Odd(Why.ZERO)
+        part, units = shared(part, count)
+        name, kind = self.provider(provider)
+        key = (
+            name, part.accelerator, part.fraction_ratio, units, total, capacity, region, machine, seen, currency,
+            term_months, upfront_ratio, unit, *more.values(),
+        )  # fmt: skip
+        if key in self._seen:
+            self.read.repeated_count += 1
+            return
+        self._seen.add(key)
+        id = f"{_slug(name)}-{part.accelerator}-{capacity}-{int(units)}x-{seen or 'undated'}"
+        self.read.offer_lines.append(line)
+        self.read.offers.append(
+            Offer(
+                id=id,
+                provider=name,
+                provider_kind=kind,
+                accelerator=part.accelerator,
+                accelerators_count=int(units),
+                region=region,
+                country=country or country_of(region),
+                capacity=capacity,
+                term_months=term_months,
+                upfront_ratio=upfront_ratio,
+                amount=each(total, units),
+                unit=unit,
+                currency=currency,
+                seen=seen,
+                effective="",
+                sighting=sighting or self.sighting,
+                sample_count=more.pop("sample_count", 1),
+                low_amount=more.pop("low_amount", None),
+                high_amount=more.pop("high_amount", None),
+                condition=more.pop("condition", ""),
+                notes=notes,
+                source=self.source(seen, url),
+                form_factor=more.pop("form_factor", "") or part.form_factor,
+                fraction_ratio=part.fraction_ratio,
+                node_shape=machine,
+                **more,
+            )
+        )
+
+    def api_offer(
+        self, line: int, provider: str, name: str, prompt: Decimal, answer: Decimal, *, seen: str, **more: Any
+    ) -> None:
+        """One price of a model behind an API, per token; said again, it is only counted.
+
+        Raises:
+            Odd: ``free``: what costs nothing has limits that no price tells.
+        """
+        if not prompt and not answer:
+            raise Odd(Why.FREE)
+        currency, notes, url = more.pop("currency", "USD"), more.pop("notes", ""), more.pop("url", "")
+        per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
+        key = (provider, name, prompt, answer, seen, currency, *per_mtok.values())
+        if key in self._seen:
+            self.read.repeated_count += 1
+            return
+        self._seen.add(key)
+        self.read.api_lines.append(line)
+        offer = ApiOffer(
+            id=f"{_slug(provider)}-{_slug(name)}-{seen or 'undated'}",
+            provider=provider,
+            model=self.model(name),
+            model_name=name,
+            input_amount=tidy(prompt * MTOK),
+            output_amount=tidy(answer * MTOK),
+            cached_input_amount=_tidy(per_mtok.pop("cached", None)),
+            batch_input_amount=_tidy(per_mtok.pop("batch_input", None)),
+            batch_output_amount=_tidy(per_mtok.pop("batch_output", None)),
+            currency=currency,
+            seen=seen,
+            effective="",
+            notes=notes,
+            source=self.source(seen, url),
+            tier_above_tokens=per_mtok.pop("tier_above_tokens", None),
+            tier_input_amount=_tidy(per_mtok.pop("tier_input", None)),
+            cache_write_amount=_tidy(per_mtok.pop("cache_write", None)),
+        )
+        self.read.api_offers.append(offer)
+
+    def model(self, name: str) -> str:
+        """The id of the model that is served, or its name as printed where it is none we know."""
+        if name not in self._models:
+            found = find_model(name.rsplit("/", 1)[-1].partition(":")[0]) or None
+            self._models[name] = found.id if found else name
+        return self._models[name]
+
+
+def tidy(value: Decimal) -> Decimal:
+    """The same amount without an exponent or zeroes at its end."""
+    return Decimal(f"{value.normalize():f}")
+
+
+def _tidy(value: Decimal | None) -> Decimal | None:
+    return None if value is None else tidy(value)
+
+
+_slugs: dict[str, str] = {}
+
+
+def _slug(name: str) -> str:
+    if name not in _slugs:
+        if len(_slugs) > 100_000:
+            _slugs.clear()
+        _slugs[name] = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")[:60] or "x"
+    return _slugs[name]
+
+
+def country_of(region: str) -> str:
+    """The country of a cloud's region (ISO code), "" when it isn't one of those known."""
+    found: str = known()["countries"].get(region.lower(), "")
+    return found
+
+
+def dated(read: Read, asked: Asked, path: Path, inside: str = "") -> str:
+    """The day the undated rows of a file were seen: as asked, as it says inside, as it is named; "" for none."""
+    for how, day in (("asked", asked.as_of), ("inside", inside), ("name", _named_day(path))):
+        if day:
+            read.dated, read.seen = how, day
+            break
+    else:
+        read.dated, read.seen = "", ""
+    if read.seen > asked.today:
+        read.note("future", day=read.seen)
+    return read.seen
+
+
+def _named_day(path: Path) -> str:
+    return stamped(path.name) or next((day for one in path.parts[-4:-1] if (day := stamped(one))), "")
+
+
+def whose(asked: Asked, path: Path) -> str:
+    """Whose prices a file without a column for it gives: as asked, as the file or one of its folders is named.
+
+    Raises:
+        InvalidInput: CB-E052, nothing says.
+    """
+    if asked.provider:
+        return asked.provider
+    words = [path.name.partition(".")[0], *re.split(r"[-_. ]+", path.name), *reversed(path.parts[-4:-1])]
+    found = next((name for word in words if (name := provider_in(word))), "")
+    if not found:
+        raise InvalidInput([problem("CB-E052", file=str(path))])
+    return found
+
+
+def money_of(asked: Asked, path: Path) -> str:
+    """The currency of a file that gives none.
+
+    Raises:
+        InvalidInput: CB-E051, nobody said.
+    """
+    if not asked.currency:
+        raise InvalidInput([problem("CB-E051", file=str(path))])
+    return asked.currency.upper()

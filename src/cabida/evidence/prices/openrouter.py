@@ -1,0 +1,75 @@
+"""OpenRouter's ``/api/v1/models``: dollars a token as texts; ``-1`` is a price that varies by what it is sent on to."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from cabida.evidence.prices.making import Making, dated
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
+from cabida.evidence.prices.numbers import nothing, plain
+from cabida.evidence.prices.trees import text_of
+
+NAME, TITLE, PROVIDER = "openrouter", "OpenRouter models", "openrouter"
+
+
+def fits(tree: Any) -> bool:
+    """Whether a JSON file is OpenRouter's list of models."""
+    rows = _rows(tree)
+    return any(
+        isinstance(one, dict) and isinstance(one.get("pricing"), dict) and "id" in one for one in rows[:50]
+    )
+
+
+def _rows(tree: Any) -> list[Any]:
+    rows = tree.get("data") if isinstance(tree, dict) else tree
+    return rows if isinstance(rows, list) else []
+
+
+def offers(tree: Any, read: Read, asked: Asked, path: Path) -> None:
+    """Read every model with a price by token."""
+    make = Making(read, asked, TITLE, "catalogue")
+    seen = dated(read, asked, path)
+    for place, one in enumerate(_rows(tree), 1):
+        read.rows_count += 1
+        name = text_of(one.get("id")) if isinstance(one, dict) else ""
+        prices = one.get("pricing") if isinstance(one, dict) else None
+        if not name or not isinstance(prices, dict):
+            read.aside(place, name or text_of(one), "shape")
+            continue
+        try:
+            prompt, answer = _price(prices, "prompt"), _price(prices, "completion")
+            if prompt is None or answer is None:
+                raise Odd(Why.NO_TOKEN_PRICE)
+            more = {
+                "cached": _price(prices, "input_cache_read"),
+                "cache_write": _price(prices, "input_cache_write"),
+            }
+            beside = [f"{key} {text_of(prices[key])}" for key in ("request", "image") if _some(prices, key)]
+            make.api_offer(
+                place,
+                asked.provider or PROVIDER,
+                name[:120],
+                prompt,
+                answer,
+                seen=seen,
+                notes="; ".join(beside)[:200],
+                **more,
+            )
+        except Odd as odd:
+            read.aside(place, name, odd.why, odd.near)
+
+
+def _price(prices: dict[str, Any], key: str) -> Decimal | None:
+    text = text_of(prices.get(key)).strip()
+    if text.startswith("-1"):
+        raise Odd(Why.VARIES)
+    return None if nothing(text) else plain(text)
+
+
+def _some(prices: dict[str, Any], key: str) -> bool:
+    try:
+        return bool(_price(prices, key))
+    except Odd:
+        return False

@@ -1,0 +1,242 @@
+"""A price list somebody keeps: a table with a header in English or Spanish, one price a row.
+
+Only the accelerator and the price have to be there. A price is for one accelerator an hour unless the unit says
+otherwise: of a node (all its accelerators), a day, a month (730 h), a year (8,760 h), or of the thing itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.evidence.prices.making import Making, dated, whose
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
+from cabida.evidence.prices.numbers import amount, counted, currency_of, day, each, key, nothing
+from cabida.text import problem
+
+NAME, TITLE = "plain", "price list"
+COLUMNS = {  # our column -> what it may be called (see numbers.key)
+    "provider": ("provider", "proveedor", "cloud", "vendor", "supplier", "seller", "nube", "empresa"),
+    "gpu": ("gpu", "accelerator", "acelerador", "gpuname", "gpumodel", "gputype", "card", "tarjeta", "modelo", "part"),
+    "gpus": ("gpus", "gpucount", "count", "accelerators", "quantity", "cantidad", "numgpus", "numerodegpus", "unidades"),
+    "memory_gb": ("memorygb", "vramgb", "vram", "gpumemory", "gpumemorygb", "memoriagb", "memory", "memoria"),
+    "region": ("region", "location", "zone", "ubicacion", "zona", "datacenter"),
+    "country": ("country", "pais"),
+    "capacity": ("capacity", "purchasemodel", "pricingmodel", "tier", "capacidad", "modalidad", "modelodecompra"),
+    "term_months": ("termmonths", "term", "months", "plazo", "plazomeses", "meses"),
+    "upfront_percent": ("upfrontpercent", "upfront", "upfront%", "anticipo", "anticipo%", "porcentajeanticipo"),
+    "price": ("price", "precio", "amount", "importe", "rate", "tarifa", "priceusdhour", "pricehour", "preciohora", "cost", "coste", "costo", "ondemand", "pergpu"),
+    "unit": ("unit", "unidad", "per", "por"),
+    "currency": ("currency", "moneda", "divisa"),
+    "seen": ("seen", "date", "fecha", "pricedate", "observedat", "collectedat", "visto", "asof"),
+    "until": ("until", "validuntil", "expires", "validohasta", "hasta", "vence", "vigencia"),
+    "minimum": ("minimum", "minquantity", "minimo", "cantidadminima"),
+    "includes": ("includes", "included", "incluye"),
+    "tax_percent": ("taxpercent", "tax", "tax%", "vat", "vatpercent", "iva", "iva%", "impuesto"),
+    "instance": ("instance", "instancetype", "nodeshape", "sku", "instancia", "maquina", "machine"),
+    "form_factor": ("formfactor", "interconnect", "formato"),
+    "condition": ("condition", "estado", "condicion"),
+    "kind": ("kind", "sourcekind", "tipo", "origen"),
+    "source": ("source", "sourceurl", "url", "fuente", "enlace"),
+    "notes": ("notes", "note", "notas", "nota", "comments", "comentarios"),
+}  # fmt: skip
+CAPACITIES = {
+    "on-demand": (
+        "ondemand",
+        "demand",
+        "payasyougo",
+        "bajodemanda",
+        "ademanda",
+        "demanda",
+        "secure",
+        "community",
+    ),
+    "spot": ("spot", "interruptible", "preemptible", "interrumpible", "true"),
+    "reserved": (
+        "reserved",
+        "reservation",
+        "committed",
+        "commitment",
+        "reservado",
+        "reservada",
+        "compromiso",
+    ),
+    "block": ("block", "capacityblock", "capacityblocks", "bloque"),
+    "serverless": ("serverless", "sinservidor"),
+    "buy": ("buy", "purchase", "compra", "comprar", "retail"),
+}
+PER = {  # hours of a unit of time
+    "hour": Decimal(1), "hr": Decimal(1), "h": Decimal(1), "hora": Decimal(1), "second": Decimal(1) / 3600, "s": Decimal(1) / 3600,
+    "segundo": Decimal(1) / 3600, "minute": Decimal(1) / 60, "min": Decimal(1) / 60, "minuto": Decimal(1) / 60, "day": Decimal(24), "dia": Decimal(24),
+    "month": Decimal(730), "mo": Decimal(730), "mes": Decimal(730), "year": Decimal(8760), "yr": Decimal(8760), "ano": Decimal(8760),
+}  # fmt: skip
+WHOLE = (
+    "node",
+    "nodo",
+    "server",
+    "servidor",
+    "instance",
+    "instancia",
+    "machine",
+    "maquina",
+    "system",
+    "sistema",
+    "vm",
+)
+KINDS = ("page", "api", "table", "analyst", "quote", "user", "bill", "catalogue", "dataset")
+LOOKED_AT = 200  # rows read ahead to see how the file writes numbers
+BEFORE_COMMA, AFTER_COMMA = r"\d+,\d{1,2}(?!\d)|\d,\d{4,}", r"\d\.\d{1,2}(?!\d)|\d\.\d{4,}"
+
+
+def fits(table: Table) -> bool:
+    """Whether there is a column for the accelerator and one for its price."""
+    return table.at(*COLUMNS["gpu"]) >= 0 and table.at(*COLUMNS["price"]) >= 0
+
+
+def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
+    """Read the rows.
+
+    Raises:
+        InvalidInput: CB-E051, no currency is given anywhere; CB-E052, nothing says whose prices they are.
+    """
+    make = Making(read, asked, TITLE, "user")
+    at = {name: place for name, theirs in COLUMNS.items() if (place := table.at(*theirs)) >= 0}
+    first = list(islice(table.rows, LOOKED_AT))
+    comma = decimal_comma([row[at["price"]] for _, row in first], table.decimal_comma)
+    header_currency = currency_of(table.names[at["price"]].upper())
+    default = asked.currency.upper() or header_currency
+    if not default and "currency" not in at and not any(currency_of(row[at["price"]]) for _, row in first):
+        raise InvalidInput([problem("CB-E051", file=str(path))])
+    provider = asked.provider or ("" if "provider" in at else whose(asked, path))
+    seen = dated(read, asked, path)
+    for line, row in chain(first, table.rows):
+        said = {name: row[place].strip() for name, place in at.items()}
+        try:
+            _row(make, line, said, provider, seen, default, comma)
+        except Odd as odd:
+            read.aside(line, row, odd.why, odd.near)
+
+
+def decimal_comma(cells: Sequence[str], by_delimiter: bool) -> bool | None:
+    """How a file writes numbers: what its clear cells show, else what its delimiter suggests, else ``None``."""
+    with_comma = any(re.search(BEFORE_COMMA, cell) and "." not in cell.partition(",")[2] for cell in cells)
+    with_point = any(re.search(AFTER_COMMA, cell) and "," not in cell.partition(".")[2] for cell in cells)
+    if with_comma != with_point:
+        return with_comma
+    return True if by_delimiter and not with_point else None
+
+
+def _row(
+    make: Making, line: int, said: dict[str, str], provider: str, seen: str, default: str, comma: bool | None
+) -> None:
+    text = said["price"]
+    price = amount(text, decimal_comma=comma)
+    memory = said.get("memory_gb", "")
+    size = None if nothing(memory) else counted(re.sub(r"(?i)\s*gi?b$", "", memory))
+    part = make.parts.named(said["gpu"], size, said.get("instance", ""))
+    count = counted(said["gpus"]) if said.get("gpus") else Decimal(1)
+    capacity = _capacity(said.get("capacity", ""))
+    total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity)
+    currency = (said.get("currency", "").upper() or currency_of(text) or default)[:3]
+    if not re.fullmatch(r"[A-Z]{3}", currency):
+        raise Odd(Why.NO_CURRENCY)
+    until = day(said.get("until", ""))
+    kind = said.get("kind", "").lower()
+    term = _months(said.get("term_months", ""))
+    more: dict[str, Any] = {}
+    if said.get("minimum"):
+        more["minimum_count"] = int(counted(said["minimum"]))
+    if said.get("includes"):
+        more["includes"] = tuple(
+            part.strip() for part in re.split(r"[,;+|]", said["includes"])[:12] if part.strip()
+        )
+    if not nothing(said.get("tax_percent", "")):
+        more["tax_ratio"] = _ratio(said["tax_percent"], comma)
+    make.offer(
+        line,
+        provider or said.get("provider", "") or _nobody(),
+        part,
+        count,
+        total,
+        capacity,
+        seen=day(said.get("seen", "")) or seen,
+        region=said.get("region", "")[:80],
+        country=said.get("country", "").upper()[:2],
+        machine=said.get("instance", "")[:80],
+        currency=currency,
+        term_months=term,
+        upfront_ratio=1.0 if capacity == "buy" else _ratio(said.get("upfront_percent", ""), comma),
+        unit=unit,
+        notes=said.get("notes", "")[:300],
+        url=said.get("source", "")[:300],
+        sighting=kind if kind in KINDS else "quote" if until else "user",
+        until=until,
+        condition=said.get("condition", "")[:20],
+        form_factor=said.get("form_factor", "")[:20],
+        **more,
+    )
+
+
+def _nobody() -> str:
+    raise Odd(Why.NO_PROVIDER)
+
+
+def _capacity(text: str) -> str:
+    word = key(text)
+    if not word:
+        return "on-demand"
+    found = next((name for name, words in CAPACITIES.items() if word == key(name) or word in words), "")
+    if not found:
+        raise Odd(Why.BAD_CAPACITY)
+    return found
+
+
+def _unit(text: str, price: Decimal, count: Decimal, capacity: str) -> tuple[Decimal, str, str]:
+    """The price of all accelerators of the row, an hour or for good, and by which capacity that is."""
+    words = [key(word) for word in re.split(r"[\s/_-]+", text.lower()) if key(word)]
+    of_all = any(word.rstrip("s") in WHOLE for word in words)
+    hours = next((PER[name] for word in words for name in (word, word.rstrip("s")) if name in PER), None)
+    if capacity == "buy" or (words and hours is None):
+        if hours is not None or not {word.rstrip("s") for word in words} <= {
+            *WHOLE,
+            "gpu",
+            "accelerator",
+            "acelerador",
+            "card",
+            "tarjeta",
+            "unit",
+            "unidad",
+            "each",
+            "per",
+            "por",
+            "",
+        }:
+            raise Odd(Why.BAD_UNIT)
+        return (price if of_all else price * count), "accelerator", "buy"
+    total = price if of_all else price * count
+    return each(total, hours) if hours else total, "accelerator_hour", capacity
+
+
+def _months(text: str) -> int:
+    if nothing(text):
+        return 0
+    found = re.fullmatch(
+        r"(\d{1,3})\s*(y|yr|years?|anos?|años?)?(?:m|mo|months?|mes|meses)?", text.strip().lower()
+    )
+    if not found:
+        raise Odd(Why.BAD_TERM)
+    return int(found[1]) * (12 if found[2] else 1)
+
+
+def _ratio(text: str, comma: bool | None) -> float:
+    if nothing(text):
+        return 0.0
+    value = float(amount(text.strip().removesuffix("%").strip() or "0", decimal_comma=bool(comma)))
+    if not 0 <= value <= 100:
+        raise Odd(Why.BAD_PERCENT)
+    return value / 100

@@ -1,0 +1,147 @@
+"""Tables of text: delimiters, quotes, header lines, rows that don't fit their header."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from cabida.evidence.prices.nouns import Read, Table, Told
+from cabida.evidence.prices.numbers import key
+from cabida.evidence.prices.opening import MOST_ROWS, Opened, refuse, text_of
+
+MOST_CELL = 1 << 17  # characters
+MOST_COLUMNS = 2_000
+MOST_PREAMBLE = 20  # lines before a header
+TOLD_EVERY = 5_000  # rows
+
+
+def delimiter_of(line: str) -> str:
+    """The delimiter of a header line: the one it has most of."""
+    return max(",;\t|", key=lambda mark: (line.count(mark), mark == ","))
+
+
+def text_table(what: Opened, read: Read) -> Table | None:
+    """A delimited text as a table, ``None`` when its first lines hold no header.
+
+    The header is the first line with two names or more that aren't numbers. A first line ``sep=;`` is followed.
+
+    Raises:
+        InvalidInput: CB-E050.
+    """
+    lines = text_of(what)
+    passed, said = 0, ""
+    for line in lines:
+        passed += 1
+        if passed > MOST_PREAMBLE:
+            return None
+        if line.strip().lower().startswith("sep=") and len(line.strip()) == 5:
+            said = line.strip()[4]
+            continue
+        mark = said or delimiter_of(line)
+        if not line.strip() or (line.count(mark) == 0 and not said):
+            continue
+        return _table(what, read, chain([line], lines), passed, mark)
+    return None
+
+
+def _table(what: Opened, read: Read, lines: Iterable[str], first: int, mark: str) -> Table | None:
+    csv.field_size_limit(MOST_CELL)
+    reader = csv.reader(lines, delimiter=mark)
+    try:
+        names = next(reader)
+    except (csv.Error, StopIteration):
+        return None
+    header = _header(read, names)
+    if header is None:
+        return None
+    rows = _rows(what, read, reader, first - 1, len(names))
+    return Table(*header, rows, decimal_comma=mark == ";", header_line=first)
+
+
+def _header(read: Read, names: Sequence[str]) -> tuple[list[str], dict[str, int]] | None:
+    clean = [name.strip().lstrip("\ufeff") for name in names]
+    if not 2 <= len(clean) <= MOST_COLUMNS:
+        return None
+    keys: dict[str, int] = {}
+    for at, name in enumerate(clean):
+        own = key(name)
+        if own and own in keys:
+            read.note("duplicate_column", name=name[:40])
+        elif own:
+            keys[own] = at
+    return clean, keys
+
+
+def _rows(
+    what: Opened, read: Read, reader: Any, before: int, width: int
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows under a header, each with the line it begins at; those that don't fit are left aside."""
+    while True:
+        line = before + reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            read.rows_count += 1
+            read.aside(line, str(error), "cell_too_long" if "limit" in str(error) else "quotes")
+            continue
+        if not row:
+            continue
+        read.rows_count += 1
+        if read.rows_count > MOST_ROWS:
+            raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
+        if len(row) != width:
+            row = row[:width] if not any(cell.strip() for cell in row[width:]) and len(row) > width else row
+            if len(row) != width:
+                if any(cell.strip() for cell in row):
+                    read.aside(line, row, "cells")
+                else:
+                    read.rows_count -= 1
+                continue
+        yield line, row
+
+
+def told(table: Table, progress: Told | None) -> Table:
+    """The same table, saying every few thousand rows how far it is."""
+    if progress is None:
+        return table
+    tell = progress
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        for at, row in enumerate(table.rows):
+            if at % TOLD_EVERY == 0:
+                tell("import", at, 0)
+            yield row
+
+    return Table(table.names, table.keys, rows(), table.decimal_comma, table.header_line)
+
+
+def table_of_records(
+    read: Read, records: Iterable[tuple[int, dict[str, Any]]], names: Sequence[str]
+) -> Table | None:
+    """Objects under names as a table of text."""
+    header = _header(read, names)
+    if header is None:
+        return None
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        for line, record in records:
+            read.rows_count += 1
+            yield line, [cell(record.get(name)) for name in names]
+
+    return Table(*header, rows())
+
+
+def cell(value: object) -> str:
+    """A value as a cell: nothing for none, JSON for what holds more."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value[:MOST_CELL]
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, default=str)[:MOST_CELL]
+    return str(value)

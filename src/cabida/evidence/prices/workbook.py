@@ -1,0 +1,291 @@
+"""A spreadsheet (.xlsx): the first sheet with a header, its values as they were last worked out.
+
+Read as a stream with the parser that comes with Python; a document type, where entities that grow without end would
+be declared, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import IO
+from xml.parsers import expat
+
+from cabida.evidence.prices.nouns import Read, Table
+from cabida.evidence.prices.opening import BLOCK_BYTES, MOST_ROWS, Opened, refuse
+from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE, _header
+
+EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
+DATE_FORMATS = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+MOST_SHARED = 5_000_000
+_REF = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_DATE_WORD = re.compile(r"[dmyhs]", re.IGNORECASE)
+_QUIET = re.compile(r"\"[^\"]*\"|\[[^\]]*\]|\\.")
+
+
+class _Refused(Exception):
+    pass
+
+
+def table(what: Opened, read: Read) -> Table:
+    """The first sheet that holds a header, as a table of text; line numbers are rows of the sheet.
+
+    Raises:
+        InvalidInput: CB-E050, the file is broken, or holds no table.
+    """
+    try:
+        with zipfile.ZipFile(what.path) as book:
+            for sheet in _sheets(book):
+                rows = _rows(what, book, sheet)
+                found = _headed(read, rows)
+                if found is not None:
+                    return found
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        EOFError,
+        expat.ExpatError,
+        _Refused,
+        ValueError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise refuse(what.path, "broken", error=str(error)[:120]) from None
+    raise refuse(what.path, "columns")
+
+
+def _sheets(book: zipfile.ZipFile) -> list[str]:
+    """The files of the sheets in the order of the workbook."""
+    targets: dict[str, str] = {}
+    order: list[str] = []
+
+    def relation(name: str, said: dict[str, str]) -> None:
+        if _local(name) == "Relationship":
+            targets[said.get("Id", "")] = said.get("Target", "")
+
+    def sheet(name: str, said: dict[str, str]) -> None:
+        if _local(name) == "sheet":
+            order.append(next((value for key, value in said.items() if _local(key) == "id"), ""))
+
+    with book.open("xl/workbook.xml") as stream:
+        _parse(stream, start=sheet)
+    if "xl/_rels/workbook.xml.rels" in book.namelist():
+        with book.open("xl/_rels/workbook.xml.rels") as stream:
+            _parse(stream, start=relation)
+    paths = [targets.get(id, "") for id in order]
+    found = [path.lstrip("/") if path.startswith("/") else f"xl/{path}" for path in paths if path]
+    return [path for path in found if path in book.namelist()]
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _parser() -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+
+    def refused(*_: object) -> None:
+        raise _Refused("a document type is declared")  # noqa: EM101
+
+    parser.StartDoctypeDeclHandler = refused
+    return parser
+
+
+def _parse(stream: IO[bytes], start: object) -> None:
+    parser = _parser()
+    parser.StartElementHandler = start  # type: ignore[assignment]
+    while block := stream.read(BLOCK_BYTES):
+        parser.Parse(block, False)
+    parser.Parse(b"", True)
+
+
+def _shared(book: zipfile.ZipFile) -> list[str]:
+    if "xl/sharedStrings.xml" not in book.namelist():
+        return []
+    found: list[str] = []
+    held: list[str] = []
+    inside = False
+
+    def start(name: str, _: dict[str, str]) -> None:
+        nonlocal inside
+        inside = _local(name) == "t"
+
+    def end(name: str) -> None:
+        nonlocal inside
+        inside = False
+        if _local(name) == "si":
+            found.append("".join(held)[:MOST_CELL])
+            held.clear()
+            if len(found) > MOST_SHARED:
+                raise _Refused("too many texts")  # noqa: EM101
+
+    def text(data: str) -> None:
+        if inside:
+            held.append(data)
+
+    parser = _parser()
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    with book.open("xl/sharedStrings.xml") as stream:
+        while block := stream.read(BLOCK_BYTES):
+            parser.Parse(block, False)
+    return found
+
+
+def _date_styles(book: zipfile.ZipFile) -> tuple[frozenset[str], datetime]:
+    """The numbers of the styles that show dates, and the day they count from."""
+    own: set[str] = set()
+    dates: set[str] = set()
+    place, inside, epoch = 0, False, EPOCH
+
+    def style(name: str, said: dict[str, str]) -> None:
+        nonlocal place, inside
+        local = _local(name)
+        if local == "numFmt" and _DATE_WORD.search(_QUIET.sub("", said.get("formatCode", ""))):
+            own.add(said.get("numFmtId", ""))
+        elif local in ("cellXfs", "cellStyleXfs"):
+            inside, place = local == "cellXfs", 0
+        elif local == "xf" and inside:
+            id = said.get("numFmtId", "0")
+            if id in own or (id.isdigit() and int(id) in DATE_FORMATS):
+                dates.add(str(place))
+            place += 1
+
+    def workbook(name: str, said: dict[str, str]) -> None:
+        nonlocal epoch
+        if _local(name) == "workbookPr" and said.get("date1904") in ("1", "true"):
+            epoch = EPOCH_1904
+
+    if "xl/styles.xml" in book.namelist():
+        with book.open("xl/styles.xml") as stream:
+            _parse(stream, start=style)
+    with book.open("xl/workbook.xml") as stream:
+        _parse(stream, start=workbook)
+    return frozenset(dates), epoch
+
+
+class _Sheet:
+    """Handlers that gather the cells of a sheet, row by row."""
+
+    def __init__(self, shared: list[str], dates: frozenset[str], epoch: datetime) -> None:
+        self.shared, self.dates, self.epoch = shared, dates, epoch
+        self.done: list[tuple[int, dict[int, str]]] = []
+        self.line, self.row, self.at, self.kind, self.style = 0, dict[int, str](), -1, "", ""
+        self.inside, self.held = False, list[str]()
+        self.columns: dict[str, int] = {}
+
+    def start(self, name: str, said: dict[str, str]) -> None:
+        if name == "c":
+            ref = said.get("r", "")
+            letters = ref.rstrip("0123456789")
+            self.at = self.columns[letters] if letters in self.columns else self._place(letters)
+            self.kind, self.style = said.get("t", "n"), said.get("s", "")
+        elif name in ("v", "t"):
+            self.inside = True
+        elif name == "row":
+            number = said.get("r", "")
+            self.line = int(number) if number.isdigit() and len(number) < 8 else self.line + 1
+            self.row, self.at = {}, -1
+
+    def _place(self, letters: str) -> int:
+        if not letters:
+            return self.at + 1
+        place = 0
+        for one in letters[:3]:
+            place = place * 26 + ord(one.upper()) - 64
+        self.columns[letters] = place - 1
+        return place - 1
+
+    def end(self, name: str) -> None:
+        if name in ("v", "t"):
+            self.inside = False
+        elif name == "c":
+            if self.held and 0 <= self.at < MOST_COLUMNS:
+                self.row[self.at] = self._value("".join(self.held))
+            self.held.clear()
+        elif name == "row":
+            self.done.append((self.line, self.row))
+
+    def text(self, data: str) -> None:
+        if self.inside:
+            self.held.append(data)
+
+    def _value(self, text: str) -> str:
+        if self.kind == "s":
+            return self.shared[int(text)] if text.isdigit() and int(text) < len(self.shared) else ""
+        if self.kind == "n" and self.style in self.dates:
+            try:
+                return (
+                    (self.epoch + timedelta(days=float(text)))
+                    .isoformat(timespec="seconds")
+                    .removesuffix("T00:00:00")
+                )
+            except (ValueError, OverflowError):
+                return text
+        return text[:MOST_CELL]
+
+
+def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
+    """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
+    made = _Sheet(_shared(book), *_date_styles(book))
+    parser = _parser()
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+        made.start,
+        made.end,
+        made.text,
+    )
+    parser.namespace_prefixes = False
+    count = 0
+    try:
+        with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:
+            while block := stream.read(BLOCK_BYTES):
+                parser.Parse(block, False)
+                count += len(made.done)
+                if count > MOST_ROWS:
+                    raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
+                yield from made.done
+                made.done.clear()
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        expat.ExpatError,
+        _Refused,
+        ValueError,
+        OSError,
+        RuntimeError,
+    ) as error:
+        raise refuse(what.path, "broken", error=str(error)[:120]) from None
+
+
+def _headed(read: Read, rows: Iterator[tuple[int, dict[int, str]]]) -> Table | None:
+    """The rows under the first one with two names or more."""
+    for passed, (line, row) in enumerate(rows):
+        if passed > MOST_PREAMBLE:
+            return None
+        named = [cell for cell in row.values() if cell.strip()]
+        if len(named) < 2:
+            continue
+        width = max(row) + 1
+        header = _header(read, [row.get(at, "") for at in range(width)])
+        return Table(*header, _cells(read, rows, width), header_line=line) if header else None
+    return None
+
+
+def _cells(
+    read: Read, rows: Iterator[tuple[int, dict[int, str]]], width: int
+) -> Iterator[tuple[int, Sequence[str]]]:
+    for line, row in chain(rows):
+        if not any(cell.strip() for cell in row.values()):
+            continue
+        read.rows_count += 1
+        if max(row) >= width:
+            read.aside(line, row.values(), "cells")
+            continue
+        yield line, [row.get(at, "") for at in range(width)]

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from cabida import facts, money
 from cabida.brief import Brief, Held
-from cabida.choose.held import Owed, hardware, marginal_offer, owed_of, pledges_of, quotas_of, stated_falls
+from cabida.choose.held import Lasting, Owed, hardware, marginal_offer, owed_of, pledges_of, quotas_of, stated_falls
 from cabida.choose.splits import accelerators_per_node
 from cabida.evidence import book
 from cabida.facts.model import Accelerator, Offer
 from cabida.money import Tenure, Terms
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.currency import Rate
-from cabida.money.prices.offers import is_history
+from cabida.money.prices.offers import believed_offers, is_history, sold_by, ways_for
 from cabida.money.prices.tenure import is_market
 from cabida.plan import Assumption
 from cabida.text import number, tr
@@ -91,7 +91,9 @@ class Means:
     machine_sellers: frozenset[str] = frozenset()  # with a price for a whole machine somewhere in the book
     owed: tuple[Owed, ...] = ()  # paid whichever option is chosen
     quotas: dict[tuple[str, str], list[Held]] = field(default_factory=dict)
+    lasting: dict[str, list[Lasting]] = field(default_factory=dict)  # what is held, by accelerator
     _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
+    _kept: dict[str, list[Offer]] = field(default_factory=dict)
 
     @property
     def priced(self) -> set[str]:
@@ -112,17 +114,21 @@ class Means:
         spans = together_count > per_machine
         key = accelerator.id, count, spans
         if key not in self._made:
-            found = money.offers_for(
-                accelerator,
-                count,
-                self.offers.get(accelerator.id, ()),
-                self.terms,
-                capacity=self._capacities(),
-                providers=self.brief.consider.providers,
-            )
+            believed = self._believed(accelerator)
+            found = ways_for(accelerator, count, believed, self.terms, capacity=self._capacities())
             lawful = [tenure for tenure in found if self._lawful(tenure, count, spans)]
             self._made[key] = self._networked(lawful) if spans else lawful
         return self._made[key]
+
+    def _believed(self, accelerator: Accelerator) -> list[Offer]:
+        """Its offers that can be believed, of the brief's sellers and places: the last of each place counts."""
+        if accelerator.id not in self._kept:
+            found = believed_offers(accelerator, self.offers.get(accelerator.id, ()), self.terms)
+            sellers, countries = self.brief.consider.providers, self.brief.limits.countries
+            self._kept[accelerator.id] = [
+                one for one in found if sold_by(one, sellers) and allowed_place(one, countries)
+            ]
+        return self._kept[accelerator.id]
 
     def _capacities(self) -> tuple[str, ...]:
         named = tuple(name for name in self.brief.consider.capacity if name != "api")
@@ -186,7 +192,8 @@ def means_of(brief: Brief, as_of: str) -> Means:
     for held in hardware(brief, as_of):
         lawful = [one for one in by_accelerator.get(held.accelerator, ()) if one.capacity != "have"]
         lawful = [one for one in lawful if allowed_place(one, brief.limits.countries)]
-        own, told = marginal_offer(held, brief, terms, lawful)
+        own, told, lasts = marginal_offer(held, brief, terms, lawful)
+        lasting.setdefault(held.accelerator, []).append(lasts)
         assumed += told
         by_accelerator.setdefault(held.accelerator, []).append(own)
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count

@@ -10,6 +10,7 @@ from math import ceil, erf, log, sqrt
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
 from cabida.choose.ask import Ask, objective_name
+from cabida.choose.book_told import book_cautions
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
@@ -119,6 +120,7 @@ def cautions_of(
             *_of_the_run(first, brief),
             *_of_the_models(kept, brief, means),
         ]
+        found += book_cautions(kept, means)
         found += first.beside.cautions() if first.beside is not None else ()
         found += [*_of_what_is_held(first, brief, means), *_of_the_team(first, means)]
     found += checks.pitfalls(brief, options, means.terms.as_of)

@@ -46,11 +46,22 @@ def offers_for(
         countries: allowed ISO country codes; empty = all; offers of unknown country pass only then.
         flagged: whether stale, undated and marketplace prices may appear at all.
     """
-    allowed = [
-        offer
-        for offer in believed_offers(accelerator, offers, terms)
-        if _allowed(offer, providers, countries) and (count <= MARKET_DEPTH_COUNT or not is_market(offer))
-    ]
+    believed = believed_offers(accelerator, offers, terms)
+    allowed = [offer for offer in believed if _allowed(offer, providers, countries)]
+    return ways_for(accelerator, count, allowed, terms, capacity=capacity, flagged=flagged)
+
+
+def ways_for(
+    accelerator: Accelerator,
+    count: int,
+    believed: Iterable[Offer],
+    terms: Terms,
+    *,
+    capacity: Sequence[str] = (),
+    flagged: bool = True,
+) -> list[Tenure]:
+    """As ``offers_for``, of offers that ``believed_offers`` let through and that may be taken."""
+    allowed = [offer for offer in believed if count <= MARKET_DEPTH_COUNT or not is_market(offer)]
     made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
     made += _derived_reservations(made, accelerator, terms, count)
     made = with_stand_ins(made)
@@ -61,15 +72,19 @@ def offers_for(
 
 
 def _allowed(offer: Offer, providers: Sequence[str], countries: Sequence[str]) -> bool:
+    place_ok = (
+        not countries or offer.capacity == "buy" or offer.country.upper() in {c.upper() for c in countries}
+    )
+    return sold_by(offer, providers) and (place_ok or is_own(offer))
+
+
+def sold_by(offer: Offer, providers: Sequence[str]) -> bool:
+    """Whether an offer is one of these sellers' (empty = all), and somebody sells it; what one has always passes."""
     if is_own(offer):
         return True
     if offer.sighting == "analyst" or offer.provider_kind == "analyst":
         return False  # a model's constant, for comparison: nobody sells it
-    provider_ok = not providers or offer.provider.lower() in {name.lower() for name in providers}
-    place_ok = (
-        not countries or offer.capacity == "buy" or offer.country.upper() in {c.upper() for c in countries}
-    )
-    return provider_ok and place_ok
+    return not providers or offer.provider.lower() in {name.lower() for name in providers}
 
 
 def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Terms) -> list[Offer]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
@@ -90,7 +91,7 @@ def sold_by(offer: Offer, providers: Sequence[str]) -> bool:
 def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Terms) -> list[Offer]:
     """Those of a whole accelerator that hold on the day and can be believed, history left out where there is newer."""
     own = [
-        offer
+        untaxed(offer)
         for offer in offers
         if offer.accelerator == accelerator.id
         and offer.fraction_ratio >= WHOLE_RATIO
@@ -98,6 +99,16 @@ def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Te
     ]
     kept = judged(own, terms).kept  # against all that was ever asked for it, then against what is asked now
     return judged(_current(kept, terms.as_of), terms).kept
+
+
+def untaxed(offer: Offer) -> Offer:
+    """The offer without the tax inside its amounts: firms get it back; who doesn't says so for what is bought."""
+    if not offer.tax_ratio:
+        return offer
+    factor = 1 + Decimal(str(offer.tax_ratio))
+    amounts = {name: getattr(offer, name) for name in ("amount", "low_amount", "high_amount", "median_amount")}
+    net = {name: None if amount is None else amount / factor for name, amount in amounts.items()}
+    return replace(offer, **net, tax_ratio=0.0)
 
 
 def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:

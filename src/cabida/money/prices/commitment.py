@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cabida.quantity import formula
-from cabida.units import HOURS_PER_MONTH
+from cabida.units import HOURS_PER_MONTH, YEAR
 
 
 @formula
@@ -31,6 +31,21 @@ def stranded_money(
     """What is still owed when the need ends early, after reselling a share of it. Worked example E17."""
     left_months = term_months - used_months
     return reserved_money_per_hour * accelerators_count * HOURS_PER_MONTH * left_months * (1 - resale_ratio)
+
+
+@formula
+def upfront_interest_money(
+    commitment_money: float, upfront_ratio: float, wacc_ratio: float, term_years: float
+) -> float:
+    """What paying a share on day one costs: money bound for half of the term on average, at the cost of capital."""
+    half_term_ratio = term_years / YEAR / 2
+    return commitment_money * upfront_ratio * wacc_ratio * half_term_ratio
+
+
+@formula
+def drifted_money_per_hour(price_money_per_hour: float, drift_ratio: float, elapsed_ratio: float) -> float:
+    """A rental price after so many years (or part of one) of rising or falling by a share each year."""
+    return price_money_per_hour * (1 + drift_ratio) ** elapsed_ratio
 
 
 @formula

@@ -7,9 +7,9 @@ from math import exp, log, sqrt
 from cabida.facts.api_book import ApiCaching, caching
 from cabida.facts.model import ApiOffer
 from cabida.money.bills import unit
-from cabida.money.bills.serving import LINES, attempts_of
+from cabida.money.bills.serving import LINES, SHOWN, attempts_of
 from cabida.money.own import ownership
-from cabida.money.prices import api, api_list
+from cabida.money.prices import api, api_list, pledges
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import CostLine
@@ -18,7 +18,6 @@ from cabida.text import tr
 from cabida.units import S_PER_MONTH
 
 SUREST = 1 - 1e-12  # a hit ratio below one, whose rate is finite
-ASSUMED = ("api_failed_charged_ratio", "api_batch_hit_ratio")
 
 
 def api_cost(offer: ApiOffer, usage: Usage, terms: Terms) -> Cost:
@@ -26,7 +25,7 @@ def api_cost(offer: ApiOffer, usage: Usage, terms: Terms) -> Cost:
     bill = _bill(Plain(terms), offer, usage)
     low, high = _interval(bill, offer, usage, terms)
     return Cost(
-        lines=tuple(CostLine(key, bill[key]) for key in LINES if bill[key]),
+        lines=tuple(CostLine(key, bill[key]) for key in SHOWN if bill.get(key)),
         per_month_money=bill["total"],
         per_accepted_money=bill["unit"],
         per_accepted_low=low,
@@ -42,7 +41,7 @@ def api_cost(offer: ApiOffer, usage: Usage, terms: Terms) -> Cost:
 def api_tree(offer: ApiOffer, usage: Usage, terms: Terms) -> dict[str, Quantity]:
     """The same bill with its ancestry, down to the price as the provider prints it."""
     bill = _bill(Explained(terms, {}), offer, usage)
-    named = {f"cost.{key}": bill[key] for key in LINES}
+    named = {f"cost.{key}": bill[key] for key in SHOWN if key in bill}
     named |= {"cost_per_month": bill["total"], "unit_cost": bill["unit"], "coverage": bill["coverage"]}
     return {name: value for name, value in named.items() if isinstance(value, Quantity)}
 
@@ -111,7 +110,7 @@ def request_money(
         repeat: of an answer that failed or was rejected.
         ttl_s: how long a prompt is kept, in place of the provider's rule.
     """
-    prefix, hit = cached(ways, offer, usage, repeat=repeat, ttl_s=ttl_s)
+    prefix, hit = api_cached(ways, offer, usage, repeat=repeat, ttl_s=ttl_s)
     fee = api_list.amount(offer, "requests", usage.input_tokens, batch=by_batch(offer, usage))
     said = f"{offer.source.what} {offer.seen}".strip()
     each = float(fee) * ways.terms.rate(offer.currency).ratio / api_list.PER["requests"]
@@ -130,7 +129,7 @@ def request_money(
     )
 
 
-def cached(
+def api_cached(
     ways: Ways, offer: ApiOffer, usage: Usage, *, repeat: bool = False, ttl_s: float | None = None
 ) -> tuple[Number, Number]:
     """Tokens of a prompt the provider may keep, and the share of requests that finds them kept."""
@@ -176,7 +175,7 @@ def _bill(ways: Ways, offer: ApiOffer, usage: Usage) -> dict[str, Number]:
     attempts, coverage = attempts_of(ways, usage)
     requests = ways.given("requests_per_month", usage.requests_per_month, "brief")
     accepted = ways.apply(unit.accepted_outputs_per_month, requests, coverage)
-    paid = _paid(ways, offer, usage, attempts, ways.assume("api_failed_charged_ratio"))
+    paid = _paid(ways, offer, usage, attempts, _failed_charged(ways, usage))
     share = ways.apply(unit.accepted_share_ratio, coverage, attempts)
     whole, none = ways.given("utilisation_ratio", 1.0, "API"), ways.given("spare_ratio", 0.0, "API")
     bill: dict[str, Number] = dict.fromkeys(LINES, 0.0)
@@ -199,8 +198,14 @@ def _bill(ways: Ways, offer: ApiOffer, usage: Usage) -> dict[str, Number]:
         ),
     }
     bill["total"] = ways.apply(unit.total_money_per_month, *(bill[key] for key in LINES))
+    pledges.off_month(ways, offer.provider, "", bill, ("compute", "retries_waste"))
     bill["unit"] = ways.apply(unit.accepted_unit_money_per_output, bill["total"], accepted)
     return bill
+
+
+def _failed_charged(ways: Ways, usage: Usage) -> Number:
+    name = "api_failed_charged_ratio"
+    return ways.assume(name) if usage.failure_ratio else ways.given(name, 1.0, "no attempt fails")
 
 
 def _paid(

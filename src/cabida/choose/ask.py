@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from cabida.brief import Brief
 from cabida.money.bills.unit import attempts_ratio
@@ -18,6 +19,7 @@ RISK_MARGINS = {"low": 1.25, "medium": 1.1, "high": 1.0}  # capacity held over t
 ASSUMED_TTFT_S, ASSUMED_ITL_S = 1.0, 0.05  # of a service asked for by concurrency without objectives
 ASSUMED_WINDOW_S = 8 * float(S_PER_HOUR)
 ASSUMED_RUNS_PER_MONTH = 30.0  # a batch every night
+HOURS_PER_DAY = 24
 START_UP_HOURS = 0.25  # image, weights and warm-up of a replica or of a batch run
 
 
@@ -46,6 +48,7 @@ class Ask:
     growth_ratio: float  # the planned traffic over today's
     review_money_per_output: float
     assumptions: tuple[Assumption, ...]
+    timezone: str = ""  # of the profile; "" = not said, taken as UTC
 
     def attempts_ratio(self, acceptance_ratio: float) -> float:
         """Attempts per request at an acceptance."""
@@ -102,6 +105,7 @@ def ask_of(brief: Brief) -> Ask:
         growth_ratio=growth,
         review_money_per_output=brief.costs.review_money_per_output or 0.0,
         assumptions=(*assumptions, *_growth(brief, growth), _margin(brief)),
+        timezone=traffic.timezone,
     )
 
 
@@ -211,7 +215,41 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:
         batch=ask.batch,
         profile=ask.profile,
         runs_per_month=ask.runs_per_month if ask.batch else 0.0,
+        hours_utc=hours_utc(ask.profile, ask.timezone),
+        input_spread_ratio=ask.shape.input_spread_ratio,
+        shared_prefix_tokens=ask.shape.shared_prefix_tokens,
     )
+
+
+@cache
+def hours_utc(profile: tuple[float, ...], timezone: str) -> tuple[float, ...]:
+    """Share of the requests in each hour of the day, UTC, half of the year at winter's time and half at summer's.
+
+    ``profile``: 24 or 168 hourly weights at ``timezone``'s clock. An even one gives (): no hour is unlike another.
+    """
+    day = [sum(profile[hour::HOURS_PER_DAY]) for hour in range(HOURS_PER_DAY)]
+    if len(set(profile)) == 1 or len(profile) % HOURS_PER_DAY:
+        return ()
+    shares = [0.0] * HOURS_PER_DAY
+    for month in (1, 7):
+        ahead = _ahead_hours(timezone, month)
+        for hour, weight in enumerate(day):
+            first = (hour - ahead) % HOURS_PER_DAY
+            part = first - int(first)
+            shares[int(first)] += weight * (1 - part) / 2 / sum(day)
+            shares[(int(first) + 1) % HOURS_PER_DAY] += weight * part / 2 / sum(day)
+    return tuple(shares)
+
+
+def _ahead_hours(timezone: str, month: int) -> float:
+    """How far a place's clock is ahead of UTC in the middle of a month."""
+    if not timezone:
+        return 0.0
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    ahead = datetime(2026, month, 15, 12, tzinfo=ZoneInfo(timezone)).utcoffset()
+    return ahead.total_seconds() / float(S_PER_HOUR) if ahead else 0.0
 
 
 def objective_name(name: str) -> str:

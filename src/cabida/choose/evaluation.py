@@ -31,6 +31,7 @@ from cabida.choose.search import Search
 from cabida.choose.serving import search_serving
 from cabida.choose.worked import Worked
 from cabida.evidence import book
+from cabida.facts import api_book
 from cabida.facts.model import Model
 from cabida.memory import ServingMemory
 from cabida.money.bills.evaluation import JudgeUse, judged_tree, judging_money, with_judge
@@ -266,9 +267,7 @@ class Harnesses:
         model = facts.model(evaluation.judge)
         limits = self.brief.limits
         if evaluation.where in ("api", "any") and not limits.countries and not limits.own_premises:
-            offers = [
-                offer for offer in book.current_api_offers(self.means.terms.as_of) if offer.model == model.id
-            ]
+            offers = api_book.sold(book.current_api_offers(self.means.terms.as_of, {model.id}))
             uses = [
                 JudgeUse(calls, mean, evaluation.judge_output_tokens, cached, offer=offer) for offer in offers
             ]

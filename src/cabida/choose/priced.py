@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cabida import money
@@ -16,7 +16,7 @@ from cabida.choose.splits import describe, name_of, several
 from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.evidence import book
-from cabida.facts.model import ApiOffer
+from cabida.facts import api_book
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
 from cabida.plan import Candidate, Deployment, Load
@@ -246,23 +246,13 @@ def _judged(worked: Worked, means: Means) -> Worked:
     return missing(placed(worked, means.brief), over_limits(worked, means))
 
 
-def _all_day(offers: Iterable[ApiOffer]) -> list[ApiOffer]:
-    """Of prices that hold for some hours only, the dearest: a service asks at all hours."""
-    kept: dict[tuple[str, str], ApiOffer] = {}
-    for offer in offers:
-        known = kept.get((offer.provider, offer.model_name))
-        if known is None or offer.output_amount > known.output_amount:
-            kept[offer.provider, offer.model_name] = offer
-    return list(kept.values())
-
-
 def priced_apis(brief: Brief, ask: Ask, means: Means, served: list[Served]) -> Iterator[Worked]:
     """The same models behind somebody else's API; ruled out where data may not leave."""
     if brief.consider.capacity and "api" not in brief.consider.capacity:
         return
     wanted = {one.model.id: one for one in served}
     allowed = {name.lower() for name in brief.consider.providers}
-    for offer in _all_day(book.current_api_offers(means.terms.as_of)):
+    for offer in api_book.sold(book.current_api_offers(means.terms.as_of, wanted)):
         one = wanted.get(offer.model)
         if one is None or (allowed and offer.provider.lower() not in allowed):
             continue

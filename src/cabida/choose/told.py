@@ -9,6 +9,7 @@ from math import ceil, erf, log, sqrt
 
 from cabida import checks, facts, money
 from cabida.brief import Brief, claims
+from cabida.choose.api_told import api_cautions
 from cabida.choose.ask import Ask, objective_name
 from cabida.choose.book_told import book_cautions
 from cabida.choose.explained import cost_tree_of
@@ -121,6 +122,7 @@ def cautions_of(
             *_of_the_models(kept, brief, means),
         ]
         found += book_cautions(kept, means)
+        found += api_cautions(first, means)
         found += first.beside.cautions() if first.beside is not None else ()
         found += [*_of_what_is_held(first, brief, means), *_of_the_team(first, means)]
     found += checks.pitfalls(brief, options, means.terms.as_of)

@@ -30,6 +30,8 @@ PROVIDERS = {  # other sources' words for a provider
     "moonshot": "moonshotai",
     "zai-org": "zai",
 }
+ROUTED = "huggingface_"  # a router's offers, by whom it hands them to
+ROUTES = {"fireworks-ai": "fireworks"}
 INPUT_PER_OUTPUT = 3  # tokens read for each token written, when two lists are compared
 CHARGED_PER_TOKEN = "input"  # a list without it is not an offer of tokens (speech by the hour, pages)
 
@@ -129,6 +131,50 @@ def _blended(offer: ApiOffer) -> Decimal:
     entry = dearest["input"] if dearest["input"] is not None else offer.input_amount
     out = dearest["output"] if dearest["output"] is not None else offer.output_amount
     return entry * INPUT_PER_OUTPUT + out
+
+
+def sold(offers: Iterable[ApiOffer]) -> tuple[ApiOffer, ...]:
+    """One offer for each model and seller, where sightings gave the hours of a day apart.
+
+    Hours that none of them covers are charged as the dearest does. A router's offer is left out where whom it routes to
+    sells the same model for no more.
+    """
+    groups: dict[tuple[str, str], list[ApiOffer]] = {}
+    for one in offers:
+        groups.setdefault(key_of(one), []).append(one)
+    joined = [_joined(group) for group in groups.values()]
+    least: dict[tuple[str, str], Decimal] = {}
+    for one in joined:
+        key = provider_id(one.provider), one.model
+        least[key] = min(least.get(key, _blended(one)), _blended(one))
+    return tuple(one for one in joined if _direct(one) not in least or least[_direct(one)] > _blended(one))
+
+
+def _direct(one: ApiOffer) -> tuple[str, str]:
+    """Whom a router hands the requests to, and the model; nobody for a seller of its own."""
+    routed = one.provider.removeprefix(ROUTED) if one.provider.startswith(ROUTED) else ""
+    return ROUTES.get(routed, routed), one.model
+
+
+def _joined(group: list[ApiOffer]) -> ApiOffer:
+    timed = [one for one in group if "-" in one.hours_utc]
+    if not timed:
+        return max(group, key=lambda one: (one.seen, _blended(one)))
+    others = [one for one in group if "-" not in one.hours_utc]
+    base = max(others or timed, key=_blended)
+    rates = [ApiRate(unit, amount) for unit, amount in _amounts(base)]
+    rates += [ApiRate(unit, amount, 0, one.hours_utc) for one in timed for unit, amount in _amounts(one)]
+    return replace(base, rates=base.rates or tuple(rates), hours_utc="")
+
+
+def _amounts(one: ApiOffer) -> list[tuple[str, Decimal]]:
+    stated = (
+        ("input", one.input_amount),
+        ("output", one.output_amount),
+        ("cache_read", one.cached_input_amount),
+        ("cache_write", one.cache_write_amount),
+    )
+    return [(unit, amount) for unit, amount in stated if amount is not None]
 
 
 @cache

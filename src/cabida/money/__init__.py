@@ -1,7 +1,7 @@
 """What it costs: owning, renting, committing, an API; per accepted output, with every term and its source."""
 
 from cabida.money.assumptions import Range
-from cabida.money.bills.service_api import api_cost, api_tree
+from cabida.money.bills.service_api import api_cached, api_cost, api_tree
 from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost
 from cabida.money.bills.training import stretch_ratio, training_cost, training_tree, training_use
 from cabida.money.currency import Rate
@@ -9,9 +9,11 @@ from cabida.money.hold.paths import Route, replicas_by_hour, routes
 from cabida.money.prices.offers import offers_for, plausible
 from cabida.money.prices.tenure import Tenure, price_flags, price_warnings, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
+from cabida.money.ways import Plain
 
 __all__ = [
     "Cost",
+    "Plain",
     "Range",
     "Rate",
     "Route",
@@ -19,6 +21,7 @@ __all__ = [
     "Terms",
     "TrainingUse",
     "Usage",
+    "api_cached",
     "api_cost",
     "api_tree",
     "attempted_requests",

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.app.costs import cost, energy
+from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
-from cabida.report.catalogue import fact, facts_list, models, prices
+from cabida.report.catalogue import fact, facts_list, models
 from cabida.text import use_language
 
 if TYPE_CHECKING:
@@ -351,6 +352,7 @@ __all__ = [
     "compare",
     "cost",
     "energy",
+    "exchange_rates",
     "explain",
     "fact",
     "facts_list",
@@ -362,7 +364,10 @@ __all__ = [
     "models",
     "observations",
     "observe",
+    "price",
+    "price_history",
     "prices",
+    "prices_aside",
     "recommend",
     "record",
     "speed",

@@ -1,4 +1,4 @@
-"""The catalogue as rows: facts of one kind, one fact with its sources, models, price sightings."""
+"""The catalogue as rows: facts of one kind, one fact with its sources, models."""
 
 from __future__ import annotations
 
@@ -93,35 +93,4 @@ def _counted(model: Any) -> dict[str, float]:
     return {
         "params_count": model.params_count or float(counts.total_count),
         "active_params_count": model.active_params_count or float(counts.active_count),
-    }
-
-
-def prices(
-    gpu: str | None = None, *, provider: str = "", capacity: str = "", as_of: str | None = None
-) -> list[dict[str, Any]]:
-    """Price sightings, newest first; ``capacity="api"`` gives models' prices per million tokens."""
-    if capacity == "api":
-        sighted: list[Any] = [
-            one for one in facts.api_offers(as_of) if not gpu or gpu.lower() in one.model_name.lower()
-        ]
-    else:
-        wanted = facts.accelerator(gpu).id if gpu else ""
-        sighted = [one for one in facts.offers(as_of) if wanted in ("", one.accelerator)]
-        sighted = [one for one in sighted if capacity in ("", one.capacity)]
-    sighted = [one for one in sighted if provider.lower() in one.provider.lower()]
-    return [_sighting(one) for one in sorted(sighted, key=lambda one: one.seen, reverse=True)]
-
-
-def _sighting(one: Any) -> dict[str, Any]:
-    api = hasattr(one, "output_amount")
-    return {
-        "gpu": one.model_name if api else one.accelerator,
-        "provider": one.provider,
-        "capacity": "api" if api else one.capacity,
-        "region": "" if api else one.region,
-        "amount": float(one.output_amount if api else one.amount),
-        "unit": "mtok" if api else one.unit,
-        "currency": one.currency,
-        "seen": one.seen,
-        "source": one.source.what,
     }

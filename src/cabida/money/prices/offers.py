@@ -63,7 +63,7 @@ def ways_for(
 ) -> list[Tenure]:
     """As ``offers_for``, of offers that ``believed_offers`` let through and that may be taken."""
     allowed = [offer for offer in believed if count <= MARKET_DEPTH_COUNT or not is_market(offer)]
-    made = [tenure_of(offer, accelerator, terms, count) for offer in _latest(allowed)]
+    made = [tenure_of(offer, accelerator, terms, count) for offer in latest(allowed)]
     made += _derived_reservations(made, accelerator, terms, count)
     made = with_stand_ins(made)
     made = [t for t in made if (not capacity or t.capacity in capacity) and (flagged or not t.flags)]
@@ -132,7 +132,7 @@ def _current(offers: list[Offer], as_of: str) -> list[Offer]:
     return newer + [offer for offer in offers if offer not in newer and offer.capacity not in known]
 
 
-def _latest(offers: Iterable[Offer]) -> list[Offer]:
+def latest(offers: Iterable[Offer]) -> list[Offer]:
     """The last sighting of each thing sold; older ones are history, not offers."""
     newest: dict[tuple[object, ...], Offer] = {}
     for offer in offers:

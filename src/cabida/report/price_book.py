@@ -1,0 +1,334 @@
+"""The price book as rows: what is asked now, how it moved, what is set aside, and everything known of one price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median, quantiles
+from typing import Any
+
+from cabida import facts, money
+from cabida.errors import InvalidInput
+from cabida.evidence import book
+from cabida.facts.model import ApiOffer, Offer
+from cabida.money.currency import convert
+from cabida.money.prices.believed import judged, votes, whole_money
+from cabida.money.prices.offers import is_history
+from cabida.money.prices.shelf import age_days, expired
+from cabida.money.terms import Terms
+from cabida.text import closest, problem
+
+SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "price": lambda row: (row["amount"], row["provider"]),
+    "seen": lambda row: row["seen"],
+    "gpu": lambda row: (row["gpu"], row["amount"]),
+    "provider": lambda row: (row["provider"].lower(), row["gpu"], row["amount"]),
+}
+FEWEST_FOR_QUARTILES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which prices: "" or ``None`` = all."""
+
+    gpu: str | None = None
+    provider: str = ""
+    capacity: str = ""
+    region: str = ""
+    as_of: str | None = None
+
+    def fits(self, one: Offer) -> bool:
+        """Whether an offer is one of them."""
+        return (
+            self.capacity in ("", one.capacity)
+            and self.provider.lower() in one.provider.lower()
+            and self.region.lower() in f"{one.region} {one.country}".lower()
+        )
+
+
+def sighted(wanted: Wanted, store: Any = None) -> tuple[Offer, ...]:
+    """Every sighting of the accelerator asked for, or of all."""
+    ids = [facts.accelerator(wanted.gpu).id] if wanted.gpu else None
+    return book.offers(wanted.as_of, ids, store=store)
+
+
+def prices(
+    gpu: str | None = None,
+    *,
+    provider: str = "",
+    capacity: str = "",
+    region: str = "",
+    as_of: str | None = None,
+    currency: str = "",
+    sort: str = "seen",
+    all: bool = False,
+    store: Any = None,
+) -> list[dict[str, Any]]:
+    """Prices in force: of each thing sold its last sighting that can be believed; with ``all`` every sighting.
+
+    ``capacity="api"`` gives models' prices per million tokens. Newest first, or as ``sort`` says.
+    """
+    wanted = Wanted(gpu, provider, "" if capacity == "api" else capacity, region, as_of)
+    if capacity == "api":
+        rows = [_api_row(one) for one in _api(wanted, store, all=all)]
+    else:
+        terms = terms_of(currency, as_of)
+        offers = sighted(wanted, store)
+        kept = offers if all else in_force(offers, terms)
+        rows = [offer_row(one, terms, currency) for one in kept if wanted.fits(one)]
+    rows.sort(key=SORTS["price"])
+    return sorted(rows, key=SORTS[sort], reverse=sort == "seen")
+
+
+def _api(wanted: Wanted, store: Any, *, all: bool) -> Iterable[ApiOffer]:
+    found = (book.api_offers if all else book.current_api_offers)(wanted.as_of, store=store)
+    name = (wanted.gpu or "").lower()
+    return [
+        one
+        for one in found
+        if name in one.model_name.lower() and wanted.provider.lower() in one.provider.lower()
+    ]
+
+
+def terms_of(currency: str, as_of: str | None) -> Terms:
+    """The terms to compare prices under.
+
+    Raises:
+        InvalidInput: CB-F006, no rate for the currency.
+    """
+    return money.terms((currency or "USD").upper(), as_of=as_of or "")
+
+
+def in_force(offers: Sequence[Offer], terms: Terms) -> list[Offer]:
+    """Without what is set aside, has ended, or was seen again later; of one part and capacity history only if alone."""
+    groups: dict[str, list[Offer]] = {}
+    for one in offers:
+        groups.setdefault(one.accelerator, []).append(one)
+    kept: list[Offer] = []
+    for group in groups.values():
+        believed = judged([one for one in group if not expired(one, terms.as_of)], terms).kept
+        newest: dict[tuple[object, ...], Offer] = {}
+        for one in believed:
+            known = newest.get(_thing(one))
+            if known is None or (one.seen, -one.amount) > (known.seen, -known.amount):
+                newest[_thing(one)] = one
+        day = terms.as_of or max((one.seen for one in group), default="")
+        recent = {one.capacity for one in newest.values() if one.seen and not is_history(one, day)}
+        kept += [one for one in newest.values() if one.capacity not in recent or not is_history(one, day)]
+    return kept
+
+
+def _thing(one: Offer) -> tuple[object, ...]:
+    """What is sold, to whom and where: prices of the same thing follow each other."""
+    return (
+        one.provider, one.provider_kind, one.capacity, one.term_months, one.accelerators_count, one.condition,
+        one.region, one.country, one.node_shape, one.fraction_ratio, one.upfront_ratio, one.sighting == "bill",
+    )  # fmt: skip
+
+
+def offer_row(one: Offer, terms: Terms, currency: str = "") -> dict[str, Any]:
+    """One price as a row; with a currency also in that, and the day of the rate."""
+    row: dict[str, Any] = {
+        "id": one.id,
+        "gpu": one.accelerator,
+        "provider": one.provider,
+        "capacity": one.capacity,
+        "region": one.region or one.country,
+        "amount": float(one.amount),
+        "unit": one.unit,
+        "currency": one.currency,
+        "seen": one.seen,
+        "age_days": age_days(one, terms.as_of) if terms.as_of else None,
+        "sold_together": one.accelerators_count,
+        "fraction": one.fraction_ratio,
+        "term_months": one.term_months,
+        "until": one.until,
+        "kind": one.sighting,
+        "flags": list(money.price_flags(one, terms.as_of)) if terms.as_of else [],
+        "source": one.source.what,
+    }
+    if currency and one.currency.upper() != terms.currency:
+        rate = terms.rate(one.currency)
+        row |= {
+            "amount": convert(one.amount, rate),
+            "currency": terms.currency,
+            "sighted_amount": row["amount"],
+        }
+        row |= {
+            "sighted_currency": one.currency,
+            "rate": rate.ratio,
+            "rate_seen": rate.seen,
+            "rate_source": rate.what,
+        }
+    return row
+
+
+def _api_row(one: ApiOffer) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "gpu": one.model_name,
+        "provider": one.provider,
+        "capacity": "api",
+        "region": "",
+        "amount": float(one.output_amount),
+        "input_amount": float(one.input_amount),
+        "unit": "mtok",
+        "currency": one.currency,
+        "seen": one.seen,
+        "source": one.source.what,
+    }
+
+
+def price_history(
+    gpu: str,
+    *,
+    provider: str = "",
+    capacity: str = "on-demand",
+    as_of: str | None = None,
+    currency: str = "USD",
+    store: Any = None,
+) -> dict[str, Any]:
+    """How the price of one accelerator moved: for each day it was seen, how many sellers asked what.
+
+    Each seller's middle of a day counts once; prices that can't be believed and those without a date are left out.
+
+    Returns:
+        ``gpu, capacity, currency, rates`` (of foreign currencies, with their day) and ``days``, oldest first, each
+        with ``seen, sellers, low, p25, median, p75, high``; quartiles are ``None`` for a single seller.
+
+    Raises:
+        InvalidInput: CB-U015, no price; CB-F006, no rate.
+    """
+    accelerator, terms = facts.accelerator(gpu), terms_of(currency, as_of)
+    every = book.offers(as_of, [accelerator.id], store=store)
+    fits = Wanted(gpu, provider, capacity).fits
+    kept = [one for one in judged(every, terms).kept if fits(one) and one.seen and one.fraction_ratio >= 1]
+    if not kept:
+        raise InvalidInput([problem("CB-U015")])
+    days: dict[str, dict[str, list[float]]] = {}
+    for one in kept:
+        days.setdefault(one.seen, {}).setdefault(one.provider, []).append(whole_money(one, terms))
+    rows = [
+        {"seen": day, **_spread([median(said) for said in sellers.values()])}
+        for day, sellers in sorted(days.items())
+    ]
+    return {
+        "gpu": accelerator.id,
+        "name": accelerator.name,
+        "provider": provider,
+        "capacity": capacity,
+        "currency": terms.currency,
+        "unit": "accelerator" if capacity == "buy" else "accelerator_hour",
+        "prices_count": len(kept),
+        "rates": rates_shown(kept, terms),
+        "days": rows,
+    }
+
+
+def _spread(prices: list[float]) -> dict[str, Any]:
+    enough = len(prices) >= FEWEST_FOR_QUARTILES
+    low, middle, high = quantiles(prices, n=4, method="inclusive") if enough else (None, prices[0], None)
+    return {
+        "sellers": len(prices), "low": min(prices), "p25": low, "median": middle, "p75": high, "high": max(prices),
+    }  # fmt: skip
+
+
+def rates_shown(offers: Iterable[Offer], terms: Terms) -> list[dict[str, Any]]:
+    """The rates that some prices were converted at, each with its day and who published it."""
+    foreign = sorted({one.currency.upper() for one in offers} - {terms.currency})
+    found = [terms.rate(code) for code in foreign]
+    return [
+        {"of": one.of, "to": one.currency, "rate": one.ratio, "seen": one.seen, "source": one.what}
+        for one in found
+    ]
+
+
+def prices_aside(
+    gpu: str | None = None, *, as_of: str | None = None, currency: str = "USD", store: Any = None
+) -> list[dict[str, Any]]:
+    """Prices that are kept but not used, with the middle they were held against; rows of files nobody could read.
+
+    ``reason``: nothing (no accelerator runs on that), too_low and too_high (outside 0.1 to 10 times the middle),
+    below_market, expired, unknown_part, doubted (one's own quote: used all the same), unread.
+    """
+    terms, wanted = terms_of(currency, as_of), Wanted(gpu, as_of=as_of)
+    groups: dict[str, list[Offer]] = {}
+    for one in sighted(wanted, store):
+        groups.setdefault(one.accelerator, []).append(one)
+    ids = set(groups) if gpu else None
+    shipped = facts.rejected_offers()
+    rows: list[dict[str, Any]] = []
+    for one in shipped:
+        if one.reason == "outside_band" and (ids is None or one.offer.accelerator in ids):
+            groups.setdefault(one.offer.accelerator, []).append(one.offer)
+        elif one.reason != "outside_band" and ids is None:
+            rows.append(_aside(one.offer, one.reason, terms))
+    for group in groups.values():
+        found = judged(group, terms)
+        for reason, told in (("", found.aside), ("doubted", found.doubted)):
+            rows += [
+                _aside(one.offer, reason or one.reason, terms)
+                | {"middle": one.middle_money, "ratio": one.ratio, "votes": one.votes_count}
+                for one in told
+            ]
+        rows += (
+            [_aside(one, "expired", terms) for one in group if expired(one, as_of or "9999")] if as_of else []
+        )
+    rows.sort(key=lambda row: (row["reason"], row["gpu"], row["amount"]))
+    return rows + ([] if gpu else [_unread(one) for one in book.unread(store)])
+
+
+def _aside(one: Offer, reason: str, terms: Terms) -> dict[str, Any]:
+    return {
+        **offer_row(one, terms), "price_money": whole_money(one, terms), "price_currency": terms.currency,
+        "middle": None, "ratio": None, "votes": 0, "reason": reason, "voted": votes(one),
+    }  # fmt: skip
+
+
+def _unread(one: book.Unread) -> dict[str, Any]:
+    return {
+        "id": "", "gpu": "", "provider": "", "capacity": "", "amount": None, "currency": "", "seen": one.at[:10],
+        "middle": None, "ratio": None, "votes": 0, "reason": "unread", "why": one.why, "near": one.near,
+        "file": one.file_name, "line": one.line, "text": one.text, "source": one.file_name,
+    }  # fmt: skip
+
+
+def exchange_rates(currency: str = "USD", as_of: str | None = None) -> list[dict[str, Any]]:
+    """What one unit of every known currency buys in another: the last rate published by a day, with that day.
+
+    Raises:
+        InvalidInput: CB-F006, no rate for the currency; the known ones are listed.
+    """
+    rows = []
+    for code in sorted(facts.currencies()):
+        ratio, day, source = facts.exchange_rate(code, currency.upper(), as_of)
+        rows.append({"of": code, "to": currency.upper(), "rate": ratio, "seen": day, "source": source.what})
+    return rows
+
+
+def price(id: str, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
+    """One price, field by field, and the source of each ("" = all): shipped, one's own, imported, of an API.
+
+    Raises:
+        InvalidInput: CB-U016, none or several are called so.
+    """
+    every: list[Any] = [*book.offers(store=store), *book.api_offers(store=store), *facts.analyst_offers()]
+    every += [one.offer for one in facts.rejected_offers()]
+    found = [one for one in every if one.id == id] or [one for one in every if one.id.startswith(id)]
+    if len({one.id for one in found}) != 1:
+        ids = [one.id for one in (found or every)]
+        near = ", ".join(ids[:3]) if found else closest(id, ids) or "cabida prices list --json"
+        raise InvalidInput([problem("CB-U016", ref=id, near=near)])
+    one = found[-1]
+    told = asdict(one)
+    fields = {name: value for name, value in told.items() if name not in ("source", "field_sources")}
+    file, line, recorded = book.where_from(one.id, store)
+    if file:
+        fields |= {"imported_from": file, "imported_line": line, "recorded_at": recorded}
+    sources = {"": said(one.source)} | {name: said(source) for name, source in one.field_sources.items()}
+    return fields, sources
+
+
+def said(source: Any) -> str:
+    """A source in one line."""
+    return " · ".join(part for part in (source.what, source.url, source.seen, source.grade) if part)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from math import ceil, sqrt
-from types import SimpleNamespace
 
 import pytest
 from choose_briefs import AS_OF
@@ -12,7 +11,6 @@ from cabida.choose import decide
 from cabida.choose.ask import START_UP_HOURS, ask_of, shift_of
 from cabida.choose.doubt import Stake, traffic_turns, unit_cost, unit_cost_interval
 from cabida.choose.means import means_of
-from cabida.choose.priced import _all_day
 from cabida.choose.splits import serving_splits
 from cabida.facts import accelerator, model, node_for
 from cabida.money import serving_cost
@@ -296,13 +294,6 @@ def test_what_is_contracted_elsewhere_is_not_ones_own_premises():
     means = means_of(brief_of(have=have, limits=limits), AS_OF)
     assert {t.capacity for t in means.tenures(accelerator("h100-sxm-80"), 2)} == {"buy"}
     assert {t.capacity for t in means.tenures(accelerator("l40s"), 2)} == {"buy", "have"}
-
-
-def test_a_price_of_some_hours_is_not_one_of_the_day():
-    windows = [SimpleNamespace(provider="p", model_name="m", output_amount=amount) for amount in (1.1, 0.55)]
-    other = SimpleNamespace(provider="q", model_name="m", output_amount=0.2)
-    assert _all_day([*windows, other]) == [windows[0], other]
-    assert _all_day([other, *reversed(windows)]) == [other, windows[0]]
 
 
 def test_a_contract_paid_on_and_a_team_too_small_are_told():

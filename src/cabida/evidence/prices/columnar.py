@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.evidence.prices.nouns import Read, Table
+from cabida.evidence.prices.numbers import key
 from cabida.evidence.prices.opening import BOMB_BYTES, MOST_BYTES, MOST_ROWS, Opened, refuse
 from cabida.evidence.prices.tables import MOST_COLUMNS, _header, cell
 from cabida.text import problem
@@ -16,8 +16,8 @@ BATCH_ROWS = 10_000
 MOST_RATIO = 5_000  # dictionaries and runs pack a bill's repeated names that well
 
 
-def table(what: Opened, read: Read) -> Table:
-    """The rows as cells of text.
+def table(what: Opened, read: Read, wanted: Collection[str]) -> Table:
+    """The rows as cells of text, in the columns whose keys are wanted.
 
     Raises:
         InvalidInput: CB-E053, pyarrow isn't installed; CB-E050, the file is broken or holds too much.
@@ -37,7 +37,7 @@ def table(what: Opened, read: Read) -> Table:
         raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
     if size > MOST_BYTES or size > max(BOMB_BYTES, MOST_RATIO * what.size_bytes):
         raise refuse(what.path, "bomb", ratio=MOST_RATIO)
-    names = list(file.schema_arrow.names)
+    names = [name for name in file.schema_arrow.names if key(name) in wanted]
     header = _header(read, names)
     if header is None:
         raise refuse(what.path, "columns")
@@ -45,7 +45,7 @@ def table(what: Opened, read: Read) -> Table:
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
         place = 0
         try:
-            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):
                 for values in zip(*(_column(one) for one in batch.columns), strict=True):
                     place += 1
                     read.rows_count += 1
@@ -66,17 +66,15 @@ def _column(column: Any) -> list[str]:
         column, kind = column.dictionary_decode(), kind.value_type
     if types.is_map(kind):
         return [cell(None if one is None else dict(one)) for one in column.to_pylist()]
-    if types.is_timestamp(kind) or types.is_nested(kind) or types.is_binary(kind):
-        return [_moment(one) for one in column.to_pylist()]
+    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        return [
+            cell(one.decode("utf-8", "replace") if isinstance(one, bytes) else one)
+            for one in column.to_pylist()
+        ]
+    if types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("s", tz=kind.tz), safe=False)
     if not types.is_string(kind):
-        try:
-            column = column.cast(pa.string())
-        except pa.ArrowException:
-            return [cell(one) for one in column.to_pylist()]
-    return ["" if one is None else one for one in column.to_pylist()]
-
-
-def _moment(one: object) -> str:
-    if isinstance(one, datetime.datetime | datetime.date):
-        return one.isoformat()
-    return cell(one.decode("utf-8", "replace") if isinstance(one, bytes) else one)
+        column = column.cast(pa.string())
+    if column.null_count == 0:
+        return list(column.to_pylist())
+    return list(column.fill_null("").to_pylist())

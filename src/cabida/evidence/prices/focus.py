@@ -56,6 +56,14 @@ QUANTITIES = {
     "consumed_quantity": ("consumedquantity", "usagequantity"),
     "pricing_quantity": ("pricingquantity",),
 }
+NAMING = (  # columns that may name the machine, the surest first
+    "xinstancetype", "skupricedetails", "xskudetails", "skumeter", "resourcetype", "chargedescription", "xskudescription",
+    "xusagetype", "skupriceid", "resourcename",
+)  # fmt: skip
+EVERY = (
+    "billingcurrency", "chargeperiodstart", "chargeperiodend", "tags", *COSTS.values(), *NAMING,
+    *(name for theirs in (*COLUMNS.values(), *QUANTITIES.values()) for name in theirs),
+)  # fmt: skip
 CAPACITY = {"standard": "on-demand", "dynamic": "spot", "committed": "reserved"}
 HOURS = ("hour", "hours", "hr", "hrs", "h", "1 hour", "compute hours", "instance-hours", "instance hours")
 MOST_TAGS, MOST_TAG = 200, 1_000
@@ -180,8 +188,7 @@ class _Machines:
     """The machine that a row names: in its SKU's details, its resource type, its description or a column of its own."""
 
     def __init__(self, table: Table) -> None:
-        names = ("xinstancetype", "skupricedetails", "xskudetails", "skumeter", "resourcetype", "chargedescription", "xskudescription", "xusagetype", "skupriceid", "resourcename")  # fmt: skip
-        self.places = [place for name in names if (place := table.at(name)) >= 0]
+        self.places = [place for name in NAMING if (place := table.at(name)) >= 0]
 
     def of(self, row: object) -> tuple[str, Part, int] | None:
         """Its name, its accelerator and how many it has; ``None`` when none is known."""

@@ -14,6 +14,7 @@ from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
 from cabida.evidence.prices.numbers import amount, counted, nothing
 
 NAME, TITLE = "gpuhunt", "gpuhunt catalogue"
+COLUMNS = ("instancename", "location", "price", "gpucount", "gpuname", "gpumemory", "spot", "provider")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
 

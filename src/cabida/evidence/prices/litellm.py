@@ -13,8 +13,8 @@ from typing import Any
 
 from cabida.evidence.prices.making import Making, dated
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
-from cabida.evidence.prices.numbers import nothing, plain
-from cabida.evidence.prices.trees import text_of
+from cabida.evidence.prices.numbers import day
+from cabida.evidence.prices.trees import price_of, text_of
 
 NAME, TITLE = "litellm", "LiteLLM model prices"
 NO_ANSWER = ("embedding", "rerank")  # modes whose answer is not billed by token
@@ -53,25 +53,19 @@ def offers(tree: dict[str, Any], read: Read, asked: Asked, path: Path) -> None:
             read.aside(place, name, odd.why, odd.near)
 
 
-def _price(one: dict[str, Any], key: str) -> Decimal | None:
-    text = text_of(one.get(key))
-    return None if nothing(text) else plain(text)
-
-
 def _model(make: Making, line: int, name: str, one: dict[str, Any], seen: str) -> None:
-    prompt, answer = _price(one, "input_cost_per_token"), _price(one, "output_cost_per_token")
+    prompt, answer = price_of(one.get("input_cost_per_token")), price_of(one.get("output_cost_per_token"))
     if prompt is None:
         raise Odd(Why.NO_TOKEN_PRICE if any("cost" in key for key in one) else "missing")
     if answer is None:
         if text_of(one.get("mode")) not in NO_ANSWER:
             raise Odd(Why.NO_ANSWER_PRICE)
         answer = Decimal(0)
-    more: dict[str, Any] = {key: _price(one, theirs) for key, theirs in _PRICES.items()}
+    more: dict[str, Any] = {key: price_of(one.get(theirs)) for key, theirs in _PRICES.items()}
     tiers = sorted((int(found[1]), key) for key in one if (found := _TIER.fullmatch(key)))
     if tiers:
-        more |= {"tier_above_tokens": tiers[0][0] * 1000, "tier_input": _price(one, tiers[0][1])}
-    until = text_of(one.get("deprecation_date"))
-    notes = "; ".join(part for part in (text_of(one.get("mode")), f"until {until}" if until else "") if part)
+        more |= {"tier_above_tokens": tiers[0][0] * 1000, "tier_input": price_of(one.get(tiers[0][1]))}
+    until = _day(text_of(one.get("deprecation_date")))
     provider = text_of(one.get("litellm_provider")) or name.partition("/")[0]
     make.api_offer(
         line,
@@ -80,7 +74,16 @@ def _model(make: Making, line: int, name: str, one: dict[str, Any], seen: str) -
         prompt,
         answer,
         seen=seen,
-        notes=notes[:200],
+        notes=text_of(one.get("mode"))[:40],
+        until=until,
         url=text_of(one.get("source"))[:300],
         **more,
     )
+
+
+def _day(text: str) -> str:
+    """The day a model goes, where it is a date."""
+    try:
+        return day(text)
+    except Odd:
+        return ""

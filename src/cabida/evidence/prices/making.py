@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from cabida.errors import InvalidInput
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
 from cabida.evidence.prices.numbers import each, stamped
 from cabida.evidence.prices.parts import Part, Parts, known, provider, provider_in, shared
-from cabida.facts.models import find_model
 from cabida.facts.model import ApiOffer, Offer
+from cabida.facts.models import find_model, models
 from cabida.quantity import Source
 from cabida.text import problem
 
@@ -132,6 +133,7 @@ class Making:
         if not prompt and not answer:
             raise Odd(Why.FREE)
         currency, notes, url = more.pop("currency", "USD"), more.pop("notes", ""), more.pop("url", "")
+        until = more.pop("until", "")
         per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
         key = (provider, name, prompt, answer, seen, currency, *per_mtok.values())
         if key in self._seen:
@@ -154,6 +156,7 @@ class Making:
             effective="",
             notes=notes,
             source=self.source(seen, url),
+            until=until,
             tier_above_tokens=per_mtok.pop("tier_above_tokens", None),
             tier_input_amount=_tidy(per_mtok.pop("tier_input", None)),
             cache_write_amount=_tidy(per_mtok.pop("cache_write", None)),
@@ -163,7 +166,8 @@ class Making:
     def model(self, name: str) -> str:
         """The id of the model that is served, or its name as printed where it is none we know."""
         if name not in self._models:
-            found = find_model(name.rsplit("/", 1)[-1].partition(":")[0]) or None
+            bare = name.rsplit("/", 1)[-1].partition(":")[0]
+            found = find_model(bare) if _family(bare) in _families() else None
             self._models[name] = found.id if found else name
         return self._models[name]
 
@@ -175,6 +179,17 @@ def tidy(value: Decimal) -> Decimal:
 
 def _tidy(value: Decimal | None) -> Decimal | None:
     return None if value is None else tidy(value)
+
+
+def _family(name: str) -> str:
+    """The letters a model's name begins with, which builds and variants of it share."""
+    found = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].lower())
+    return found[0] if found else ""
+
+
+@cache
+def _families() -> frozenset[str]:
+    return frozenset(_family(name) for name, _ in models().names())
 
 
 _slugs: dict[str, str] = {}

@@ -215,6 +215,7 @@ def stamped(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=10_000)
 def key(text: str) -> str:
     """A column's name without case, accents, blanks and punctuation."""
     bare = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))

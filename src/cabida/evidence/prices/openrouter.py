@@ -8,8 +8,7 @@ from typing import Any
 
 from cabida.evidence.prices.making import Making, dated
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
-from cabida.evidence.prices.numbers import nothing, plain
-from cabida.evidence.prices.trees import text_of
+from cabida.evidence.prices.trees import price_of, text_of
 
 NAME, TITLE, PROVIDER = "openrouter", "OpenRouter models", "openrouter"
 
@@ -62,10 +61,10 @@ def offers(tree: Any, read: Read, asked: Asked, path: Path) -> None:
 
 
 def _price(prices: dict[str, Any], key: str) -> Decimal | None:
-    text = text_of(prices.get(key)).strip()
-    if text.startswith("-1"):
+    value = prices.get(key)
+    if str(value).lstrip().startswith("-1"):
         raise Odd(Why.VARIES)
-    return None if nothing(text) else plain(text)
+    return price_of(value)
 
 
 def _some(prices: dict[str, Any], key: str) -> bool:

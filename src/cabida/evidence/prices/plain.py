@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,21 @@ WHOLE = (
     "system",
     "sistema",
     "vm",
+)
+ONE = (
+    "gpu",
+    "accelerator",
+    "acelerador",
+    "card",
+    "tarjeta",
+    "unit",
+    "unidad",
+    "each",
+    "per",
+    "por",
+    "la",
+    "el",
+    "",
 )
 KINDS = ("page", "api", "table", "analyst", "quote", "user", "bill", "catalogue", "dataset")
 LOOKED_AT = 200  # rows read ahead to see how the file writes numbers
@@ -186,6 +202,7 @@ def _nobody() -> str:
     raise Odd(Why.NO_PROVIDER)
 
 
+@lru_cache(maxsize=1_000)
 def _capacity(text: str) -> str:
     word = key(text)
     if not word:
@@ -196,29 +213,29 @@ def _capacity(text: str) -> str:
     return found
 
 
+@lru_cache(maxsize=1_000)
+def _per(text: str) -> tuple[bool, Decimal | None, bool]:
+    """What a unit says: of all accelerators together, so many hours (``None`` = no time), and whether it says a thing.
+
+    Raises:
+        Odd: ``bad_unit``.
+    """
+    words = [key(word) for word in re.split(r"[\s/_-]+", text.lower()) if key(word)]
+    ends = {word.rstrip("s") for word in words}
+    hours = next((PER[name] for word in words for name in (word, word.rstrip("s")) if name in PER), None)
+    if not ends <= {*WHOLE, *ONE, *PER}:
+        raise Odd(Why.BAD_UNIT)
+    return bool(ends & set(WHOLE)), hours, bool(words)
+
+
 def _unit(text: str, price: Decimal, count: Decimal, capacity: str) -> tuple[Decimal, str, str]:
     """The price of all accelerators of the row, an hour or for good, and by which capacity that is."""
-    words = [key(word) for word in re.split(r"[\s/_-]+", text.lower()) if key(word)]
-    of_all = any(word.rstrip("s") in WHOLE for word in words)
-    hours = next((PER[name] for word in words for name in (word, word.rstrip("s")) if name in PER), None)
-    if capacity == "buy" or (words and hours is None):
-        if hours is not None or not {word.rstrip("s") for word in words} <= {
-            *WHOLE,
-            "gpu",
-            "accelerator",
-            "acelerador",
-            "card",
-            "tarjeta",
-            "unit",
-            "unidad",
-            "each",
-            "per",
-            "por",
-            "",
-        }:
-            raise Odd(Why.BAD_UNIT)
-        return (price if of_all else price * count), "accelerator", "buy"
+    of_all, hours, said = _per(text)
     total = price if of_all else price * count
+    if capacity == "buy" or (said and hours is None):
+        if hours is not None or capacity not in ("buy", "on-demand"):
+            raise Odd(Why.BAD_UNIT)
+        return total, "accelerator", "buy"
     return each(total, hours) if hours else total, "accelerator_hour", capacity
 
 

@@ -99,7 +99,7 @@ def _read(what: Opened, made: Read, asked: Asked, file: Path, progress: Told | N
     if what.kind == "parquet":
         from cabida.evidence.prices import columnar
 
-        table = columnar.table(what, made)
+        table = columnar.table(what, made, _wanted())
     elif what.kind == "xlsx":
         from cabida.evidence.prices import workbook
 
@@ -126,6 +126,12 @@ def _read(what: Opened, made: Read, asked: Asked, file: Path, progress: Told | N
             return
     names = ", ".join(name for name in table.names if name)[:200]
     raise InvalidInput([problem("CB-E055", file=str(file), line=table.header_line, names=names)])
+
+
+def _wanted() -> frozenset[str]:
+    """The keys of every column that some format reads."""
+    own = (*(name for names in plain.COLUMNS.values() for name in names), *focus.EVERY)
+    return frozenset((*own, *skypilot.COLUMNS, *gpuhunt.COLUMNS))
 
 
 def _records(found: Any, made: Read) -> Table | None:

@@ -18,6 +18,9 @@ from cabida.evidence.prices.numbers import amount, counted, nothing
 
 NAME, TITLE = "skypilot", "SkyPilot catalogue"
 MOST_INFO = 4_000  # characters of a GpuInfo cell that are looked at
+COLUMNS = (
+    "instancetype", "acceleratorname", "acceleratorcount", "price", "spotprice", "region", "availabilityzone", "gpuinfo",
+)  # fmt: skip
 UNSAID_GIB = {"A100": Decimal(40), "V100": Decimal(16)}  # SkyPilot's names without a size mean these
 
 
@@ -30,7 +33,7 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     """Read the rows of one cloud."""
     make = Making(read, asked, TITLE, "catalogue")
     provider, seen = whose(asked, path), dated(read, asked, path)
-    at = {name: table.at(name) for name in ("instancetype", "acceleratorname", "acceleratorcount", "price", "spotprice", "region", "availabilityzone", "gpuinfo")}  # fmt: skip
+    at = {name: table.at(name) for name in COLUMNS}
     for line, row in table.rows:
         name = row[at["acceleratorname"]].strip()
         if nothing(name):

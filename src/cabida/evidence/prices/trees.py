@@ -6,6 +6,7 @@ import json
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from cabida.evidence.prices.numbers import LEAST, MOST, nothing, plain
 from cabida.evidence.prices.opening import Opened, refuse, whole_text
 
 NOT_FINITE = "NaN"
@@ -60,3 +61,15 @@ def text_of(value: object) -> str:
     if value is None or isinstance(value, dict | list):
         return ""
     return str(value)
+
+
+def price_of(value: object) -> Decimal | None:
+    """A price of a tree, a number or a text; ``None`` when there is none.
+
+    Raises:
+        Odd: as ``numbers.plain``.
+    """
+    if isinstance(value, Decimal) and LEAST <= value <= MOST:
+        return value
+    text = text_of(value)
+    return None if nothing(text) else plain(text)

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import IO
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from cabida.evidence.prices.nouns import Read, Table
-from cabida.evidence.prices.opening import BLOCK_BYTES, MOST_ROWS, Opened, refuse
+from cabida.evidence.prices.opening import BLOCK_BYTES, Opened, refuse
 from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE, _header
 
 EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
@@ -170,56 +171,45 @@ def _date_styles(book: zipfile.ZipFile) -> tuple[frozenset[str], datetime]:
     return frozenset(dates), epoch
 
 
-class _Sheet:
-    """Handlers that gather the cells of a sheet, row by row."""
+class _Cells:
+    """The cells of a row as texts, by column."""
 
     def __init__(self, shared: list[str], dates: frozenset[str], epoch: datetime) -> None:
         self.shared, self.dates, self.epoch = shared, dates, epoch
-        self.done: list[tuple[int, dict[int, str]]] = []
-        self.line, self.row, self.at, self.kind, self.style = 0, dict[int, str](), -1, "", ""
-        self.inside, self.held = False, list[str]()
         self.columns: dict[str, int] = {}
 
-    def start(self, name: str, said: dict[str, str]) -> None:
-        if name == "c":
-            ref = said.get("r", "")
-            letters = ref.rstrip("0123456789")
-            self.at = self.columns[letters] if letters in self.columns else self._place(letters)
-            self.kind, self.style = said.get("t", "n"), said.get("s", "")
-        elif name in ("v", "t"):
-            self.inside = True
-        elif name == "row":
-            number = said.get("r", "")
-            self.line = int(number) if number.isdigit() and len(number) < 8 else self.line + 1
-            self.row, self.at = {}, -1
+    def of(self, row: Element) -> dict[int, str]:
+        """Those that hold something."""
+        found: dict[int, str] = {}
+        at = -1
+        for one in row:
+            letters = one.get("r", "").rstrip("0123456789")
+            known = self.columns.get(letters)
+            at = known if known is not None else self._place(letters, at)
+            kind = one.get("t")
+            if kind == "inlineStr":
+                text: str | None = "".join(one.itertext())
+            elif len(one) == 1:
+                text = one[0].text if one[0].tag[-2:] == "}v" else None
+            else:  # a formula stands before its value
+                text = next((part.text for part in one if part.tag[-2:] == "}v"), None)
+            if text and at < MOST_COLUMNS:
+                found[at] = self._value(text, kind, one.get("s", ""))
+        return found
 
-    def _place(self, letters: str) -> int:
+    def _place(self, letters: str, before: int) -> int:
         if not letters:
-            return self.at + 1
+            return before + 1
         place = 0
         for one in letters[:3]:
             place = place * 26 + ord(one.upper()) - 64
         self.columns[letters] = place - 1
         return place - 1
 
-    def end(self, name: str) -> None:
-        if name in ("v", "t"):
-            self.inside = False
-        elif name == "c":
-            if self.held and 0 <= self.at < MOST_COLUMNS:
-                self.row[self.at] = self._value("".join(self.held))
-            self.held.clear()
-        elif name == "row":
-            self.done.append((self.line, self.row))
-
-    def text(self, data: str) -> None:
-        if self.inside:
-            self.held.append(data)
-
-    def _value(self, text: str) -> str:
-        if self.kind == "s":
+    def _value(self, text: str, kind: str | None, style: str) -> str:
+        if kind == "s":
             return self.shared[int(text)] if text.isdigit() and int(text) < len(self.shared) else ""
-        if self.kind == "n" and self.style in self.dates:
+        if kind in (None, "n") and style in self.dates:
             try:
                 return (
                     (self.epoch + timedelta(days=float(text)))
@@ -233,34 +223,23 @@ class _Sheet:
 
 def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
     """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
-    made = _Sheet(_shared(book), *_date_styles(book))
-    parser = _parser()
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
-        made.start,
-        made.end,
-        made.text,
-    )
-    parser.namespace_prefixes = False
-    count = 0
+    cells = _Cells(_shared(book), *_date_styles(book))
+    parser, line, before = XMLPullParser(events=("end",)), 0, b""
     try:
         with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:
             while block := stream.read(BLOCK_BYTES):
-                parser.Parse(block, False)
-                count += len(made.done)
-                if count > MOST_ROWS:
-                    raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
-                yield from made.done
-                made.done.clear()
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        expat.ExpatError,
-        _Refused,
-        ValueError,
-        OSError,
-        RuntimeError,
-    ) as error:
+                if b"<!DOCTYPE" in before + block or b"\x00" in block:
+                    raise refuse(what.path, "broken", error="DOCTYPE")
+                before = block[-9:]
+                parser.feed(block)
+                for _, one in parser.read_events():
+                    if one.tag[-4:] != "}row":
+                        continue
+                    said = one.get("r", "")
+                    line = int(said) if said.isdigit() and len(said) < 8 else line + 1
+                    yield line, cells.of(one)
+                    one.clear()
+    except (zipfile.BadZipFile, zlib.error, EOFError, ParseError, ValueError, OSError, RuntimeError) as error:
         raise refuse(what.path, "broken", error=str(error)[:120]) from None
 
 

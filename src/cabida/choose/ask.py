@@ -183,10 +183,11 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
         monthly = min(float(HOURS_PER_MONTH), (hours + START_UP_HOURS) * ask.runs_per_month)
         return Shift(replicas, monthly, hours / (hours + START_UP_HOURS))
     tallest = max(ask.profile)
-    needed = [
-        int(needed_replicas_count.raw(wanted * weight / tallest, capacity_requests_per_s))
-        for weight in ask.profile
-    ]
+    counts = {
+        weight: int(needed_replicas_count.raw(wanted * weight / tallest, capacity_requests_per_s))
+        for weight in set(ask.profile)
+    }
+    needed = [counts[weight] for weight in ask.profile]
     on = sum(needed) / len(needed) + START_UP_HOURS * _switched_on(needed) / len(needed)
     on_share = min(1.0, on / replicas)
     busy = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * replicas)

@@ -15,6 +15,7 @@ from cabida.choose.ask import Ask
 from cabida.choose.doubt import Stake, unit_cost_interval
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
+from cabida.choose.ledgers import with_money
 from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.media import search_media
@@ -98,6 +99,7 @@ def decide(
         for index, option in enumerate(options)
     ]
     options = with_owned(options, kept, means)
+    options = with_money(options, kept, worked, ask, means, named=several_models(worked))
     satisfied = bool(options) and options[0].status == "chosen"
     decision = Decision(
         name=brief.name,

@@ -35,6 +35,17 @@ class Owed:
     upfront_money: float = 0.0  # paid before the first day for the time to come
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What is held of an accelerator, over time: what using it adds an hour while it lasts, and what takes its place."""
+
+    held: Held
+    months: float  # until it ends, at most the horizon
+    added_money_per_hour: float = 0.0  # of a contract, each
+    rent_money_per_hour: float = 0.0  # each, after its end
+    new_capital_money: float = 0.0  # each, of what replaces an owned one
+
+
 def left_months(until: str, as_of: str, horizon_months: float) -> float:
     """Months from ``as_of`` to a day, at most the horizon; an open end is the horizon."""
     if not until:
@@ -143,7 +154,7 @@ def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:
 
 def marginal_offer(
     held: Held, brief: Brief, terms: Terms, offers: Iterable[Offer]
-) -> tuple[Offer, tuple[Assumption, ...]]:
+) -> tuple[Offer, tuple[Assumption, ...], Lasting]:
     """What using it adds, as an offer, with what was taken for it: what is owed anyway does not count, and what ends
     inside the horizon is replaced at the book's price.
     """
@@ -154,9 +165,7 @@ def marginal_offer(
 
 def _contract(
     own: Offer, held: Held, terms: Terms, months: float, offers: Sequence[Offer]
-) -> tuple[Offer, tuple[Assumption, ...]]:
-    if held.price_money_per_hour is None:
-        return own, ()
+) -> tuple[Offer, tuple[Assumption, ...], Lasting]:
     kept, rent = months / terms.horizon_months, 0.0
     if kept < 1:
         ways = _ways(held, offers, terms, ("on-demand", "reserved"))
@@ -164,10 +173,11 @@ def _contract(
             rent = min(one.money_per_hour for one in ways)
         else:
             kept = 1.0  # nobody rents it out: the caution says that it ends
-    price = held.price_money_per_hour
+    price = held.price_money_per_hour or 0.0
+    lasting = Lasting(held, months if kept < 1 else terms.horizon_months, price * (1 - held.owed_ratio), rent)
     added = formulas.contract_money_per_hour.raw(price, held.owed_ratio, held.sublet_ratio, kept, rent)
     if added == price:
-        return own, ()
+        return own, (), lasting
     name = facts.accelerator(held.accelerator).name
     values: dict[str, object] = {
         "name": name,
@@ -180,19 +190,19 @@ def _contract(
     told = Assumption(
         "have.contract", money_text(added, terms.currency), why, tr("choose.assume.contract.how")
     )
-    return replace(own, amount=Decimal(str(round(added, 10)))), (told,)
+    return replace(own, amount=Decimal(str(round(added, 10)))), (told,), lasting
 
 
 def _owned(
     own: Offer, held: Held, terms: Terms, months: float, offers: Sequence[Offer]
-) -> tuple[Offer, tuple[Assumption, ...]]:
+) -> tuple[Offer, tuple[Assumption, ...], Lasting]:
     if months >= terms.horizon_months:
-        return own, ()
+        return own, (), Lasting(held, months)
     name = facts.accelerator(held.accelerator).name
     bought = _ways(held, offers, terms, ("buy",))
     if not bought:
         why = tr("choose.assume.worn.unknown", name=name, until=held.until)
-        return own, (Assumption("have.worn", "?", why, tr("choose.assume.worn.how")),)
+        return own, (Assumption("have.worn", "?", why, tr("choose.assume.worn.how")),), Lasting(held, months)
     new = min(one.capital_money for one in bought)
     life = terms.base("life_years") * float(MONTHS_PER_YEAR)
     paid = held.resale_money or 0.0
@@ -206,7 +216,8 @@ def _owned(
         tr("choose.assume.worn.why", **values),
         tr("choose.assume.worn.how"),
     )
-    return replace(own, amount=Decimal(str(round(whole, 6)))), (told,)
+    lasting = Lasting(held, months, new_capital_money=new)
+    return replace(own, amount=Decimal(str(round(whole, 6)))), (told,), lasting
 
 
 def _ways(held: Held, offers: Sequence[Offer], terms: Terms, capacity: Sequence[str]) -> list[Tenure]:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from cabida import facts, money
 from cabida.brief import Brief, Held
-from cabida.choose.held import Lasting, Owed, hardware, marginal_offer, owed_of, pledges_of, quotas_of, stated_falls
+from cabida.choose.held import (
+    Lasting,
+    Owed,
+    hardware,
+    marginal_offer,
+    owed_of,
+    pledges_of,
+    quotas_of,
+    stated_falls,
+)
 from cabida.choose.splits import accelerators_per_node
 from cabida.evidence import book
 from cabida.facts.model import Accelerator, Offer
@@ -189,6 +198,7 @@ def means_of(brief: Brief, as_of: str) -> Means:
         by_accelerator.setdefault(offer.accelerator, []).append(offer)
     terms, counts, assumed = terms_of(brief, as_of), dict[str, int](), list[Assumption]()
     assumed += _resold(brief, terms)
+    lasting: dict[str, list[Lasting]] = {}
     for held in hardware(brief, as_of):
         lawful = [one for one in by_accelerator.get(held.accelerator, ()) if one.capacity != "have"]
         lawful = [one for one in lawful if allowed_place(one, brief.limits.countries)]
@@ -198,7 +208,8 @@ def means_of(brief: Brief, as_of: str) -> Means:
         by_accelerator.setdefault(held.accelerator, []).append(own)
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
     owed, quotas = owed_of(brief, as_of), quotas_of(brief)
-    return Means(brief, terms, by_accelerator, counts, tuple(assumed), frozenset(sellers), owed, quotas)
+    said = tuple(assumed)
+    return Means(brief, terms, by_accelerator, counts, said, frozenset(sellers), owed, quotas, lasting)
 
 
 def _resold(brief: Brief, terms: Terms) -> list[Assumption]:

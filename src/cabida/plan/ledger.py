@@ -10,9 +10,9 @@ class LedgerMonth:
     """One month of an option, in the reporting currency, to the cent; what is paid is positive.
 
     ``cash`` is when money leaves, ``expense`` when it counts in the profit and loss account: the lines of each sum to
-    its total, and both views come to the same over the whole life. Lines: purchase, prepaid, rent, energy, people,
-    other, owed, interest, principal, loan, resale, sublet, credit (cash); the same with depreciation in place of
-    purchase, loan, principal and resale (expense). ``owed`` is paid whichever option is chosen.
+    its total, and over the whole life the expense is the cash and what was paid before. Lines: rent, energy, people,
+    other, owed, interest, sublet, credit, commitment; in cash purchase, loan, principal, resale and prepaid too, in
+    expense depreciation. ``owed`` is paid whichever option is chosen.
     """
 
     month: int  # 0 = the day it starts: what is paid before the first hour; then 1, 2, ... to the horizon
@@ -26,7 +26,8 @@ class LedgerMonth:
     expense_cumulative_money: float = 0.0
     credit_left_money: float = 0.0  # of the credits it draws on, at the month's end
     credit_lost_money: float = 0.0  # what expires unused in this month
-    over_budget: bool = False  # the month's or the whole budget is passed in this month, in cash
+    over_budget: bool = False  # its expense passes the month's budget, or all cash so far the whole one
+    paid_before_money: float = 0.0  # of month 0: books and prepaid contracts, which count in the expense alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +47,6 @@ class WalkAway:
     money: float | None
     discount_ratio: float | None  # of today's price; below nothing: the price may rise by so much
     rival: str  # id of the option it is measured against, "" when there is none
+    rival_title: str
     budget_amount: float | None = None
     budget_money: float | None = None

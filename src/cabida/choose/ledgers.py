@@ -1,0 +1,365 @@
+"""The money of each kept option month by month, and the price at which one walks away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import ceil
+
+from cabida import money
+from cabida.brief import Brief
+from cabida.choose.ask import Ask, shift_of, usage_of
+from cabida.choose.held import Lasting, horizon_of
+from cabida.choose.means import Means
+from cabida.choose.options import title_of
+from cabida.choose.worked import Worked
+from cabida.facts.model import ApiOffer
+from cabida.money import Tenure, TrainingUse, Usage
+from cabida.money.hold.ledger import Anyway, Drawn, Kept, MonthBill, ledger, shares
+from cabida.money.hold.loan import Loan
+from cabida.money.hold.walk_away import price_factor
+from cabida.money.prices.pledges import PLEDGED, good_at
+from cabida.money.prices.tenure import decay_name, tenure_of
+from cabida.plan import Option
+from cabida.plan.ledger import LedgerMonth, WalkAway
+from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_MONTH
+
+RENT = ("compute", "idle", "retries_waste", "spares", "failed_runs", "interruptions")
+ENERGY = ("energy", "cooling", "colocation")
+PEOPLE = ("platform_labour", "review")
+CAPITAL = (
+    *RENT,
+    "residual",
+)  # what an owner's bill spreads over the months: the ledger has the purchase itself
+PAID_THERE = (*RENT, "storage", "checkpoints", "network")
+LEAST_FACTOR = 1e-9  # of a price: as good as nothing, and still a price
+API_AMOUNTS = (
+    "input_amount", "output_amount", "cached_input_amount", "batch_input_amount", "batch_output_amount",
+    "tier_input_amount", "cache_write_amount",
+)  # fmt: skip
+
+
+def with_money(
+    options: Sequence[Option],
+    kept: Sequence[Worked],
+    worked: Sequence[Worked],
+    ask: Ask | None,
+    means: Means,
+    *,
+    named: bool = False,
+) -> list[Option]:
+    """The options with their ledgers, and the walk-away prices of those that satisfy the brief.
+
+    ``worked`` are all options, among which the rivals are found; ``kept`` those shown, in the order of ``options``.
+    """
+    able = sorted((one for one in worked if one.status == "satisfies"), key=lambda one: one.order)
+    return [
+        replace(
+            option,
+            ledger=ledger_of(one, ask, means),
+            walk_away=walk_away_of(one, able, means, named=named),
+        )
+        for option, one in zip(options, kept, strict=True)
+    ]
+
+
+# the ledger
+
+
+def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, ...]:
+    """An option's months, cash and profit and loss, over the horizon of the brief."""
+    brief, tenure = means.brief, one.tenure
+    horizon = horizon_of(brief)
+    held = _held_of(one, means)
+    weights = shares(horizon)
+    bills = _bills(one, ask, means, held, weights)
+    offer = tenure.offer if tenure else None
+    drawn = [
+        Drawn(each.kind, each.money, each.usable_months, each.discount_ratio)
+        for each in good_at(
+            means.terms.pledges,
+            one.candidate.api.provider if one.candidate.api else offer.provider if offer else "",
+            "" if one.candidate.api or offer is None else offer.accelerator,
+        )
+        if tenure is None or tenure.capacity not in ("buy", "have")
+    ]
+    mine = {offer.accelerator} if offer is not None and offer.capacity == "have" else set[str]()
+    anyway = [
+        Anyway(
+            each.money_per_month,
+            each.months,
+            0.0 if each.accelerator in mine else each.sublet_money_per_month,
+            each.upfront_money,
+        )
+        for each in means.owed
+    ]
+    return ledger(
+        bills,
+        horizon,
+        means.terms.as_of,
+        kept=_kept_of(one, means, held),
+        loan=_loan_of(brief),
+        prepaid_ratio=offer.upfront_ratio if offer and tenure and tenure.committed_months else 0.0,
+        term_months=ceil(tenure.committed_months) if tenure else 0,
+        drawn=drawn,
+        anyway=anyway,
+        monthly_budget_money=brief.budget.monthly_money,
+        total_budget_money=brief.budget.total_money,
+    )
+
+
+def _held_of(one: Worked, means: Means) -> Lasting | None:
+    """What is held of the option's accelerator, when that is how it is had."""
+    if one.tenure is None or one.tenure.capacity != "have":
+        return None
+    return next(iter(means.lasting.get(one.tenure.offer.accelerator, ())), None)
+
+
+def _loan_of(brief: Brief) -> Loan | None:
+    budget = brief.budget
+    if not budget.financed_ratio or budget.interest_ratio is None or not budget.loan_months:
+        return None
+    return Loan(budget.financed_ratio, budget.interest_ratio, budget.loan_months)
+
+
+def _kept_of(one: Worked, means: Means, held: Lasting | None) -> Kept | None:
+    """Hardware of one's own under an option: bought, or owned already."""
+    tenure, terms = one.tenure, means.terms
+    if tenure is None or not tenure.owned:
+        return None
+    decay = terms.base(decay_name(tenure.offer, terms))
+    life = terms.base("life_years") * float(MONTHS_PER_YEAR)
+    price = float(tenure.offer.amount) * terms.rate(tenure.offer.currency).ratio
+    if held is None:
+        return Kept(tenure.capital_money, price, decay, life)
+    there = held.held
+    worn = held.months if held.months < terms.horizon_months else None
+    count = min(there.count, tenure.accelerators_count)
+    resale = held.new_capital_money if worn is not None else there.resale_money or 0.0
+    return Kept(held.new_capital_money, resale, decay, life, count, there.book_money, worn)
+
+
+def _bills(
+    one: Worked, ask: Ask | None, means: Means, held: Lasting | None, weights: Sequence[float]
+) -> list[MonthBill]:
+    """What each month's running takes: of a run spread over the months it lasts, of a service with its traffic."""
+    if isinstance(one.usage, TrainingUse):
+        return _run_bills(one, means, held, weights)
+    growth = means.brief.traffic.growth_per_year_ratio
+    plain = _bill_of(one, means, held, one, 0)
+    if ask is None or not growth or one.candidate.deployment is None or one.beside is not None:
+        return [replace(plain, lines=_lasting_lines(plain, held, at, one)) for at in range(len(weights))]
+    found, before = [], _Grown(one, one.usage, one.candidate.replicas_count)
+    for at in range(len(weights)):
+        before = _grown(one, ask, growth, at, before)
+        bill = _bill_of(one, means, held, before.worked(one, means), at)
+        found.append(bill)
+    return found
+
+
+def _lasting_lines(plain: MonthBill, held: Lasting | None, at: int, one: Worked) -> dict[str, float]:
+    if held is None or held.held.kind != "contracted":
+        return dict(plain.lines)
+    return {**plain.lines, "rent": _contract_rent(held, at, one)}
+
+
+class _Grown:
+    """The option in one month of growing traffic: its usage and how many replicas it takes."""
+
+    def __init__(self, one: Worked, usage: Usage | TrainingUse, replicas_count: int) -> None:
+        self.usage, self.replicas_count = usage, replicas_count
+
+    def worked(self, one: Worked, means: Means) -> Worked:
+        """The same priced by the real bill, pledges left out."""
+        candidate = replace(one.candidate, replicas_count=self.replicas_count)
+        if one.tenure is None or not isinstance(self.usage, Usage):
+            return one
+        cost = money.serving_cost(candidate, self.usage, replace(means.terms, pledges=()), one.tenure)
+        return replace(one, candidate=candidate, usage=self.usage, cost=cost)
+
+
+def _grown(one: Worked, ask: Ask, growth: float, at: int, before: _Grown) -> _Grown:
+    """Traffic in the middle of month ``at`` over what the plan was made for; what is owned never shrinks."""
+    factor = (1 + growth) ** ((at + 0.5) / float(MONTHS_PER_YEAR)) / ask.growth_ratio
+    then = replace(
+        ask,
+        mean_requests_per_s=ask.mean_requests_per_s * factor,
+        peak_requests_per_s=ask.peak_requests_per_s * factor,
+        requests_per_month=ask.requests_per_month * factor,
+        items_count=ask.items_count * factor,
+    )
+    if one.capacity_requests_per_s <= 0:
+        return before
+    shift = shift_of(then, one.capacity_requests_per_s, one.acceptance_ratio)
+    tenure, replicas = one.tenure, shift.replicas_count
+    if tenure is not None and not tenure.scalable and at:
+        replicas = max(replicas, before.replicas_count)
+    if tenure is not None and tenure.capacity == "have":
+        replicas = one.candidate.replicas_count
+    usage = usage_of(then, one.acceptance_ratio, replace(shift, replicas_count=replicas))
+    return _Grown(one, usage, replicas)
+
+
+def _bill_of(one: Worked, means: Means, held: Lasting | None, then: Worked, at: int) -> MonthBill:
+    """One month's bill in the ledger's lines."""
+    lines = {key: then.cost.line(key) for key in dict.fromkeys(line.key for line in then.cost.lines)}
+    owned = one.tenure is not None and one.tenure.owned
+    found = _grouped(lines, owned=owned)
+    if held is not None and held.held.kind == "contracted":
+        found["rent"] = _contract_rent(held, at, one)
+    spare = then.candidate.spare_replicas_count
+    deployment = then.candidate.deployment
+    each = deployment.parallel.accelerators_count if deployment else 0
+    replicas = then.candidate.replicas_count + spare if deployment else 1
+    count = replicas * each
+    if one.tenure is not None and then.candidate.replicas_count == one.candidate.replicas_count:
+        count = one.tenure.accelerators_count
+    spend = 0.0 if owned else sum(lines.get(key, 0.0) for key in PAID_THERE)
+    return MonthBill(replicas, count, found, spend)
+
+
+def _grouped(lines: dict[str, float], *, owned: bool) -> dict[str, float]:
+    """A bill's lines under the ledger's names; an owner's instalments are left out, the purchase stands for them."""
+    found = {"rent": 0.0, "energy": 0.0, "people": 0.0, "other": 0.0}
+    for key, value in lines.items():
+        if key in PLEDGED or (owned and key in CAPITAL):
+            continue
+        group = (
+            "rent" if key in RENT else "energy" if key in ENERGY else "people" if key in PEOPLE else "other"
+        )
+        found[group] += value
+    return found
+
+
+def _contract_rent(held: Lasting, at: int, one: Worked) -> float:
+    """What a contract adds in month ``at``, or the rent in its place after its end."""
+    kept = min(1.0, max(0.0, held.months - at))
+    hourly = held.added_money_per_hour * kept + held.rent_money_per_hour * (1 - kept)
+    count = one.tenure.accelerators_count if one.tenure else 0
+    return hourly * count * float(HOURS_PER_MONTH)
+
+
+def _run_bills(one: Worked, means: Means, held: Lasting | None, weights: Sequence[float]) -> list[MonthBill]:
+    """Runs one after the other, spread evenly over the months they take: one run over its own, more over them all."""
+    runs = means.brief.training.runs_count if means.brief.training else 1.0
+    lasting = one.wall_s / float(S_PER_MONTH)
+    busy = min(sum(weights), lasting) if runs <= 1 else sum(weights)
+    plain = _bill_of(one, means, None, one, 0)
+    left, found = busy, list[MonthBill]()
+    for weight in weights:
+        share = min(weight, left) / busy / weight if busy > 0 else 0.0
+        left -= min(weight, left)
+        lines = {name: value * runs * share for name, value in plain.lines.items()}
+        count = one.tenure.accelerators_count if one.tenure else 0
+        found.append(MonthBill(1, count, lines, plain.spend_money * runs * share))
+    return found
+
+
+# walking away
+
+
+def walk_away_of(
+    one: Worked, able: Sequence[Worked], means: Means, *, named: bool = False
+) -> WalkAway | None:
+    """The price of an option at which it ties with the best of the others; ``able`` satisfy the brief, best first."""
+    if one.status != "satisfies" or (bill := _bill_at(one, means)) is None:
+        return None
+    rival = next((other for other in able if other.candidate.id != one.candidate.id), None)
+    now, currency, unit, ratio = _now(one, means)
+    cost, accepted = one.cost, one.cost.accepted_per_month
+    base = bill(1.0)
+
+    def each(factor: float) -> float:
+        return cost.per_accepted_money + (bill(factor) - base) / accepted
+
+    def whole(factor: float) -> float:
+        return cost.per_month_money + bill(factor) - base
+
+    factor = price_factor(each, rival.cost.per_accepted_money) if rival and accepted > 0 else None
+    limit = _budget_of(means.brief)
+    ends = price_factor(whole, limit) if limit is not None else None
+    if factor is None and ends is None and rival is None:
+        return None
+    return WalkAway(
+        currency=currency,
+        unit=unit,
+        now_amount=now,
+        now_money=now * ratio,
+        amount=None if factor is None else now * factor,
+        money=None if factor is None else now * factor * ratio,
+        discount_ratio=None if factor is None else 1 - factor,
+        rival=rival.candidate.id if rival else "",
+        rival_title=title_of(rival, named=named) if rival else "",
+        budget_amount=None if ends is None else now * ends,
+        budget_money=None if ends is None else now * ends * ratio,
+    )
+
+
+def _now(one: Worked, means: Means) -> tuple[float, str, str, float]:
+    """Today's price, its currency and unit, and the rate to the reporting currency."""
+    api, tenure = one.candidate.api, one.tenure
+    if api is not None:
+        return float(api.output_amount), api.currency, "mtok", means.terms.rate(api.currency).ratio
+    assert tenure is not None
+    offer = tenure.offer
+    left = 1 - means.terms.base(tenure.discount) if tenure.discount else 1.0
+    return float(offer.amount) * left, offer.currency, offer.unit, means.terms.rate(offer.currency).ratio
+
+
+def _budget_of(brief: Brief) -> float | None:
+    """The most a month (a run, for training) may cost."""
+    months, budget = horizon_of(brief), brief.budget
+    runs = brief.training.runs_count if brief.is_training and brief.training else months
+    each = months / runs if brief.is_training else 1.0
+    monthly = budget.monthly_money * each if budget.monthly_money is not None else None
+    whole = budget.total_money / runs if budget.total_money is not None else None
+    limits = [limit for limit in (monthly, whole) if limit is not None]
+    return min(limits) if limits else None
+
+
+def _bill_at(one: Worked, means: Means) -> Callable[[float], float] | None:
+    """The real bill at a factor on the option's own price; ``None`` where there is no price to talk about."""
+    terms, usage, api, tenure = means.terms, one.usage, one.candidate.api, one.tenure
+    if api is not None and isinstance(usage, Usage):
+        return lambda factor: money.api_cost(_dearer_api(api, factor), usage, terms).per_month_money
+    if tenure is None or not tenure.offer.amount:
+        return None
+    if (
+        tenure.capacity == "have" and not tenure.owned
+    ):  # what using a contract adds is no price anybody asks for
+        return None
+    if isinstance(usage, TrainingUse):
+        return lambda factor: (
+            money.training_cost(
+                one.candidate, usage, terms, _dearer(tenure, one, means, factor)
+            ).per_month_money
+        )
+    return lambda factor: (
+        money.serving_cost(one.candidate, usage, terms, _dearer(tenure, one, means, factor)).per_month_money
+    )
+
+
+def _dearer(tenure: Tenure, one: Worked, means: Means, factor: float) -> Tenure:
+    """The same way to hold at another price."""
+    thing = one.candidate.thing
+    assert thing is not None
+    amount = tenure.offer.amount * Decimal(repr(max(factor, LEAST_FACTOR)))
+    offer = replace(tenure.offer, amount=amount, low_amount=None, high_amount=None)
+    made = tenure_of(offer, thing.accelerator, means.terms, tenure.accelerators_count, tenure.discount)
+    return replace(
+        made,
+        accelerators_count=tenure.accelerators_count,
+        stand_in_money_per_hour=tenure.stand_in_money_per_hour,
+        flags=tenure.flags,
+    )
+
+
+def _dearer_api(offer: ApiOffer, factor: float) -> ApiOffer:
+    by = Decimal(repr(factor))
+    moved = {name: getattr(offer, name) for name in API_AMOUNTS}
+    return replace(
+        offer,
+        **{name: amount * by for name, amount in moved.items() if amount is not None},
+        rates=tuple(replace(rate, amount=rate.amount * by) for rate in offer.rates),
+    )

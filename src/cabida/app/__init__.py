@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.app.costs import cost, energy
+from cabida.app.holding import hold, hours_of
+from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
@@ -364,6 +366,7 @@ __all__ = [
     "models",
     "observations",
     "observe",
+    "own",
     "price",
     "price_history",
     "prices",

@@ -24,6 +24,8 @@ COMMANDS = {
     "here": "commands_here",
     "speed": "commands_speed",
     "cost": "commands_cost",
+    "hold": "commands_hold",
+    "own": "commands_own",
     "compare": "commands_facts",
     "facts": "commands_facts",
     "models": "commands_facts",

@@ -105,6 +105,8 @@ class Spoken(click.Command):
 
 
 def _section(formatter: click.HelpFormatter, title: str, records: list[tuple[str, str]]) -> None:
+    if not records:  # the first option has a heading of its own
+        return
     with formatter.section(title):
         formatter.write_dl(records)
 

@@ -10,10 +10,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.answers import held
-from cabida.faces.grid import Fitting, clean, table
+from cabida.faces.grid import clean, table
 from cabida.plan import Caution
-from cabida.report import words as say
 from cabida.text import has_text, tr
 
 COMPARED = (
@@ -189,28 +187,6 @@ def _percent(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else text.number(value, 4)
-
-
-def price_rows(offers: list[dict[str, Any]]) -> RenderableType:
-    """Price sightings."""
-    keys = ("gpu", "provider", "capacity", "region", "price", "seen", "source")
-    header = [tr(f"faces.{key}") for key in keys]
-    rows = [
-        (
-            one["gpu"],
-            one["provider"],
-            held(one["capacity"]),
-            one["region"],
-            f"{say.decimal(one['amount'], 2)} {one['currency']}/{tr('faces.unit.' + one['unit'])}",
-            one["seen"] or tr("report.undated"),
-            one["source"],
-        )
-        for one in offers
-    ]
-    return Fitting(
-        table(header, rows, right=(4,), whole=(0, 4, 5)),
-        table(header[:-1], [row[:-1] for row in rows], right=(4,), whole=(0, 4, 5)),
-    )
 
 
 def facts_rows(rows: list[dict[str, Any]]) -> RenderableType:

@@ -25,6 +25,7 @@ SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "provider": lambda row: (row["provider"].lower(), row["gpu"], row["amount"]),
 }
 FEWEST_FOR_QUARTILES = 2
+STEADY_RATIO = 0.01  # a smaller change is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,8 @@ def price_history(
 
     Returns:
         ``gpu, capacity, currency, rates`` (of foreign currencies, with their day) and ``days``, oldest first, each
-        with ``seen, sellers, low, p25, median, p75, high``; quartiles are ``None`` for a single seller.
+        with ``seen, sellers, low, p25, median, p75, high``; quartiles are ``None`` for a single seller. ``again``
+        says of the ``prices`` seen more than once how many ``rose`` and ``fell`` from first to last.
 
     Raises:
         InvalidInput: CB-U015, no price; CB-F006, no rate.
@@ -222,6 +224,31 @@ def price_history(
         "prices_count": len(kept),
         "rates": rates_shown(kept, terms),
         "days": rows,
+        "again": _again(kept, terms),
+    }
+
+
+def _again(kept: Sequence[Offer], terms: Terms) -> dict[str, Any]:
+    """What became of the prices of those who were seen more than once, the same thing each time: first to last."""
+    things: dict[tuple[object, ...], list[Offer]] = {}
+    for one in kept:
+        things.setdefault(
+            (one.provider, one.provider_kind, one.accelerators_count, one.term_months), []
+        ).append(one)
+    changes = []
+    for group in things.values():
+        first, last = min(one.seen for one in group), max(one.seen for one in group)
+        if first < last:
+            ends = (
+                median(whole_money(one, terms) for one in group if one.seen == day) for day in (first, last)
+            )
+            before, after = ends
+            changes.append(after / before - 1)
+    return {
+        "prices": len(changes),
+        "rose": sum(one > STEADY_RATIO for one in changes),
+        "fell": sum(one < -STEADY_RATIO for one in changes),
+        "median_change_ratio": median(changes) if changes else None,
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import hypot, log, sqrt
+from itertools import pairwise
+from math import exp, hypot, log, sqrt
 from statistics import pstdev
 from typing import Any
 
@@ -113,8 +114,6 @@ def traffic_range(terms: Terms, ask: Ask | None) -> tuple[float, float, float]:
     """Traffic as it comes over the one planned: forecasts miss, and growth may stay away or come twice over."""
     known = terms.ranges["traffic_ratio"]
     grown = abs(log(ask.growth_ratio)) if ask is not None and ask.growth_ratio > 0 else 0.0
-    from math import exp
-
     low, high = hypot(log(known.base / known.low), grown), hypot(log(known.high / known.base), grown)
     return known.base * exp(-low), known.base, known.base * exp(high)
 
@@ -133,7 +132,7 @@ def currency_spreads(currencies: set[str], terms: Terms) -> dict[str, float]:
     found = {}
     for currency in sorted(currencies - {terms.currency}):
         rates = _past_rates(currency, terms)
-        changes = [log(after / before) for before, after in zip(rates, rates[1:], strict=False)]
+        changes = [log(after / before) for before, after in pairwise(rates)]
         if len(changes) >= 3:
             found[currency] = Z90 * pstdev(changes) * sqrt(terms.horizon_months / 3)
     return found

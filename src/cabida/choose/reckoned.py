@@ -137,7 +137,9 @@ class Reckoner:
                 count = least(count, there)
             busy = usage.utilisation_ratio * need.utilisation_ratio / plan.utilisation_ratio
             if not one.tenure.scalable:
-                busy = busy * least(need.replicas_count / plan.replicas_count * candidate.replicas_count / count, 1.0)
+                busy = busy * least(
+                    need.replicas_count / plan.replicas_count * candidate.replicas_count / count, 1.0
+                )
             hours = usage.active_hours_per_month * need.active_hours_per_month / plan.active_hours_per_month
             candidate = replace(candidate, replicas_count=count)
             came = replace(came, utilisation_ratio=least(busy, 1.0), active_hours_per_month=hours)
@@ -176,7 +178,9 @@ class Reckoner:
         before = unit.coverage_ratio.raw(usage.acceptance_ratio, usage.tries_count)
         after = unit.coverage_ratio.raw(came.acceptance_ratio, came.tries_count)
         accepted = after / before * traffic if before else traffic
-        people = _moved(terms, self.terms, "api_staff_count") * _moved(terms, self.terms, "loaded_money_per_year")
+        people = _moved(terms, self.terms, "api_staff_count") * _moved(
+            terms, self.terms, "loaded_money_per_year"
+        )
         factors = {
             "compute": self.price_ratio(one) * attempts,
             "retries_waste": self.price_ratio(one) * attempts,
@@ -216,7 +220,8 @@ def need_of(ask: Ask, wanted_requests_per_s: Any, capacity_requests_per_s: Any) 
         monthly = least(month, (hours + START_UP_HOURS) * ask.runs_per_month)
         return Need(replicas, monthly, hours / (hours + START_UP_HOURS))
     tallest = max(ask.profile)
-    needed = [most(ceil_to(ratio * (weight / tallest), 1), 1) for weight in ask.profile]
+    counts = {weight: most(ceil_to(ratio * (weight / tallest), 1), 1) for weight in set(ask.profile)}
+    needed = [counts[weight] for weight in ask.profile]
     started = sum(most(now - before, 0) for before, now in zip((needed[-1], *needed), needed, strict=False))
     on = (sum(needed) + START_UP_HOURS * started) / len(needed)
     on_share = least(1.0, on / replicas)
@@ -225,7 +230,7 @@ def need_of(ask: Ask, wanted_requests_per_s: Any, capacity_requests_per_s: Any) 
 
 
 def cost_matrix(reckoner: Reckoner, able: Sequence[Worked]) -> Floats:
-    """Unit costs, one row an option and one column a world. What held ones can't carry is bought as the cheapest else."""
+    """Unit costs, one row an option, one column a world. What held ones can't carry is bought as the cheapest else."""
     import numpy as np
 
     pairs = [reckoner.unit_costs(one) for one in able]

@@ -52,6 +52,10 @@ def with_sureness(
         worked: all options worked out; the ones that satisfy stand against each other.
         kept: those shown, in step with ``options``. A shown one stands for those of its kind that differ in who sells
             it: its chance is theirs together.
+        options: as shown, with what their bills alone say.
+        ask: the demand; ``None`` for a run.
+        terms: currency, date and assumptions.
+        seed: of the draws.
     """
     import numpy as np
 
@@ -101,9 +105,7 @@ def contenders(worked: Sequence[Worked], kept: Sequence[Worked]) -> list[Worked]
     able = [one for one in kept if one.status == "satisfies"]
     known = {one.candidate.id for one in able}
     others = {
-        one.candidate.id: one
-        for one in worked
-        if one.status == "satisfies" and one.candidate.id not in known
+        one.candidate.id: one for one in worked if one.status == "satisfies" and one.candidate.id not in known
     }
     ordered = sorted(others.values(), key=lambda one: (one.cost.per_accepted_money, one.candidate.id))
     return [*able, *ordered[: max(0, MOST_DRAWN - len(able))]]

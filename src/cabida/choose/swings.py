@@ -28,7 +28,12 @@ STEPS_COUNT = 17  # scores from one end of a range to the other, the middle one 
 FINE_COUNT = 33  # scores between two of those, where the winner changes in between
 LEAST_WIDTH_RATIO = 1e-6  # of the unit cost: a driver that moves it by less, and turns nothing, is not told
 OWN_SENTENCES = ("price", "rival_price", "speed", "traffic", "acceptance")  # told by flips of their own
-MOST_TOLD = 3
+DESK_TWINS = (
+    "host_power_ratio", "pue_ratio", "support_ratio_per_year", "serving_stack_money_per_month",
+    "observability_node_money_per_month",
+)  # fmt: skip
+MOST_TOLD = 2
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,7 @@ def swings(reckoner: Reckoner, able: Sequence[Worked], options: Sequence[Option]
             turning.append((len(found), driver, scores[near[0]], scores[near[1]]))
         found.append(swing)
     if turning:
-        fine = _moved(
-            reckoner, able, [(one.key, np.linspace(a, b, FINE_COUNT)) for _, one, a, b in turning]
-        )
+        fine = _moved(reckoner, able, [(one.key, np.linspace(a, b, FINE_COUNT)) for _, one, a, b in turning])
         for row, (place, driver, start, end) in enumerate(turning):
             block = fine[:, row * FINE_COUNT : (row + 1) * FINE_COUNT]
             score, winner = _change(block, np.linspace(start, end, FINE_COUNT), keys)
@@ -157,12 +160,19 @@ def drivers_of(reckoner: Reckoner, able: Sequence[Worked]) -> list[Driver]:
         spread, rate = terms.ranges["failure_spread_ratio"], ask.failure_ratio
         if rate:
             found.append(Driver("failures", "failure", "%", rate * spread.low, rate, rate * spread.high))
-    found += _assumptions(first, terms)
+    found += _assumptions(able, terms)
     for currency, spread_ratio in reckoner.currency_spreads.items():
         now = terms.rate(currency).ratio
         unit = f"{terms.currency}/{currency}"
         found.append(
-            Driver("exchange", f"exchange:{currency}", unit, now / (1 + spread_ratio), now, now * (1 + spread_ratio))
+            Driver(
+                "exchange",
+                f"exchange:{currency}",
+                unit,
+                now / (1 + spread_ratio),
+                now,
+                now * (1 + spread_ratio),
+            )
         )
     return [one for one in found if one.low < one.base or one.high > one.base]
 
@@ -186,28 +196,28 @@ def _speed(first: Worked) -> Driver:
     return Driver("speed", drivers.speed_driver(first), unit, now * min(low, 1.0), now, now * max(high, 1.0))
 
 
-def _assumptions(first: Worked, terms: Terms) -> list[Driver]:
-    """One driver for each stream of assumptions, told by the name that the first option's bill uses."""
+def _assumptions(able: Sequence[Worked], terms: Terms) -> list[Driver]:
+    """One driver for each stream of assumptions, told by the name that the first option to use one of them uses."""
     streams: dict[str, list[str]] = {}
     for name in moving(terms):
         streams.setdefault(stream_of(name), []).append(name)
-    used = _names_used(first)
+    used = [name for one in able for name in _names_used(one)]
     found = []
     for stream, names in streams.items():
-        name = next((one for one in names if one in used), names[0])
-        known = terms.ranges[name]
-        found.append(Driver(name, f"term:{stream}", unit_of_driver(name, known.high), known.low, known.base, known.high))
+        name = next((one for one in used if one in names), names[0])
+        known, unit = terms.ranges[name], unit_of_driver(name, terms.ranges[name].high)
+        found.append(Driver(name, f"term:{stream}", unit, known.low, known.base, known.high))
     return found
 
 
-def _names_used(first: Worked) -> set[str]:
-    """Which of several twins of an assumption the first option's bill takes."""
-    if isinstance(first.usage, TrainingUse):
-        return {"training_staff_count"}
-    if first.tenure is None:
-        return {"api_staff_count"}
-    desk = {"desktop_host_power_ratio", "desktop_pue_ratio", "desktop_support_ratio_per_year"}
-    return {staff_names(first.tenure)[0], first.tenure.discount, *(desk if first.tenure.at_desk else ())}
+def _names_used(one: Worked) -> tuple[str, ...]:
+    """Which of several twins of an assumption an option's bill takes."""
+    if isinstance(one.usage, TrainingUse):
+        return ("training_staff_count",)
+    if one.tenure is None:
+        return ("api_staff_count",)
+    desk = tuple(f"desktop_{name}" for name in DESK_TWINS) if one.tenure.at_desk else ()
+    return (staff_names(one.tenure)[0], one.tenure.discount, *desk)
 
 
 def unit_of_driver(name: str, high: float) -> str:
@@ -232,7 +242,7 @@ def inputs_flip(found: Sequence[Swing], options: Sequence[Option]) -> Flip | Non
         return None
     turning = [one for one in others if one.flips_at is not None]
     if not turning:
-        told = ", ".join(driver_name(one.name) for one in others[:MOST_TOLD])
+        told = ", ".join(driver_name(one.name) for one in others[:MOST_NAMED])
         return Flip("inputs", "", 0.0, None, "", tr("choose.swing.none", count=len(others), names=told))
     told = " ".join(one.sentence for one in turning[:MOST_TOLD])
     sentence = tr("choose.swing.some", count=len(others), told=told)

@@ -27,6 +27,7 @@ MOST_SHARE = 0.999  # a share whose high end is below one never reaches it
 UNDRAWN = (  # prices, traffic and failures move by drivers of their own; the rest is in no bill
     "fresh_price_ratio", "stale_price_ratio", "undated_price_ratio", "price_part_share_ratio",
     "price_provider_share_ratio", "traffic_ratio", "failure_spread_ratio", "intensity_g_per_kwh",
+    "serverless_start_billed_ratio",
 )  # fmt: skip
 Parts = tuple[tuple[float, str], ...]  # shares of an input's variance, each with the stream it comes from
 
@@ -110,18 +111,9 @@ def valued(low: float, base: float, high: float, score: Floats | float) -> Any:
     if low > 0:
         found = base * np.exp(np.where(steps > 0, log(high / base), log(base / low)) * steps)
     else:
-        found = np.maximum(0.0, base + np.where(steps > 0, high - base, base - low) * steps)
+        found = base + np.where(steps > 0, high - base, base - low) * steps
+        found = np.maximum(0.0, found) if low == 0 else found
     return np.minimum(found, MOST_SHARE) if base < 1 and high < 1 else found
-
-
-def score_of(low: float, base: float, high: float, value: float) -> float:
-    """The score at which an input has this value: the inverse of ``valued``."""
-    if value == base:
-        return 0.0
-    end, sign = (high, 1.0) if value > base else (low, -1.0)
-    if low > 0:
-        return sign * Z90 * log(value / base) / log(end / base) if end != base else 0.0
-    return sign * Z90 * (value - base) / (end - base) if end != base else 0.0
 
 
 def stream_of(name: str) -> str:

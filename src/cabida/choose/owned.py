@@ -9,18 +9,16 @@ from math import exp, log, sqrt
 from cabida import facts, money
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
-from cabida.facts.model import Accelerator
 from cabida.money import TrainingUse, Usage
 from cabida.money.own.footprint import Working, footprint
 from cabida.money.own.owned import ownership_of, rents_seen
-from cabida.money.own.purchase import Purchase
+from cabida.money.own.purchase import KINDS_OF, Purchase
 from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
 from cabida.plan import Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.quantity import Quantity
 from cabida.units import HOURS_PER_MONTH
 
-RACK_COUNT = 8  # accelerators joined by one link beyond these fill a rack
 TEAM = "own_staff_count"
 
 
@@ -49,7 +47,7 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
     terms, count = means.terms, tenure.accelerators_count
     node = facts.node_for(thing.accelerator)
     size = node.accelerators_count if node else 8
-    kind = kind_of(thing.accelerator, desktop=tenure.desktop)
+    kind = KINDS_OF[tenure.around]
     each = one.candidate.deployment.parallel.accelerators_count if one.candidate.deployment and spare else 0
     bought = Purchase(
         accelerator=thing.accelerator,
@@ -67,11 +65,6 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
     book = means.offers.get(thing.accelerator.id, ())
     rented = money.offers_for(thing.accelerator, needed, book, terms, capacity=("on-demand",))
     return ownership_of(bought, terms, rents_seen(rented, at_desk=bought.at_desk))
-
-
-def kind_of(accelerator: Accelerator, *, desktop: bool) -> str:
-    """What an accelerator stands in: a PC (desk), a server, or a rack of its own."""
-    return "desk" if desktop else "rack" if accelerator.link_domain_count > RACK_COUNT else "server"
 
 
 def used_ratio(one: Worked, means: Means) -> float:

@@ -59,6 +59,23 @@ def rented_npv_money(
 
 
 @formula
+def break_even_use_ratio(
+    idle_owned_money_per_year: float,
+    busy_owned_money_per_year: float,
+    accelerators_count: float,
+    rent_money_per_hour: float,
+) -> float:
+    """Use above which owning beats renting by the hour, electricity rising with use: where the two lines cross.
+
+    With colocation by reserved power a year costs the same idle and busy: worked example E06.
+    """
+    rented_money_per_year = rent_money_per_hour * accelerators_count * HOURS_PER_YEAR
+    return idle_owned_money_per_year / (
+        rented_money_per_year - (busy_owned_money_per_year - idle_owned_money_per_year)
+    )
+
+
+@formula
 def payback_months(
     purchase_money: float, rented_money_per_year: float, running_money_per_year: float
 ) -> float:

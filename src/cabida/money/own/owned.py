@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 
 from cabida.money.own import against, ownership
@@ -12,9 +13,10 @@ from cabida.money.prices.tenure import Tenure, is_market
 from cabida.money.terms import Terms
 from cabida.money.ways import Plain
 from cabida.plan.ownership import Ownership, Renewal, Rent
-from cabida.units import MONTHS_PER_YEAR
+from cabida.units import HOURS_PER_YEAR, MONTHS_PER_YEAR
 
 MOST_RENEWAL_YEARS = 8
+TINY = 1e-12  # a use of nothing, by which a year is still divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,7 @@ def rent_of(one: RentSeen, found: dict[str, float], terms: Terms, bought: Purcha
         seen=one.seen,
         flags=one.flags,
         money_per_hour=one.money_per_hour,
-        break_even_utilisation_ratio=ownership.break_even_utilisation_ratio.raw(
-            found["owned"], found["delivered"], one.money_per_hour
-        )
-        if one.money_per_hour
-        else float("inf"),
+        break_even_utilisation_ratio=break_even_use(bought, terms, one.money_per_hour),
         break_even_month=break_even_month(found, terms, yearly),
         payback_months=against.payback_months.raw(found["capital"], yearly, found["running"])
         if earns
@@ -107,6 +105,16 @@ def rent_of(one: RentSeen, found: dict[str, float], terms: Terms, bought: Purcha
         flips_at_money_per_hour=found["useful"],
         sightings_count=one.sightings_count,
     )
+
+
+def break_even_use(bought: Purchase, terms: Terms, rent_money_per_hour: float) -> float:
+    """Use of the delivered hours above which owning is cheaper; infinite where no use makes it so."""
+    idle, busy = (worked_out(Plain(terms), replace(bought, utilisation_ratio=use)) for use in (TINY, 1.0))
+    more = rent_money_per_hour * idle["delivered"] * float(HOURS_PER_YEAR) - (busy["owned"] - idle["owned"])
+    if more <= 0:
+        return inf
+    figures = idle["owned"], busy["owned"], idle["delivered"], rent_money_per_hour
+    return float(against.break_even_use_ratio.raw(*figures))
 
 
 def break_even_month(found: dict[str, float], terms: Terms, rented_money_per_year: float) -> float | None:

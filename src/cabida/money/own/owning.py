@@ -24,9 +24,7 @@ def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
     if tenure.desktop:
         return ways.apply(ownership.desktop_capital_money, price, count, ways.assume("desktop_capital_money"))
     whole = tenure.offer.accelerators_count >= WHOLE_SERVER_COUNT
-    server = (
-        ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume("server_capital_ratio")
-    )
+    server = ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume(tenure.around)
     return ways.apply(
         ownership.server_capital_money, price, count, server, ways.assume("network_capital_ratio")
     )

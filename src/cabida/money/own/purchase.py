@@ -11,7 +11,9 @@ from cabida.money.prices.tenure import DESK_COUNT
 from cabida.money.terms import Terms
 from cabida.money.ways import Number, Ways
 
-KINDS = ("desk", "server", "rack")
+# what stands around an accelerator -> the kind of machine
+KINDS_OF = {"desktop_capital_money": "desk", "server_capital_ratio": "server", "rack_capital_ratio": "rack"}
+SERVER_COUNT = 8  # accelerators of the machine that a share of a person is stated for
 CAPITAL = ("accelerators", "server", "network", "storage", "install", "duty", "tax")
 RUNNING = ("energy", "cooling", "colocation", "staff", "support", "parts", "licences", "insurance")
 
@@ -55,6 +57,11 @@ class Purchase:
     def at_desk(self) -> bool:
         """Whether it stands under somebody's desk: PCs, not a room full of them."""
         return self.kind == "desk" and self.held_count <= DESK_COUNT
+
+    @property
+    def staffed_machines(self) -> float:
+        """Machines that people look after: a rack counts as so many servers of eight."""
+        return self.held_count / SERVER_COUNT if self.kind == "rack" else float(self.machines_count)
 
     def delivered_accelerators(self, terms: Terms) -> float:
         """Accelerators up on average of those needed, spares standing in (binomial over units)."""
@@ -146,7 +153,8 @@ def _machine(ways: Ways, bought: Purchase, cards: Number) -> Number:
 
 
 def _network_ratio(ways: Ways, bought: Purchase) -> Number:
-    if bought.kind == "desk" or bought.have_machine:
+    none = bought.kind == "desk" or bought.have_machine
+    if none and "network_capital_ratio" not in ways.terms.stated:
         return ways.given("network_capital_ratio", 1.0, "offer")
     return ways.assume("network_capital_ratio")
 
@@ -155,7 +163,7 @@ def _running(ways: Ways, bought: Purchase, paid: Number) -> dict[str, Number]:
     lines: dict[str, Number] = dict.fromkeys(RUNNING, 0.0)
     lines |= _electricity(ways, bought)
     if bought.staffed:
-        machines = ways.given("machines_count", float(bought.machines_count), "asked")
+        machines = ways.given("machines_count", bought.staffed_machines, "asked")
         people = ways.apply(running.machines_staff_count, ways.assume("node_staff_count"), machines)
         lines["staff"] = ways.apply(
             running.staff_money_per_year, people, ways.assume("loaded_money_per_year")
@@ -164,13 +172,20 @@ def _running(ways: Ways, bought: Purchase, paid: Number) -> dict[str, Number]:
     lines["support"] = ways.apply(running.support_money_per_year, paid, ways.assume(support))
     lines["parts"] = ways.apply(running.parts_money_per_year, paid, ways.assume("spares_ratio_per_year"))
     count = ways.given("accelerators_count", float(bought.held_count), "asked")
-    each, fee = ways.assume("licences_count_per_accelerator"), ways.assume("licence_money_per_year")
+    each, fee = ways.assume("licences_count_per_accelerator"), _licence(ways, bought)
     lines["licences"] = ways.apply(running.licences_money_per_year, count, each, fee)
     lines["insurance"] = ways.apply(
         running.insurance_money_per_year, paid, ways.assume("insurance_ratio_per_year")
     )
     whole = ways.apply(running.running_money_per_year, *(lines[key] for key in RUNNING))
     return {f"running.{key}": value for key, value in lines.items()} | {"running": whole}
+
+
+def _licence(ways: Ways, bought: Purchase) -> Number:
+    """Nobody licenses a card at home by the year, unless it is said."""
+    name = "licence_money_per_year"
+    at_home = bought.at_desk and not bought.staffed and name not in ways.terms.stated
+    return ways.given(name, 0.0, "at home") if at_home else ways.assume(name)
 
 
 def _electricity(ways: Ways, bought: Purchase) -> dict[str, Number]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
+from cabida.errors import InvalidInput
 from cabida.quantity import formula
 from cabida.text import number, tr
 from cabida.units import HOURS_PER_MONTH
@@ -63,6 +64,9 @@ def quoted_money_per_hour(
 def rate_between(of: str, currency: str, stated: Mapping[str, Rate], as_of: str) -> Rate:
     """The rate from ``of`` to ``currency``: the one the brief states, else the last published by ``as_of``.
 
+    Where neither is known, over a currency that the brief states a rate with: a price in euros reaches pesos over the
+    published rate to dollars and the stated one from there.
+
     Raises:
         InvalidInput: CB-F006, no dated rate leads from one to the other.
     """
@@ -73,7 +77,41 @@ def rate_between(of: str, currency: str, stated: Mapping[str, Rate], as_of: str)
             return rate
         if (rate.currency, rate.of) == (of, currency):
             return Rate(of, currency, 1 / rate.ratio, rate.seen, rate.what)
+    try:
+        return published_rate(of, currency, as_of)
+    except InvalidInput:
+        return _over_a_stated_one(of, currency, stated, as_of)
+
+
+def _over_a_stated_one(of: str, currency: str, stated: Mapping[str, Rate], as_of: str) -> Rate:
+    """Two rates, one of them stated, on either side; else what no published rate says."""
+    for rate in stated.values():
+        for near, far, ratio in (
+            (rate.of, rate.currency, rate.ratio),
+            (rate.currency, rate.of, 1 / rate.ratio),
+        ):
+            if far == currency:  # published first, then stated
+                other = _published_or_none(of, near, as_of)
+                between = other and Rate(
+                    of, currency, other.ratio * ratio, rate.seen, f"{rate.what}; {other.what}"
+                )
+            elif near == of:  # stated first, then published
+                other = _published_or_none(far, currency, as_of)
+                between = other and Rate(
+                    of, currency, ratio * other.ratio, rate.seen, f"{rate.what}; {other.what}"
+                )
+            else:
+                between = None
+            if between is not None:
+                return between
     return published_rate(of, currency, as_of)
+
+
+def _published_or_none(of: str, currency: str, as_of: str) -> Rate | None:
+    try:
+        return published_rate(of, currency, as_of)
+    except InvalidInput:
+        return None
 
 
 @cache

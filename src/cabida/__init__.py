@@ -13,6 +13,7 @@ _PUBLIC = {
     "CabidaError": "cabida.errors",
     "Decision": "cabida.plan",
     "Quantity": "cabida.quantity",
+    "api_prices": "cabida.app",
     "check": "cabida.app",
     "check_pc": "cabida.checks",
     "check_software": "cabida.checks",

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cabida.app.api_prices import api_prices
 from cabida.app.costs import cost, energy
 from cabida.app.holding import hold, hours_of
 from cabida.app.owning import own
@@ -348,6 +349,7 @@ def record(decision: Path | str | Decision, form: str) -> str:
 
 __all__ = [
     "Setup",
+    "api_prices",
     "calibrate",
     "calibration",
     "check",

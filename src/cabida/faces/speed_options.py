@@ -36,7 +36,7 @@ def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float |
     return found
 
 
-def _profile(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
+def profiled(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
     """Hourly weights: a name of ours, or 24 or 168 numbers with commas."""
     if text is None:
         return None
@@ -103,7 +103,7 @@ def demanded(function: F) -> F:
         function,
         [
             option("--demand", type=Figure(0, 1e9, min_open=True), metavar="REQ/S", heading="demand"),
-            option("--profile", metavar="NAME|W,W,...", callback=_profile),
+            option("--profile", metavar="NAME|W,W,...", callback=profiled),
             option("--spares", type=click.IntRange(0, 1000), default=0),
         ],
     )

@@ -112,14 +112,23 @@ def _seen_by(one: ApiOffer, day: str) -> bool:
 
 def checked(one: ApiOffer, other: ApiOffer) -> ApiOffer:
     """Of two prices of the same thing the dearer, with the other beside it when they differ."""
-    same = (one.input_amount, one.output_amount, one.currency)
-    if same == (other.input_amount, other.output_amount, other.currency):
+    if one.currency == other.currency and _asks(one) & _asks(other):
         return one
     dear, cheap = (one, other) if _blended(one) >= _blended(other) else (other, one)
     beside = (cheap.source.what, str(cheap.input_amount), str(cheap.output_amount))
     return replace(
         dear, elsewhere=(*dear.elsewhere, beside), names=tuple(dict.fromkeys((*one.names, *other.names)))
     )
+
+
+def _asks(offer: ApiOffer) -> set[tuple[Decimal | None, Decimal | None]]:
+    """What an offer charges for reading and writing: at once, and in each window of hours."""
+    hours = {one.hours_utc for one in offer.rates}
+    by_unit = {
+        (one.unit, one.hours_utc): one.amount for one in offer.rates if not (one.mode or one.above_tokens)
+    }
+    timed = {(by_unit.get(("input", each)), by_unit.get(("output", each))) for each in hours if each}
+    return {(offer.input_amount, offer.output_amount), *timed}
 
 
 def _blended(offer: ApiOffer) -> Decimal:

@@ -237,7 +237,7 @@ def around_name(accelerator: Accelerator) -> str:
 
 
 def machine_money(price_money: float, sold_together_count: int, around: str, terms: Terms) -> float:
-    """A card's price with its share of machine and network: PC, bare accelerator in a server or rack, or a whole one."""
+    """A card's price with its share of machine and network: a PC, a server or rack around it, or a whole one."""
     from cabida.money.own import ownership
 
     if around == "desktop_capital_money":

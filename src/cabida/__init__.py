@@ -25,6 +25,7 @@ _PUBLIC = {
     "fit": "cabida.app",
     "here": "cabida.app",
     "hold": "cabida.app",
+    "import_prices": "cabida.app",
     "init": "cabida.app",
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.app.api_prices import api_prices
 from cabida.app.costs import cost, energy
 from cabida.app.holding import hold, hours_of
+from cabida.app.importing import import_prices
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
 from cabida.errors import InvalidInput, Problem

@@ -25,7 +25,7 @@ from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
 from cabida.choose.sure import surely_first
-from cabida.choose.sureness import with_sureness
+from cabida.choose.sureness import strayed, with_sureness
 from cabida.choose.swings import inputs_flip
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of
@@ -120,7 +120,7 @@ def decide(
         elapsed_s=0.0,
         options=tuple(options),
         rejections=rejections,
-        assumptions=assumptions_of(brief, ask, means, kept),
+        assumptions=(*assumptions_of(brief, ask, means, kept), *strayed(sure, ask, means.terms)),
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
         measurements=measurements(brief, kept, options, turned, stakes),
@@ -128,6 +128,7 @@ def decide(
         trees=tuple(trees),
         swings=sure.swings,
         draws_count=sure.draws_count,
+        curves=sure.curves,
     )
     return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))
 

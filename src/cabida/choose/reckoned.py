@@ -65,6 +65,7 @@ class Reckoner:
     ask: Ask | None
     terms: Terms
     currency_spreads: dict[str, float] = field(default_factory=dict)
+    planned: bool = False  # each world is planned for: nothing is committed beyond what it needs
     _terms: list[Terms] = field(default_factory=list)
     _needs: dict[tuple[Any, ...], Need] = field(default_factory=dict)
 
@@ -129,14 +130,15 @@ class Reckoner:
             speed = drivers.speed_ratio(self.world, one)
             plan, need = self._need(one, 1.0, 1.0), self._need(one, attempts, speed)
             count = candidate.replicas_count + need.replicas_count - plan.replicas_count
-            if not one.tenure.scalable:
+            kept = not one.tenure.scalable and not self.planned
+            if kept:
                 count = most(count, candidate.replicas_count)
             there = one.replicas_most_count - candidate.spare_replicas_count
             if there < float("inf"):
                 carried = least(1.0, there / count)
                 count = least(count, there)
             busy = usage.utilisation_ratio * need.utilisation_ratio / plan.utilisation_ratio
-            if not one.tenure.scalable:
+            if kept:
                 busy = busy * least(
                     need.replicas_count / plan.replicas_count * candidate.replicas_count / count, 1.0
                 )

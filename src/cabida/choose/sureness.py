@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cabida.choose import drivers
 from cabida.choose.ask import Ask
+from cabida.choose.curves import volume_curves
 from cabida.choose.doubt import best_probabilities, expected_regrets
 from cabida.choose.options import kind_of
 from cabida.choose.reckoned import Reckoner, cost_matrix
@@ -15,9 +16,9 @@ from cabida.choose.swings import swings
 from cabida.choose.worked import Worked
 from cabida.choose.worlds import DRAWS_COUNT, Drawn, Moved
 from cabida.money.terms import Terms
-from cabida.plan import Option
+from cabida.plan import Assumption, Option
 from cabida.plan.decision import QUANTILES
-from cabida.plan.swing import Swing
+from cabida.plan.swing import Swing, VolumeCurve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 400  # of the options that satisfy, the cheapest: dearer ones never win
 INTERVAL = (0.05, 0.95)
+STRAYING = (
+    "traffic_ratio",
+    "price_part_share_ratio",
+    "price_provider_share_ratio",
+)  # assumptions of the draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Sureness:
     options: tuple[Option, ...]
     swings: tuple[Swing, ...]
     draws_count: int
+    curves: tuple[VolumeCurve, ...] = ()
 
 
 def with_sureness(
@@ -96,8 +103,13 @@ def with_sureness(
         )
     rivals = [one for one in kept if one.candidate.id in rows]
     turned = [option for option in made if option.id in rows]
-    alone = swings(Reckoner(Moved(1, {}), ask, terms, spreads), rivals, turned)
-    return Sureness(tuple(made), alone, DRAWS_COUNT)
+    still = Reckoner(Moved(1, {}), ask, terms, spreads)
+    return Sureness(tuple(made), swings(still, rivals, turned), DRAWS_COUNT, volume_curves(still, kept))
+
+
+def strayed(sure: Sureness, ask: Ask | None, terms: Terms) -> tuple[Assumption, ...]:
+    """What the draws take for granted of traffic and prices."""
+    return terms.assumptions(STRAYING if ask is not None else STRAYING[1:]) if sure.draws_count else ()
 
 
 def contenders(worked: Sequence[Worked], kept: Sequence[Worked]) -> list[Worked]:

@@ -13,7 +13,7 @@ from typing import Any
 from cabida.plan.ledger import LedgerMonth, WalkAway
 from cabida.plan.mix import Mix
 from cabida.plan.ownership import Ownership
-from cabida.plan.swing import Swing
+from cabida.plan.swing import Swing, VolumeCurve
 
 SCHEMA = "cabida/decision/1"
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
@@ -164,4 +164,7 @@ class Decision:
     schema: str = SCHEMA
     swings: tuple[Swing, ...] = ()  # drivers of the cost moved alone, the widest first
     draws_count: int = 0  # draws behind the probabilities, regrets and intervals; 0 = none
+    curves: tuple[
+        VolumeCurve, ...
+    ] = ()  # the best of each way to pay: rent, reservation, purchase, held, API
     mix: Mix | None = None  # several ways to hold several types at once, when it was worked out

@@ -39,6 +39,15 @@ class Swing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class VolumeCurve:
+    """What one output of an option costs at other volumes, each planned for as such; points go up in volume."""
+
+    option: str
+    requests_per_month: tuple[float, ...]
+    unit_money: tuple[float, ...]
+
+
 def driver_name(name: str) -> str:
     """What moves, in words."""
     for key in (f"report.driver.{name}", f"money.assumption.{name}"):

@@ -363,6 +363,7 @@ __all__ = [
     "facts_list",
     "fit",
     "here",
+    "import_prices",
     "init",
     "load_brief",
     "load_decision",

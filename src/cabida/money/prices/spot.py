@@ -24,7 +24,7 @@ UNKNOWN = "between_interruptions_hours"
 MARKET = "market_between_interruptions_hours"
 EDGES = (5, 10, 15, 20)  # per cent a month, where one band ends and the next begins
 _SAID = re.compile(
-    r"(?:interrupt\w*|reclaim\w*|pct_interrupt)[^0-9<>]{0,24}"
+    r"\b(?:interrupted|interruptions?|pct_interrupt|reclaimed)[\s:=,\"']*(?:(?:rate|band|share|of|in)[\s:=]+)*"
     r"(?P<sign>[<>]?)\s*(?P<low>\d+)\s*(?:-\s*(?P<high>\d+)\s*)?%",
     re.IGNORECASE,
 )

@@ -183,7 +183,7 @@ def set_aside(rows: Sequence[dict[str, Any]]) -> RenderableType:
             one["seen"] or tr("report.undated"),
             "–" if one["middle"] is None else f"{say.decimal(one['middle'], 2)} {one['price_currency']}",
             "–" if one["ratio"] is None else f"{text.number(one['ratio'])}×",
-            tr(f"faces.aside.{one['reason']}"),
+            tr(f"money.aside.{one['reason']}"),
         )
         for one in rows
         if one["reason"] != "unread"

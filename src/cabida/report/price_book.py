@@ -276,33 +276,38 @@ def prices_aside(
     """Prices that are kept but not used, with the middle they were held against; rows of files nobody could read.
 
     ``reason``: nothing (no accelerator runs on that), too_low and too_high (outside 0.1 to 10 times the middle),
-    below_market, expired, unknown_part, doubted (one's own quote: used all the same), unread.
+    below_market, outside_band (when the book was made), expired, unknown_part, doubted (one's own quote: used all the
+    same), unread.
     """
     terms, wanted = terms_of(currency, as_of), Wanted(gpu, as_of=as_of)
     groups: dict[str, list[Offer]] = {}
     for one in sighted(wanted, store):
         groups.setdefault(one.accelerator, []).append(one)
-    ids = set(groups) if gpu else None
-    shipped = facts.rejected_offers()
+    shipped = [one for one in facts.rejected_offers() if not as_of or one.offer.seen <= as_of]
+    banned = {one.offer.id for one in shipped if one.reason == "outside_band"}
     rows: list[dict[str, Any]] = []
     for one in shipped:
-        if one.reason == "outside_band" and (ids is None or one.offer.accelerator in ids):
+        if one.reason != "outside_band":
+            rows += [] if gpu else [_aside(one.offer, one.reason, terms)]
+        elif not gpu or one.offer.accelerator in groups:
             groups.setdefault(one.offer.accelerator, []).append(one.offer)
-        elif one.reason != "outside_band" and ids is None:
-            rows.append(_aside(one.offer, one.reason, terms))
     for group in groups.values():
-        found = judged(group, terms)
-        for reason, told in (("", found.aside), ("doubted", found.doubted)):
-            rows += [
-                _aside(one.offer, reason or one.reason, terms)
-                | {"middle": one.middle_money, "ratio": one.ratio, "votes": one.votes_count}
-                for one in told
-            ]
-        rows += (
-            [_aside(one, "expired", terms) for one in group if expired(one, as_of or "9999")] if as_of else []
-        )
+        rows += _aside_of(group, banned, terms)
     rows.sort(key=lambda row: (row["reason"], row["gpu"], row["amount"]))
     return rows + ([] if gpu else [_unread(one) for one in book.unread(store)])
+
+
+def _aside_of(group: Sequence[Offer], banned: set[str], terms: Terms) -> list[dict[str, Any]]:
+    """What of one accelerator's prices isn't used; ``banned`` were left out when the book was made."""
+    found = judged([one for one in group if not expired(one, terms.as_of)], terms)
+    rows = [_aside(one, "expired", terms) for one in group if expired(one, terms.as_of)]
+    for reason, told in (("", found.aside), ("doubted", found.doubted)):
+        rows += [
+            _aside(one.offer, reason or one.reason, terms)
+            | {"middle": one.middle_money, "ratio": one.ratio, "votes": one.votes_count}
+            for one in told
+        ]
+    return rows + [_aside(one, "outside_band", terms) for one in found.kept if one.id in banned]
 
 
 def _aside(one: Offer, reason: str, terms: Terms) -> dict[str, Any]:

@@ -264,7 +264,7 @@ def _assumed(answer: dict[str, Any], *, every: bool) -> list[RenderableType]:
 
 def _term(name: str) -> str:
     key = f"own.term.{name}"
-    return tr(key) if has_text(key) else name.replace("_", " ")
+    return tr(key) if has_text(key) else say.assumption(name)
 
 
 def _value(name: str, value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0002"  # the newest migration
+HEAD = "0003"  # the newest migration
 APPLICATION_ID = 0x0CAB1DA0  # tells a store of Cabida from any other SQLite file
 
 METADATA = MetaData()
@@ -154,3 +154,15 @@ PRICE_UNREAD = Table(  # rows of a price list that nobody could read, and why
     Column("why", Text, nullable=False),  # text evidence.import_why.*
     Column("near", Text, nullable=False),  # the nearest name that is known, where a name was not
 )
+
+TRACKED = Table(  # months of a bill held against a decision; of a month told twice the last one counts
+    "tracked_months",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("decision", Text, nullable=False),
+    Column("option", Text, nullable=False),
+    Column("month", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("row", Text, nullable=False),  # JSON
+)
+Index("tracked_by_decision", TRACKED.c.decision, TRACKED.c.option, TRACKED.c.month)

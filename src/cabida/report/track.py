@@ -1,0 +1,327 @@
+"""After the purchase: a month's bill beside what the decision planned, and why they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.evidence.prices.billing import BillingLine
+from cabida.money.currency import Rate, published_rate
+from cabida.money.hold.billed import BilledMonth, billed_months
+from cabida.money.hold.variance import shapley, to_cents
+from cabida.plan import Decision, Option
+from cabida.report.planned import Planned, planned_month
+from cabida.text import closest, money, percent, problem, tr
+
+EFFECTS = ("volume", "acceptance", "utilisation", "price", "use", "rate")
+LEAST_SHOWN_RATIO = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which lines of a bill belong to the workload: all of these must hold; empty ones hold of any."""
+
+    tags: Mapping[str, str]
+    services: tuple[str, ...] = ()
+    skus: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+
+    def holds(self, line: BillingLine) -> bool:
+        """Whether a line belongs to it; names are compared without regard to case."""
+        return (
+            all(line.tags.get(key, "").lower() == value.lower() for key, value in self.tags.items())
+            and _named(line.service, self.services)
+            and (_named(line.sku, self.skus) or _named(line.sku_details, self.skus))
+            and _named(line.provider, self.providers)
+        )
+
+
+def _named(said: str, wanted: Sequence[str]) -> bool:
+    return not wanted or any(one.lower() in said.lower() for one in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a month brought: accepted outputs, and attempts when they were counted."""
+
+    accepted_count: float
+    attempts_count: float | None = None
+
+
+def option_of(decision: Decision, name: str = "") -> Option:
+    """The option that was bought: the chosen one, or the one named by rank or id.
+
+    Raises:
+        InvalidInput: CB-R020, there is none of that name; CB-R021, it has no figures to compare with.
+    """
+    found = (
+        [one for one in decision.options if name in (str(one.rank), one.id)] if name else decision.options[:1]
+    )
+    if not list(found):
+        known = [one.id for one in decision.options]
+        near = closest(name, known) or ", ".join(str(one.rank) for one in decision.options) or "–"
+        raise InvalidInput([problem("CB-R020", name=name or "1", near=near)])
+    option = found[0]
+    if not option.cost_lines or option.cost_per_month_money in (0.0, float("inf")):
+        raise InvalidInput([problem("CB-R021", name=option.title or option.id)])
+    return option
+
+
+def chosen_lines(lines: Sequence[BillingLine], chosen: Chosen) -> list[BillingLine]:
+    """The lines of the workload.
+
+    Raises:
+        InvalidInput: CB-R022, none is, with the nearest names there are.
+    """
+    found = [line for line in lines if chosen.holds(line)]
+    if found or not lines:
+        return found
+    keys = sorted({f"{key}={value}" for line in lines for key, value in line.tags.items()})[:6]
+    services = sorted({line.service for line in lines if line.service})[:4]
+    near = ", ".join([*keys, *services]) or "–"
+    raise InvalidInput([problem("CB-R022", count=len(lines), near=near)])
+
+
+def rates_of(
+    lines: Iterable[BillingLine], currency: str, stated: Mapping[str, float], as_of: str
+) -> dict[str, Rate]:
+    """The rate of each currency of a bill: as stated, else the last published on the day.
+
+    Raises:
+        InvalidInput: CB-R023, a currency without a rate.
+    """
+    found: dict[str, Rate] = {}
+    for name in sorted({line.currency for line in lines}):
+        if name == currency:
+            found[name] = Rate(name, currency, 1.0, "", "")
+        elif name in stated:
+            found[name] = Rate(name, currency, stated[name], as_of, "--rate")
+        else:
+            try:
+                found[name] = published_rate(name, currency, as_of)
+            except InvalidInput:
+                raise InvalidInput([problem("CB-R023", currency=name, reporting=currency)]) from None
+    return found
+
+
+def track_answer(
+    decision: Decision,
+    option: Option,
+    lines: Sequence[BillingLine],
+    outputs: Mapping[str, Output],
+    *,
+    month: str = "",
+    rates: Mapping[str, float] | None = None,
+    per_hour_count: float = 1.0,
+) -> dict[str, Any]:
+    """Each month of a bill beside its plan.
+
+    Args:
+        decision: what was decided.
+        option: what was bought of it.
+        lines: of the workload.
+        outputs: month -> what it brought; "" = of the one month that is asked about.
+        month: only this one (``2027-02``).
+        rates: currency -> what one unit of it is in the decision's.
+        per_hour_count: accelerators that an hour of a line stands for.
+
+    Raises:
+        InvalidInput: CB-R023, a currency without a rate; CB-R025, the month has no charge.
+    """
+    days = f"{month or max(line.charge_start[:7] for line in lines)}-28"
+    used = rates_of(lines, decision.currency, rates or {}, days)
+    plain = {name: rate.ratio for name, rate in used.items()}
+    months = billed_months(lines, plain, decision.currency, per_hour_count)
+    if month and month not in months:
+        raise InvalidInput([problem("CB-R025", month=month, known=", ".join(sorted(months)))])
+    asked = [month] if month else sorted(months)
+    told = []
+    for name in asked:
+        got = outputs.get(name) or (outputs.get("") if len(asked) == 1 else None)
+        told.append(month_answer(decision, option, months[name], got))
+    return {
+        "decision": decision.name,
+        "option": option.id,
+        "title": option.title,
+        "currency": decision.currency,
+        "method": "shapley",
+        "rates": [_rate(rate) for rate in used.values() if rate.what],
+        "months": told,
+        "notes": _notes(decision, option, told, per_hour_count),
+    }
+
+
+def _rate(rate: Rate) -> dict[str, Any]:
+    return {"of": rate.of, "to": rate.currency, "ratio": rate.ratio, "seen": rate.seen, "what": rate.what}
+
+
+def month_answer(
+    decision: Decision, option: Option, billed: BilledMonth, output: Output | None
+) -> dict[str, Any]:
+    """One month: two views of the bill, the plan, the variance and its steps."""
+    plan = planned_month(decision, option, billed.month)
+    effects = variance(plan, billed, output)
+    actual, planned = billed.amortised_money, plan.money
+    shown = to_cents(effects, round(actual, 2) - round(planned, 2))
+    unit = actual / output.accepted_count if output and output.accepted_count else None
+    return {
+        "month": billed.month,
+        "planned_money": round(planned, 2),
+        "amortised_money": round(actual, 2),
+        "cash_money": round(billed.cash_money, 2),
+        "planned_cash_money": round(plan.cash_money, 2),
+        "difference_money": round(round(actual, 2) - round(planned, 2), 2),
+        "variance_money": shown,
+        "waterfall": _steps(planned, actual, shown),
+        "accepted": output.accepted_count if output else None,
+        "planned_accepted": plan.accepted_count,
+        "billed_unit_money": unit,
+        "planned_unit_money": planned / plan.accepted_count if plan.accepted_count else None,
+        "accelerator_hours": billed.machine_hours or None,
+        "planned_accelerator_hours": plan.hours,
+        "money_per_hour": billed.machine_money / billed.machine_hours if billed.machine_hours else None,
+        "planned_money_per_hour": plan.price_money_per_hour,
+        "unused_money": round(billed.unused_money, 2),
+        "idle_reservation_money": round(billed.idle_reservation_money, 2),
+        "spot_ratio": billed.spot_ratio,
+        "list_money": round(billed.list_money, 2) if billed.listed_count else None,
+        "by_category_money": {name: round(value, 2) for name, value in sorted(billed.by_category.items())},
+        "planned_aside_money": {name: round(value, 2) for name, value in plan.aside.items()},
+        "lines_count": billed.lines_count,
+        "unspread_count": billed.unspread_count,
+        "sentence": _sentence(billed.month, planned, actual, shown, decision.currency),
+    }
+
+
+def variance(plan: Planned, billed: BilledMonth, output: Output | None) -> dict[str, float]:
+    """The difference of a month's bill from its plan, by cause; the parts sum to it.
+
+    Machines (or calls) are a product: outputs, attempts for each, hours for each attempt, money an hour; what is not
+    known joins its neighbours: ``use`` is hours without outputs, ``rate`` money for each output without hours. Taxes,
+    credits, adjustments and what was bought and not used stand apart; the rest is unexplained.
+    """
+    machines = billed.machine_money
+    category = billed.by_category
+    calls = plan.hours is None and not machines
+    if calls:  # an API or a bill without hours: all that was used
+        machines = category.get("usage", 0.0) + category.get("other", 0.0) - billed.unused_money
+    factors, actual = _factors(plan, billed, output, machines)
+    found = shapley(factors, actual) if factors else {}
+    gap = machines - plan.rent_money - sum(found.values())
+    apart = {
+        "tax": category.get("tax", 0.0),
+        "credits": category.get("credit", 0.0),
+        "adjustments": category.get("adjustment", 0.0),
+        "unused": billed.unused_money,
+    }
+    rest = billed.amortised_money - machines - sum(apart.values()) - plan.other_money
+    found |= {name: value for name, value in apart.items() if value}
+    found["unexplained"] = rest + gap
+    return found
+
+
+def _factors(
+    plan: Planned, billed: BilledMonth, output: Output | None, machines: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The factors of what machines cost, as planned and as they came out, as far as both are known."""
+    hours = (plan.hours, billed.machine_hours) if plan.hours and billed.machine_hours else None
+    outputs = (plan.accepted_count, output.accepted_count) if plan.accepted_count and output else None
+    if hours is None and outputs is None:
+        return {}, {}
+    chain: list[tuple[str, float, float]] = []  # cumulative quantities, each for each of the one before
+    if outputs is not None and outputs[0] is not None and output is not None:
+        chain.append(("volume", outputs[0], outputs[1]))
+        if plan.attempts_ratio and output.attempts_count:
+            chain.append(("acceptance", outputs[0] * plan.attempts_ratio, output.attempts_count))
+    if hours is not None and hours[0] is not None:
+        chain.append(("utilisation" if chain else "use", hours[0], hours[1]))
+        chain.append(("price", plan.rent_money, machines))
+    else:
+        chain.append(("rate", plan.rent_money, machines))
+    planned: dict[str, float] = {}
+    actual: dict[str, float] = {}
+    before = (1.0, 1.0)
+    for name, wanted, got in chain:
+        if name != chain[-1][0] and (wanted <= 0 or got <= 0):
+            continue  # nothing was brought or ran: what follows is not divided by it
+        planned[name], actual[name] = wanted / before[0], got / before[1]
+        before = (wanted, got)
+    return planned, actual
+
+
+def _steps(planned: float, actual: float, effects: Mapping[str, float]) -> list[dict[str, Any]]:
+    """From the plan to the bill, one step a cause: what a waterfall is drawn from."""
+    at = round(planned, 2)
+    steps = [{"name": "planned", "money": at, "from": 0.0, "to": at}]
+    for name, value in effects.items():
+        after = round(at + value, 2)
+        steps.append({"name": name, "money": value, "from": at, "to": after})
+        at = after
+    return [*steps, {"name": "billed", "money": round(actual, 2), "from": 0.0, "to": round(actual, 2)}]
+
+
+def _sentence(month: str, planned: float, actual: float, effects: Mapping[str, float], currency: str) -> str:
+    gap = actual - planned
+    values = {
+        "month": month,
+        "actual": money(actual, currency),
+        "planned": money(planned, currency),
+        "gap": money(abs(gap), currency),
+        "share": percent(abs(gap) / planned) if planned else "–",
+    }
+    key = "same" if abs(gap) < 0.005 else "over" if gap > 0 else "under"
+    told = tr(f"track.sentence.{key}", **values)
+    least = max(abs(gap), abs(planned)) * LEAST_SHOWN_RATIO
+    parts = [
+        f"{tr(f'track.cause.{name}')} {'+' if value > 0 else '−'}{money(abs(value), currency)}"
+        for name, value in sorted(effects.items(), key=lambda pair: -abs(pair[1]))
+        if abs(value) > least
+    ]
+    return f"{told} {', '.join(parts)}." if parts and key != "same" else told
+
+
+def _notes(
+    decision: Decision, option: Option, months: Sequence[Mapping[str, Any]], per_hour_count: float
+) -> list[str]:
+    """What could not be told apart, what was taken, and what to type to know more."""
+    found: list[str] = []
+    if any(one["accepted"] is None for one in months):
+        found.append(tr("track.note.accepted"))
+    elif not any("acceptance" in one["variance_money"] for one in months):
+        found.append(tr("track.note.requests"))
+    if any(one["accelerator_hours"] is None for one in months) and option.accelerator:
+        found.append(tr("track.note.hours"))
+    elif any(one["accelerator_hours"] for one in months) and per_hour_count == 1.0:
+        found.append(tr("track.note.per_hour"))
+    if any(one["unspread_count"] for one in months):
+        count = sum(one["unspread_count"] for one in months)
+        found.append(tr("track.note.unspread", count=count))
+    aside = [
+        money(value, decision.currency) for one in months[:1] for value in one["planned_aside_money"].values()
+    ]
+    if aside:
+        names = ", ".join(tr(f"track.line.{name}") for name in months[0]["planned_aside_money"])
+        found.append(tr("track.note.aside", names=names))
+    found.append(tr("track.note.method"))
+    return found
+
+
+def doubled(
+    files: Mapping[str, Sequence[BillingLine]], told: Callable[[str, str, int], InvalidInput]
+) -> None:
+    """Refuse a charge that stands in two of the files: the same money told twice.
+
+    Raises:
+        InvalidInput: what ``told`` makes of the two files and the line.
+    """
+    seen: dict[tuple[object, ...], str] = {}
+    for file, lines in files.items():
+        for line in lines:
+            key = (
+                line.invoice_id, line.resource_id, line.sku, line.charge_start, line.charge_end, line.billed,
+                line.effective, line.charge_category, line.description, line.consumed_quantity,
+            )  # fmt: skip
+            if seen.setdefault(key, file) != file:
+                raise told(seen[key], file, line.line)

@@ -15,6 +15,10 @@ from cabida.faces.picture import is_plain
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
+REASONS = (
+    "nothing", "too_low", "too_high", "below_market", "outside_band", "doubted", "expired", "unknown_part",
+)  # fmt: skip
+MOST_NAMES = 20
 OF_SPOT = ("spot", "interruptions")  # what the word spot says already
 MOST_ROWS = 200  # on a screen, unless all are asked for
 MOST_DAYS = 40  # more are told month by month
@@ -169,26 +173,18 @@ def moved(answer: dict[str, Any]) -> RenderableType:
 
 
 def set_aside(rows: Sequence[dict[str, Any]]) -> RenderableType:
-    """Prices that aren't used, with their middle and reason; then rows that couldn't be read."""
+    """Prices that aren't used, reason by reason, with their middle; then rows that couldn't be read."""
     if not rows:
         return clean(tr("faces.book.none_aside"))
-    header = [tr(f"faces.{name}") for name in ("gpu", "provider", "capacity", "price", "seen", "book.middle")]
-    header += [tr("faces.book.ratio"), tr("faces.book.reason")]
-    cells = [
-        (
-            one["gpu"],
-            one["provider"],
-            _held(one),
-            price(one),
-            one["seen"] or tr("report.undated"),
-            "–" if one["middle"] is None else f"{say.decimal(one['middle'], 2)} {one['price_currency']}",
-            "–" if one["ratio"] is None else f"{text.number(one['ratio'])}×",
-            tr(f"money.aside.{one['reason']}"),
-        )
-        for one in rows
-        if one["reason"] != "unread"
-    ]
-    blocks: list[RenderableType] = [table(header, cells, right=(3, 5, 6), whole=(3, 4))] if cells else []
+    blocks: list[RenderableType] = []
+    for reason in REASONS:
+        those = [one for one in rows if one["reason"] == reason]
+        if those:
+            title = tr(
+                "faces.book.those", reason=tr(f"money.aside.{reason}"), count=text.number(len(those), 6)
+            )
+            blocks += [*([Text()] if blocks else []), clean(title, "bold")]
+            blocks.append(_weighed(those) if reason != "unknown_part" else _named(those))
     unread = [one for one in rows if one["reason"] == "unread"]
     if unread:
         names = [tr(f"faces.book.{name}") for name in ("file", "line", "reason", "text")]
@@ -198,6 +194,42 @@ def set_aside(rows: Sequence[dict[str, Any]]) -> RenderableType:
         title = tr("faces.book.unread", count=text.number(len(unread), 6))
         blocks += [Text(), clean(title, "bold"), table(names, told, right=(1,))]
     return Group(*blocks)
+
+
+def _weighed(rows: Sequence[dict[str, Any]]) -> RenderableType:
+    header = [tr(f"faces.{name}") for name in ("gpu", "provider", "capacity", "price", "seen", "book.middle")]
+    cells = [
+        (
+            one["gpu"],
+            one["provider"],
+            _held(one),
+            price(one),
+            one["seen"] or tr("report.undated"),
+            "–" if one["middle"] is None else f"{say.decimal(one['middle'], 2)} {one['price_currency']}",
+            "–" if one["ratio"] is None else f"{text.number(one['ratio'])}×",
+        )
+        for one in rows[:MOST_ROWS]
+    ]
+    header.append(tr("faces.book.ratio"))
+    few = (0, 1, 3, 6)
+    return Fitting(
+        table(header, cells, right=(3, 5, 6), whole=(0, 3, 4)),
+        table(
+            [header[at] for at in few], [[row[at] for at in few] for row in cells], right=(2, 3), whole=(2, 3)
+        ),
+        least=92,
+    )
+
+
+def _named(rows: Sequence[dict[str, Any]]) -> RenderableType:
+    """The parts that nobody knows, each once."""
+    names = list(dict.fromkeys(one["gpu"] for one in rows))
+    more = (
+        tr("faces.book.more_parts", count=text.number(len(names) - MOST_NAMES, 6))
+        if len(names) > MOST_NAMES
+        else ""
+    )
+    return clean(", ".join(names[:MOST_NAMES]) + more)
 
 
 def why(one: dict[str, Any]) -> str:

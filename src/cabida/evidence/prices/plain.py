@@ -120,7 +120,7 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     Raises:
         InvalidInput: CB-E051, no currency is given anywhere; CB-E052, nothing says whose prices they are.
     """
-    make = Making(read, asked, TITLE, "user")
+    make = Making(read, asked, TITLE, "table")
     at = {name: place for name, theirs in COLUMNS.items() if (place := table.at(*theirs)) >= 0}
     first = list(islice(table.rows, LOOKED_AT))
     comma = decimal_comma([row[at["price"]] for _, row in first], table.decimal_comma)
@@ -190,7 +190,7 @@ def _row(
         unit=unit,
         notes=said.get("notes", "")[:300],
         url=said.get("source", "")[:300],
-        sighting=kind if kind in KINDS else "quote" if until else "user",
+        sighting=kind if kind in KINDS else "quote" if until else "table",
         until=until,
         condition=said.get("condition", "")[:20],
         form_factor=said.get("form_factor", "")[:20],

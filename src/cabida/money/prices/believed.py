@@ -82,7 +82,7 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
             found.kept.append(offer)
             continue
         told = Aside(offer, reason, price, middle and middle.money, middle.votes_count if middle else 0)
-        if is_own(offer):
+        if is_own(offer) and (reason != "nothing" or offer.capacity == "have"):
             found.kept.append(offer)
             found.doubted += [told] if offer.capacity != "have" else []
         else:

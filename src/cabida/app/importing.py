@@ -80,7 +80,7 @@ def told(found: Read, file: str) -> dict[str, Any]:
         }
         for why, count in counts.most_common()
     ]
-    days = [one.seen for one in (*found.offers, *found.api_offers) if one.seen]
+    days = [one.seen for one in found.offers if one.seen] + [one.seen for one in found.api_offers if one.seen]
     days += [one.charge_start[:10] for one in (found.billing[:1] + found.billing[-1:])]
     return {
         "file": file,
@@ -97,7 +97,7 @@ def told(found: Read, file: str) -> dict[str, Any]:
         "first_seen": min(days, default=""),
         "last_seen": max(days, default=""),
         "dated": found.dated,
-        "undated_count": sum(not one.seen for one in (*found.offers, *found.api_offers)),
+        "undated_count": found.undated_count,
         "notes": [tr(f"evidence.import_note.{key}", **values) for key, values in found.notes],
     }
 

@@ -39,7 +39,8 @@ FOCUS = (  # version 1.0
     "ResourceName", "ResourceType", "ServiceCategory", "ServiceName", "SkuId", "SkuPriceId", "SubAccountId",
     "SubAccountName", "Tags",
 )  # fmt: skip
-FOCUS_LATER = ("CapacityReservationId", "CapacityReservationStatus", "SkuPriceDetails", "SkuMeter", "InvoiceId")  # 1.1, 1.2
+BY_UNIT = ("PricingQuantity", "PricingUnit", "ListUnitPrice", "ContractedUnitPrice", "SkuId", "SkuPriceId")
+FOCUS_LATER = ("CapacityReservationId", "CapacityReservationStatus", "SkuPriceDetails", "SkuMeter", "InvoiceId", "ServiceSubcategory")  # 1.1, 1.2
 
 
 def info(name, gib, count, python):
@@ -163,7 +164,7 @@ def focus_rows(rows, seed=1, later=True):
         row = {
             "AvailabilityZone": f"{REGIONS[at % 5]}a",
             "BilledCost": 0.0 if committed else paid,
-            "BillingAccountId": "123456789012",
+            "BillingAccountId": "account-123456789012",
             "BillingAccountName": "Example",
             "BillingCurrency": "USD",
             "BillingPeriodEnd": "2026-10-01T00:00:00Z",
@@ -201,12 +202,15 @@ def focus_rows(rows, seed=1, later=True):
             "ServiceName": "Amazon Elastic Compute Cloud",
             "SkuId": f"SKU{at % len(CARDS)}",
             "SkuPriceId": f"SKU{at % len(CARDS)}.JRTCKXETXF",
-            "SubAccountId": "210987654321",
+            "SubAccountId": "account-210987654321",
             "SubAccountName": "ml",
             "Tags": json.dumps({"workload": ("chat", "batch")[at % 2], "team": "ml"}),
         }
+        unused = row["CommitmentDiscountStatus"] == "Unused"
+        if at % 50 in (7, 8) or unused:
+            row |= {"ConsumedQuantity": "", "ConsumedUnit": ""}
         if at % 50 == 7:
-            row |= {"ChargeCategory": "Tax", "ConsumedQuantity": "", "ConsumedUnit": "", "PricingCategory": ""}
+            row |= dict.fromkeys(BY_UNIT, "") | {"ChargeCategory": "Tax", "PricingCategory": ""}
         if at % 50 == 8:
             row |= {"ChargeCategory": "Credit", "BilledCost": -paid, "EffectiveCost": -paid, "PricingCategory": ""}
         if later:
@@ -215,8 +219,11 @@ def focus_rows(rows, seed=1, later=True):
                 "CapacityReservationStatus": "",
                 "SkuPriceDetails": json.dumps({"InstanceType": instance, "GpuCount": count}),
                 "SkuMeter": f"BoxUsage:{instance}",
-                "InvoiceId": "INV-2026-09",
+                "InvoiceId": "",  # the bill of a month that isn't invoiced yet
+                "ServiceSubcategory": "Virtual Machines",
             }
+            if row["ChargeCategory"] == "Tax":
+                row |= {"SkuPriceDetails": "", "SkuMeter": ""}
         yield row
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.evidence.prices.making import Making, dated
-from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Why, refuse_row
 from cabida.evidence.prices.numbers import amount, counted, nothing
 from cabida.evidence.prices.parts import Part
 from cabida.evidence.prices.trees import text_of
@@ -81,7 +81,7 @@ def _regions(
                 read.rows_count += 1
                 try:
                     if region.startswith("cn-"):
-                        raise Odd(Why.CURRENCY_UNSURE)
+                        refuse_row(Why.CURRENCY_UNSURE)
                     make.offer(
                         line,
                         "AWS",

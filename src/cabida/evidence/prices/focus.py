@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from cabida.evidence.prices.billing import BillingLine
 from cabida.evidence.prices.making import Making
-from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why, refuse_row
 from cabida.evidence.prices.numbers import moment, nothing, signed
 from cabida.evidence.prices.parts import Part, fraction, in_machine
 
@@ -57,7 +58,8 @@ QUANTITIES = {
     "pricing_quantity": ("pricingquantity",),
 }
 NAMING = (  # columns that may name the machine, the surest first
-    "xinstancetype", "skupricedetails", "xskudetails", "skumeter", "resourcetype", "chargedescription", "xskudescription",
+    "xinstancetype", "skupricedetails", "xskudetails", "skumeter", "resourcetype", "chargedescription",
+    "xskudescription",
     "xusagetype", "skupriceid", "resourcename",
 )  # fmt: skip
 EVERY = (
@@ -115,22 +117,23 @@ def bill(table: Table, read: Read, asked: Asked, path: Path) -> None:
     for line, row in table.rows:
         try:
             if start < 0:
-                raise Odd(Why.NO_DATE)
+                refuse_row(Why.NO_DATE)
             amounts = {name: number(row[place]) if place >= 0 else None for name, place in costs.items()}
             if amounts["billed"] is None and amounts["effective"] is None:
-                raise Odd(Why.MISSING)
+                refuse_row(Why.MISSING)
             currency = (row[money].strip().upper() if money >= 0 else "") or asked_currency
             if not currency:
-                raise Odd(Why.NO_CURRENCY)
+                refuse_row(Why.NO_CURRENCY)
+            said: dict[str, Any] = {name: row[place] for name, place in texts.items() if row[place]}
+            said |= amounts
+            said |= {name: number(row[place]) if place >= 0 else None for name, place in counts.items()}
             one = BillingLine(
                 moment(row[start]),
                 moment(row[end]) if end >= 0 and row[end].strip() else "",
-                **amounts,
                 currency=currency,
-                **{name: number(row[place]) if place >= 0 else None for name, place in counts.items()},
                 tags=_tags(row[tags]) if tags >= 0 and row[tags] else {},
                 line=line,
-                **{name: row[place] for name, place in texts.items() if row[place]},
+                **said,
             )
         except Odd as odd:
             read.aside(line, row, odd.why)
@@ -236,7 +239,7 @@ def _prices(make: Making, paid: dict[tuple[str, ...], _Paid]) -> None:
     for (provider, name, region, capacity, currency), own in paid.items():
         try:
             if own.cost <= 0:
-                raise Odd(Why.NEGATIVE if own.cost < 0 else "zero")
+                refuse_row(Why.NEGATIVE if own.cost < 0 else Why.ZERO)
             make.offer(
                 own.line,
                 make.asked.provider or provider or "unknown",

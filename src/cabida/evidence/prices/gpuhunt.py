@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from cabida.evidence.prices.making import Making, dated, whose
-from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why, refuse_row
 from cabida.evidence.prices.numbers import amount, counted, nothing
 
 NAME, TITLE = "gpuhunt", "gpuhunt catalogue"
@@ -40,7 +40,7 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
             part = make.parts.named(row[name], _sold(memory), row[machine].strip())
             kind = row[spot].strip().lower()
             if kind not in (*TRUE, *FALSE):
-                raise Odd(Why.BAD_SPOT)
+                refuse_row(Why.BAD_SPOT)
             make.offer(
                 line,
                 provider or row[theirs].strip(),

@@ -134,8 +134,9 @@ class Making:
             raise Odd(Why.FREE)
         currency, notes, url = more.pop("currency", "USD"), more.pop("notes", ""), more.pop("url", "")
         until = more.pop("until", "")
+        above: int | None = more.pop("tier_above_tokens", None)
         per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
-        key = (provider, name, prompt, answer, seen, currency, *per_mtok.values())
+        key = (provider, name, prompt, answer, seen, currency, above, *per_mtok.values())
         if key in self._seen:
             self.read.repeated_count += 1
             return
@@ -157,7 +158,7 @@ class Making:
             notes=notes,
             source=self.source(seen, url),
             until=until,
-            tier_above_tokens=per_mtok.pop("tier_above_tokens", None),
+            tier_above_tokens=above,
             tier_input_amount=_tidy(per_mtok.pop("tier_input", None)),
             cache_write_amount=_tidy(per_mtok.pop("cache_write", None)),
         )

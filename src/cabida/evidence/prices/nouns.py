@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NoReturn
 
 from cabida.evidence.prices.billing import BillingLine
 from cabida.facts.model import ApiOffer, Offer
@@ -75,6 +76,11 @@ class Read:
         self.unread.append(Unread(line, text[:MOST_SHOWN], str(why), near))
 
     @property
+    def undated_count(self) -> int:
+        """Prices that nothing dates."""
+        return sum(not one.seen for one in self.offers) + sum(not one.seen for one in self.api_offers)
+
+    @property
     def kept_count(self) -> int:
         """Offers, prices of APIs and lines of a bill."""
         return len(self.offers) + len(self.api_offers) + len(self.billing)
@@ -119,6 +125,15 @@ class Odd(ValueError):
     def __init__(self, why: str, near: str = "") -> None:
         super().__init__(why)
         self.why, self.near = why, near
+
+
+def refuse_row(why: Why, near: str = "") -> NoReturn:
+    """Leave the row that is being read aside.
+
+    Raises:
+        Odd: always.
+    """
+    raise Odd(why, near)
 
 
 @dataclass(slots=True)

@@ -73,18 +73,22 @@ def _number(one: dict[str, Any], key: str) -> Decimal | None:
     return None if nothing(text) else signed(text)
 
 
+def _held(one: dict[str, Any], key: str) -> dict[str, Any]:
+    found = one.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def _line(place: int, name: str, one: dict[str, Any], currency: str, provider: str) -> BillingLine:
     total = _number(one, "totalCost")
     if total is None:
         raise Odd(Why.MISSING)
-    window = one.get("window") if isinstance(one.get("window"), dict) else {}
-    start = text_of(one.get("start")) or text_of(window.get("start"))  # type: ignore[union-attr]
-    end = text_of(one.get("end")) or text_of(window.get("end"))  # type: ignore[union-attr]
+    window, said = _held(one, "window"), _held(one, "properties")
+    labels = _held(said, "labels")
+    start = text_of(one.get("start")) or text_of(window.get("start"))
+    end = text_of(one.get("end")) or text_of(window.get("end"))
     if not start:
         raise Odd(Why.NO_DATE)
-    said = one.get("properties") if isinstance(one.get("properties"), dict) else {}
-    labels = said.get("labels") if isinstance(said.get("labels"), dict) else {}  # type: ignore[union-attr]
-    tags = {key: text_of(said.get(key)) for key in PLACES if text_of(said.get(key))}  # type: ignore[union-attr]
+    tags = {key: text_of(said.get(key)) for key in PLACES if text_of(said.get(key))}
     parts = {key: text_of(one[key]) for key in PARTS if text_of(one.get(key)) not in ("", "0", "0.0")}
     return BillingLine(
         moment(start),
@@ -97,7 +101,7 @@ def _line(place: int, name: str, one: dict[str, Any], currency: str, provider: s
         charge_category="Usage",
         resource_id=str(name)[:500],
         resource_type="allocation",
-        region=text_of(labels.get("topology_kubernetes_io_region")),  # type: ignore[union-attr]
+        region=text_of(labels.get("topology_kubernetes_io_region")),
         provider=provider,
         service="Kubernetes",
         sku_details=" ".join(f"{key}={value}" for key, value in parts.items())[:1_000],
@@ -107,6 +111,6 @@ def _line(place: int, name: str, one: dict[str, Any], currency: str, provider: s
         tags={
             **{str(key)[:200]: text_of(value)[:1_000] for key, value in list(labels.items())[:200]},
             **tags,
-        },  # type: ignore[union-attr]
+        },
         line=place,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.evidence.prices.making import Making, dated
-from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
+from cabida.evidence.prices.nouns import Asked, Odd, Read, Why, refuse_row
 from cabida.evidence.prices.trees import price_of, text_of
 
 NAME, TITLE, PROVIDER = "openrouter", "OpenRouter models", "openrouter"
@@ -40,7 +40,7 @@ def offers(tree: Any, read: Read, asked: Asked, path: Path) -> None:
         try:
             prompt, answer = _price(prices, "prompt"), _price(prices, "completion")
             if prompt is None or answer is None:
-                raise Odd(Why.NO_TOKEN_PRICE)
+                refuse_row(Why.NO_TOKEN_PRICE)
             more = {
                 "cached": _price(prices, "input_cache_read"),
                 "cache_write": _price(prices, "input_cache_write"),

@@ -82,10 +82,8 @@ def part(name: str, memory_gib: Decimal | None = None, machine: str = "") -> Par
     if sold := fraction(machine):
         return sold
     tpu = _TPU.match(name)
-    if tpu:
-        found = _tpu(tpu[1].lower(), int(tpu[2]))
-    else:
-        found = _in_family(_named(name, memory_gib), name, machine)
+    named = _tpu(tpu[1].lower(), int(tpu[2])) if tpu else _named(name, memory_gib)
+    found = named if tpu else _in_family(named, name, machine)
     if found is None:
         raise Odd(Why.UNKNOWN_PART, nearest(name))
     return _agreeing(found, memory_gib)

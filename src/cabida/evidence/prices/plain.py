@@ -24,14 +24,17 @@ NAME, TITLE = "plain", "price list"
 COLUMNS = {  # our column -> what it may be called (see numbers.key)
     "provider": ("provider", "proveedor", "cloud", "vendor", "supplier", "seller", "nube", "empresa"),
     "gpu": ("gpu", "accelerator", "acelerador", "gpuname", "gpumodel", "gputype", "card", "tarjeta", "modelo", "part"),
-    "gpus": ("gpus", "gpucount", "count", "accelerators", "quantity", "cantidad", "numgpus", "numerodegpus", "unidades"),
+    "gpus": ("gpus", "gpucount", "count", "accelerators", "quantity", "cantidad", "numerodegpus", "unidades"),
     "memory_gb": ("memorygb", "vramgb", "vram", "gpumemory", "gpumemorygb", "memoriagb", "memory", "memoria"),
     "region": ("region", "location", "zone", "ubicacion", "zona", "datacenter"),
     "country": ("country", "pais"),
     "capacity": ("capacity", "purchasemodel", "pricingmodel", "tier", "capacidad", "modalidad", "modelodecompra"),
     "term_months": ("termmonths", "term", "months", "plazo", "plazomeses", "meses"),
     "upfront_percent": ("upfrontpercent", "upfront", "upfront%", "anticipo", "anticipo%", "porcentajeanticipo"),
-    "price": ("price", "precio", "amount", "importe", "rate", "tarifa", "priceusdhour", "pricehour", "preciohora", "cost", "coste", "costo", "ondemand", "pergpu"),
+    "price": (
+        "price", "precio", "amount", "importe", "rate", "tarifa", "priceusdhour", "pricehour", "preciohora", "cost",
+        "coste", "costo", "ondemand", "pergpu",
+    ),
     "unit": ("unit", "unidad", "per", "por"),
     "currency": ("currency", "moneda", "divisa"),
     "seen": ("seen", "date", "fecha", "pricedate", "observedat", "collectedat", "visto", "asof"),
@@ -72,9 +75,12 @@ CAPACITIES = {
     "buy": ("buy", "purchase", "compra", "comprar", "retail"),
 }
 PER = {  # hours of a unit of time
-    "hour": Decimal(1), "hr": Decimal(1), "h": Decimal(1), "hora": Decimal(1), "second": Decimal(1) / 3600, "s": Decimal(1) / 3600,
-    "segundo": Decimal(1) / 3600, "minute": Decimal(1) / 60, "min": Decimal(1) / 60, "minuto": Decimal(1) / 60, "day": Decimal(24), "dia": Decimal(24),
-    "month": Decimal(730), "mo": Decimal(730), "mes": Decimal(730), "year": Decimal(8760), "yr": Decimal(8760), "ano": Decimal(8760),
+    **dict.fromkeys(("second", "s", "sec", "segundo"), Decimal(1) / 3600),
+    **dict.fromkeys(("minute", "min", "minuto"), Decimal(1) / 60),
+    **dict.fromkeys(("hour", "hr", "h", "hora"), Decimal(1)),
+    **dict.fromkeys(("day", "dia"), Decimal(24)),
+    **dict.fromkeys(("month", "mo", "mes"), Decimal(730)),
+    **dict.fromkeys(("year", "yr", "ano"), Decimal(8760)),
 }  # fmt: skip
 WHOLE = (
     "node",

@@ -1,4 +1,4 @@
-"""One price file, catalogue or bill read: its kind found by what is in it, its rows kept or left aside with a reason."""
+"""One price file read: its kind found by what is in it, its rows kept or left aside with a reason."""
 
 from __future__ import annotations
 
@@ -73,18 +73,14 @@ def read(
         made.note("encoding")
     with _without_collecting():
         _read(what, made, asked, file, progress)
-    if (
-        not made.dated
-        and (made.offers or made.api_offers)
-        and any(not one.seen for one in (*made.offers, *made.api_offers))
-    ):
+    if made.undated_count:
         made.note("undated")
     return made
 
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """A hundred thousand records are made and none dropped: the collector would only walk over them, again and again."""
+    """A hundred thousand records are made and none dropped: the collector would only walk over them."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -19,7 +19,7 @@ from cabida.evidence.prices.numbers import amount, counted, nothing
 NAME, TITLE = "skypilot", "SkyPilot catalogue"
 MOST_INFO = 4_000  # characters of a GpuInfo cell that are looked at
 COLUMNS = (
-    "instancetype", "acceleratorname", "acceleratorcount", "price", "spotprice", "region", "availabilityzone", "gpuinfo",
+    "instancetype", "acceleratorname", "acceleratorcount", "price", "spotprice", "region", "gpuinfo",
 )  # fmt: skip
 UNSAID_GIB = {"A100": Decimal(40), "V100": Decimal(16)}  # SkyPilot's names without a size mean these
 

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import IO
+from typing import IO, Any
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
@@ -224,7 +224,8 @@ class _Cells:
 def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
     """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
     cells = _Cells(_shared(book), *_date_styles(book))
-    parser, line, before = XMLPullParser(events=("end",)), 0, b""
+    parser: Any = XMLPullParser(events=("end",))
+    line, before = 0, b""
     try:
         with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:
             while block := stream.read(BLOCK_BYTES):

@@ -48,7 +48,8 @@ def volume_curves(reckoner: Reckoner, kept: Sequence[Worked]) -> tuple[VolumeCur
             for ratio, cost, share in zip(ratios, costs, carried, strict=True)
             if share >= 1.0
         ]
-        found.append(VolumeCurve(one.candidate.id, *(tuple(part) for part in zip(*points, strict=True))))
+        volumes, costs_each = zip(*points, strict=True)
+        found.append(VolumeCurve(one.candidate.id, tuple(volumes), tuple(costs_each), asked))
     return tuple(found)
 
 

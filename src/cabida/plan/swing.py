@@ -46,6 +46,7 @@ class VolumeCurve:
     option: str
     requests_per_month: tuple[float, ...]
     unit_money: tuple[float, ...]
+    planned_per_month: float = 0.0  # requests that the decision plans for
 
 
 def driver_name(name: str) -> str:

@@ -6,9 +6,11 @@ A picture nothing can be drawn for is left out.
 from __future__ import annotations
 
 from cabida import text
-from cabida.plan import Decision
+from cabida.plan import Decision, Option
 from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
+from cabida.report.curve_charts import break_even, cash, demand, mix_demand, volume
+from cabida.report.doubt_charts import intervals, swings
 from cabida.report.memory_chart import memory, short
 from cabida.report.svg import WIDTH, Chart, clip, dot, line, path, rect, svg, ticks, words
 from cabida.report.trade import frontier, tornado
@@ -16,12 +18,14 @@ from cabida.text import tr
 
 __all__ = ["charts", "latency", "memory", "short", "waterfall"]
 LINES = ("line-1", "line-2", "line-3")
+BESIDE = (intervals, swings, volume, break_even, cash, mix_demand)  # of the sections about money
 
 
 def charts(decision: Decision) -> tuple[Chart, ...]:
     """All pictures of ``decision``, in its language."""
     with say.speaking(decision.language):
-        drawn = (draw(decision) for draw in (memory, latency, waterfall, frontier, tornado))
+        every = (memory, latency, waterfall, frontier, tornado, demand, *BESIDE)
+        drawn = (draw(decision) for draw in every)
         return tuple(chart for chart in drawn if chart is not None)
 
 
@@ -89,6 +93,16 @@ def latency(decision: Decision) -> Chart | None:
     )
 
 
+def _per_output(option: Option, decision: Decision) -> str:
+    """``0.74 EUR per thousand accepted answers = 5,653 EUR over 5,200,000 accepted``."""
+    if option.unit_cost.value <= 0:
+        return ""
+    unit = f"{say.unit_cost(option, decision).partition(' [')[0]} {say.per_output(decision)}"
+    count = text.number(option.cost_per_month_money / option.unit_cost.value)
+    total = say.price(option.cost_per_month_money, decision.currency)
+    return tr("report.unit_total", unit=unit, total=total, count=count)
+
+
 def waterfall(decision: Decision) -> Chart | None:
     """How the cost of the first option adds up."""
     option = next((one for one in decision.options if one.cost_lines), None)
@@ -124,6 +138,10 @@ def waterfall(decision: Decision) -> Chart | None:
         words(WIDTH, y + 21, told, "strong num", "end"),
     ]
     rows.append((tr("report.total"), told, text.percent(1.0, 3), ""))
+    per_output = _per_output(option, decision)
+    if per_output:
+        marks.append(words(WIDTH, y + 46, per_output, "small", "end"))
+        y += 24
     title, caption = (
         tr("report.chart.cost", period=period),
         tr("report.chart.cost_caption", option=option.title),

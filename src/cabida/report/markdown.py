@@ -21,6 +21,7 @@ from cabida.report.every_form import (
     safe_url,
 )
 from cabida.report.memory_chart import in_letters
+from cabida.report.money_sections import Section, money_sections
 from cabida.report.why import why
 from cabida.text import tr
 
@@ -38,6 +39,7 @@ def markdown(decision: Decision) -> str:
             _section("why", [f"- {md(one)}." for one in why(decision)]),
             _section("rejected", _rejected(decision)),
             _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),
+            *(_section(one.key, _money(one)) for one in money_sections(decision)),
             _section("measure", _measure(decision)),
             _section("careful", [f"- {md(one.sentence)} ({md(one.code)})" for one in decision.warnings]),
             _section("assumptions", _assumptions(decision)),
@@ -92,6 +94,18 @@ def _rejected(decision: Decision) -> list[str]:
     return [f"- **{one.rank}** {md(one.title)}. {md(' '.join(one.reasons))}" for one in fell] + [
         f"- **{text.number(one.count, 7)}** {md(say.rejection(one))}" for one in decision.rejections
     ]
+
+
+def _money(part: Section) -> list[str]:
+    """Sentences, the picture in letters, tables, and the tables of the drawings."""
+    blocks = [[f"- {md(one)}" for one in part.sentences]] if part.sentences else []
+    blocks += [_fenced("text", "\n".join(part.letters))] if part.letters else []
+    twins = [(one.title, one.header, one.rows) for one in (*part.tables, *part.charts)]
+    for title, header, rows in twins:
+        if title:
+            blocks.append([f"### {md(title)}"])
+        blocks.append(_table([md(cell) for cell in header], [[md(cell) for cell in row] for row in rows]))
+    return [line for at, block in enumerate(blocks) for line in ([""] if at else []) + block]
 
 
 def _measure(decision: Decision) -> list[str]:

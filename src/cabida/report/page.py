@@ -22,6 +22,7 @@ from cabida.report.every_form import (
     replicas,
     safe_url,
 )
+from cabida.report.money_sections import money_sections
 from cabida.report.why import doubt, why
 from cabida.text import tr
 
@@ -75,6 +76,7 @@ def page(decision: Decision) -> str:
             turns=[one.sentence for one in decision.flips if one.at is not None][:MOST_TURNS]
             or [one.sentence for one in decision.flips][:MOST_TURNS],
             charts=drawn,
+            money=money_sections(decision),
             sources=dated(decision),
             metrics=all_metrics(decision),
             trees=tree.trees(decision),

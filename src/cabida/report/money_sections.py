@@ -1,0 +1,252 @@
+"""Sections of the record about money and doubt: sureness, owning, months, the mix, prices to walk away at, energy.
+
+A section with nothing to say is left out. Every form of the record shows the same ones, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cabida import text
+from cabida.plan import Decision, Option
+from cabida.plan.ownership import Ownership
+from cabida.report import curve_charts, doubt_charts
+from cabida.report import words as say
+from cabida.report.memory_chart import short
+from cabida.report.svg import Chart
+from cabida.text import has_text, tr
+
+ENERGY = (
+    "energy_kwh_per_output",
+    "carbon_g_per_output",
+    "carbon_market_g_per_output",
+    "energy_kwh_per_month",
+)
+MOST_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A small table with a line above it."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of the record. ``letters`` is a picture in text, for forms without drawings."""
+
+    key: str
+    sentences: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    letters: tuple[str, ...] = ()
+
+
+def money_sections(decision: Decision) -> tuple[Section, ...]:
+    """Those that have something to say, in the language in use."""
+    made = (sureness, ownership, ledger, mix, walk_away, energy)
+    found = (make(decision) for make in made)
+    return tuple(one for one in found if one is not None and (one.sentences or one.tables or one.charts))
+
+
+def _charts(decision: Decision, *draw: Callable[[Decision], Chart | None]) -> tuple[Chart, ...]:
+    return tuple(chart for chart in (each(decision) for each in draw) if chart is not None)
+
+
+def sureness(decision: Decision) -> Section | None:
+    """What each option may cost, what the first one's cost hangs on, and other volumes."""
+    if not decision.draws_count:
+        return None
+    drawn = tr("report.seed_draws", count=text.number(decision.draws_count, 7), seed=decision.seed)
+    charts = _charts(decision, doubt_charts.intervals, doubt_charts.swings, curve_charts.volume)
+    turning = tuple(one.sentence for one in decision.swings if one.sentence)
+    letters = doubt_charts.intervals_in_letters(decision)
+    tornado = doubt_charts.swings_in_letters(decision)
+    letters += ["", *tornado] if letters and tornado else tornado
+    return Section("sureness", (f"{drawn}.", *turning), (), charts, tuple(letters))
+
+
+def ownership(decision: Decision) -> Section | None:
+    """A year of owning in two views, line by line, and the rents it is held against."""
+    option = next((one for one in decision.options if one.ownership is not None), None)
+    if option is None or option.ownership is None:
+        return None
+    owned = option.ownership
+    sentences = [f"{tr('report.option')} {option.rank}: {option.title}."]
+    sentences += [_rent_sentence(owned, at, decision.currency) for at in range(len(owned.rents))]
+    tables = [_capital(owned, decision.currency), _year(owned, decision.currency)]
+    return Section("ownership", tuple(sentences), tuple(tables), _charts(decision, curve_charts.break_even))
+
+
+def _rent_sentence(owned: Ownership, at: int, currency: str) -> str:
+    rent = owned.rents[at]
+    use = rent.break_even_utilisation_ratio
+    values = {
+        "kind": tr(f"report.rent.{rent.kind}"),
+        "provider": rent.provider,
+        "price": text.money(rent.money_per_hour, currency),
+        "use": text.percent(use),
+        "now": text.percent(owned.utilisation_ratio),
+    }
+    told = tr("report.own.pays" if use <= 1 else "report.own.never", **values)
+    if rent.break_even_month is not None:
+        told += " " + tr("report.own.month", month=text.number(rent.break_even_month))
+    return told
+
+
+def _capital(owned: Ownership, currency: str) -> Table:
+    rows = [(_line(name), say.price(money, currency)) for name, money in owned.capital_lines.items() if money]
+    rows.append((tr("report.total"), say.price(owned.capital_money, currency)))
+    return Table(tr("report.own.capital"), (tr("report.term"), currency), tuple(rows))
+
+
+def _year(owned: Ownership, currency: str) -> Table:
+    """Annuity and straight line side by side, the same running costs under both."""
+    same = [
+        (_line(name), *[say.price(money, currency)] * 2)
+        for name, money in owned.running_lines.items()
+        if money
+    ]
+    annuity, straight = owned.annuity_money_per_year, owned.straight_line_money_per_year
+    rows = [
+        (tr("report.own.recovered"), say.price(annuity, currency), say.price(straight, currency)),
+        *same,
+        (
+            tr("report.total"),
+            say.price(annuity + owned.running_money_per_year, currency),
+            say.price(straight + owned.running_money_per_year, currency),
+        ),
+    ]
+    if owned.tax_shield_money_per_year:
+        rows.insert(-1, (tr("report.own.tax"), *[say.price(owned.tax_shield_money_per_year, currency)] * 2))
+    header = (tr("report.term"), tr("report.own.annuity"), tr("report.own.straight"))
+    return Table(tr("report.own.year"), header, tuple(rows))
+
+
+def _line(name: str) -> str:
+    for key in (f"report.own.line.{name}", f"money.cost.{name}", f"report.ledger.{name}"):
+        if has_text(key):
+            return tr(key)
+    return name.replace("_", " ")
+
+
+def ledger(decision: Decision) -> Section | None:
+    """Months of the first option that tells them: cash and expense, and the budget when it breaks."""
+    option = next((one for one in decision.options if one.ledger), None)
+    if option is None:
+        return None
+    months = option.ledger
+    names = list(dict.fromkeys(name for month in months for name, money in month.cash.items() if money))
+    yearly = [
+        month for month in months if month.month in (0, 1) or month.month % 12 == 0 or month is months[-1]
+    ]
+    rows = tuple(
+        (
+            str(month.month),
+            month.begins,
+            *(say.price(month.cash.get(name, 0.0), decision.currency) for name in names),
+            say.price(month.cash_money, decision.currency),
+            say.price(month.cash_cumulative_money, decision.currency),
+            say.price(month.expense_cumulative_money, decision.currency),
+        )
+        for month in yearly
+    )
+    header = (
+        tr("report.month_head"), tr("report.ledger.begins"), *(_line(name) for name in names),
+        tr("report.ledger.cash"), tr("report.ledger.cash_so_far"), tr("report.ledger.expense_so_far"),
+    )  # fmt: skip
+    sentences = [f"{tr('report.option')} {option.rank}: {option.title}."]
+    broken = next((month for month in months if month.over_budget), None)
+    if broken is not None:
+        sentences.append(tr("report.ledger.over", month=broken.month, begins=broken.begins))
+    lost = sum(month.credit_lost_money for month in months)
+    if lost > 0:
+        sentences.append(tr("report.ledger.lost", money=say.price(lost, decision.currency)))
+    table = Table("", header, rows)
+    return Section("ledger", tuple(sentences), (table,), _charts(decision, curve_charts.cash))
+
+
+def mix(decision: Decision) -> Section | None:
+    """The cheapest mix found, what each part carries, and the paths beside it."""
+    found = decision.mix
+    if found is None or not found.parts:
+        return None
+    currency, scale = decision.currency, say.unit_scale(decision)
+    parts = tuple(
+        (
+            one.title,
+            f"{one.replicas_least_count}–{one.replicas_most_count}" if one.accelerator else "–",
+            text.percent(one.share_ratio),
+            say.price(one.money_per_month, currency),
+        )
+        for one in found.parts
+    )
+    each = f"{currency} {say.per_output(decision)}"
+    paths = tuple(
+        (
+            one.title,
+            say.price(one.money_per_month, currency),
+            text.number(one.unit_money * scale),
+            text.percent(one.over_ratio),
+        )
+        for one in found.paths[:MOST_ROWS]
+    )
+    tables = [
+        Table("", tuple(tr(f"report.mix.{key}") for key in ("part", "replicas", "share", "month")), parts)
+    ]
+    if paths:
+        header = (tr("report.mix.path"), tr("report.mix.month"), each, tr("report.mix.over"))
+        tables.append(Table(tr("report.mix.paths"), header, paths))
+    said = tuple(one for one in (found.sentence, found.risk) if one)
+    return Section("mix", said, tuple(tables), _charts(decision, curve_charts.mix_demand))
+
+
+def walk_away(decision: Decision) -> Section | None:
+    """For each option the price above which it is not worth having, in its offer's own unit."""
+    rows = tuple(
+        _walk_row(one, decision) for one in decision.options[:MOST_ROWS] if one.walk_away is not None
+    )
+    if not rows:
+        return None
+    keys = ("option", "walk.now", "walk.at", "walk.change", "walk.rival", "walk.budget")
+    return Section("walk_away", (), (Table("", tuple(tr(f"report.{key}") for key in keys), rows),))
+
+
+def _walk_row(option: Option, decision: Decision) -> tuple[str, ...]:
+    found = option.walk_away
+    assert found is not None
+    unit = f"{found.currency}/{tr(f'report.walk.unit.{found.unit}')}"
+    rival = next((one for one in decision.options if one.id == found.rival), None)
+    change = "–" if found.discount_ratio is None else text.percent(-found.discount_ratio)
+    return (
+        short(option),
+        f"{text.number(found.now_amount, 4)} {unit}",
+        "–" if found.amount is None else f"{text.number(found.amount, 4)} {unit}",
+        change,
+        f"{tr('report.option')} {rival.rank}" if rival else "–",
+        "–" if found.budget_amount is None else f"{text.number(found.budget_amount, 4)} {unit}",
+    )
+
+
+def energy(decision: Decision) -> Section | None:
+    """Electricity and carbon of each option, by the grid of the place and by contract apart."""
+    known = [name for name in ENERGY if any(name in one.metrics for one in decision.options)]
+    if not known:
+        return None
+    rows = tuple(
+        (
+            short(one),
+            *(
+                say.figure(name, one.metrics[name]) if name in one.metrics else tr("report.not_stated")
+                for name in known
+            ),
+        )
+        for one in decision.options[:MOST_ROWS]
+        if any(name in one.metrics for name in known)
+    )
+    table = Table("", (tr("report.option"), *(say.label(name) for name in known)), rows)
+    return Section("energy", (), (table,))

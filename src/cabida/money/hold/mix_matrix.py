@@ -65,6 +65,19 @@ class Optimum:
     finished: bool  # False: stopped at ``MOST_NODES`` with a gap left
 
 
+def _quiet() -> Any:
+    """A solver without the callbacks whose setting up prints a banner."""
+    import highspy
+
+    class Quiet(highspy.Highs):  # type: ignore[misc, unused-ignore]
+        """HiGHS as its own binding makes it, before Python's conveniences."""
+
+        def __init__(self) -> None:
+            super(highspy.Highs, self).__init__()
+
+    return Quiet()
+
+
 def optimum(matrix: Matrix, gap_ratio: float = GAP_RATIO) -> Optimum | None:
     """The least cost within ``gap_ratio``, by HiGHS on one thread with a fixed seed; ``None`` = nothing is feasible."""
     import highspy
@@ -80,7 +93,7 @@ def optimum(matrix: Matrix, gap_ratio: float = GAP_RATIO) -> Optimum | None:
     kinds = highspy.HighsVarType
     if any(matrix.whole):
         program.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in matrix.whole]
-    solver = highspy.Highs()
+    solver = _quiet()
     for name, value in (
         ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", gap_ratio),
         ("mip_max_nodes", MOST_NODES), ("mip_feasibility_tolerance", 1e-7),

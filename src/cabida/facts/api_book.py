@@ -294,14 +294,15 @@ class ApiCaching:
 
 @cache
 def _caching() -> dict[str, ApiCaching]:
-    return {
-        row["provider"]: ApiCaching(
-            row["provider"],
-            *(float(row[name]) for name in ("least_tokens", "ttl_s", "low_ttl_s", "high_ttl_s")),
-            Source(row["source_what"], row.get("source_url", ""), row["seen"], row["grade"]),
-        )
-        for row in store.payload("api_caching")
-    }
+    return {row["provider"]: _rule(row) for row in store.payload("api_caching")}
+
+
+def _rule(row: dict[str, str]) -> ApiCaching:
+    least, ttl, low, high = (
+        float(row[name]) for name in ("least_tokens", "ttl_s", "low_ttl_s", "high_ttl_s")
+    )
+    source = Source(row["source_what"], row.get("source_url", ""), row["seen"], row["grade"])
+    return ApiCaching(row["provider"], least, ttl, low, high, source)
 
 
 def caching(provider: str) -> ApiCaching:

@@ -65,7 +65,7 @@ def over_limits(worked: Worked, means: Means) -> list[Miss]:
         *_over_budget(worked, means),
         *_over_power(worked, means),
         *_over_quota(worked, means),
-        *_late_delivery(worked, means),
+        *late_delivery(worked, means),
     ]
 
 
@@ -138,7 +138,7 @@ def lead_days(tenure: Tenure, means: Means) -> tuple[float, bool]:
     return means.terms.base("rack_lead_days" if rack else "server_lead_days"), False
 
 
-def _late_delivery(worked: Worked, means: Means) -> list[Miss]:
+def late_delivery(worked: Worked, means: Means) -> list[Miss]:
     """What has to arrive does after a lead time; when the brief says by when, that decides."""
     tenure, needed_by = worked.tenure, means.brief.limits.needed_by
     if tenure is None or tenure.capacity == "have" or not needed_by:

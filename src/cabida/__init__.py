@@ -41,6 +41,7 @@ _PUBLIC = {
     "recommend": "cabida.app",
     "record": "cabida.app",
     "speed": "cabida.app",
+    "track": "cabida.app",
     "validate": "cabida.app",
 }
 __all__ = sorted([*_PUBLIC, "__version__"])

@@ -14,6 +14,7 @@ from cabida.app.holding import hold, hours_of
 from cabida.app.importing import import_prices
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
+from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_list, models
@@ -378,5 +379,6 @@ __all__ = [
     "recommend",
     "record",
     "speed",
+    "track",
     "validate",
 ]

@@ -32,6 +32,7 @@ COMMANDS = {
     "prices": "commands_prices",
     "explain": "commands_record",
     "record": "commands_record",
+    "track": "commands_track",
     "validate": "commands_record",
     "calibrate": "commands_calibrate",
     "observe": "commands_observe",

@@ -115,6 +115,7 @@ def track_answer(
     month: str = "",
     rates: Mapping[str, float] | None = None,
     per_hour_count: float = 1.0,
+    as_of: str = "",
 ) -> dict[str, Any]:
     """Each month of a bill beside its plan.
 
@@ -126,11 +127,12 @@ def track_answer(
         month: only this one (``2027-02``).
         rates: currency -> what one unit of it is in the decision's.
         per_hour_count: accelerators that an hour of a line stands for.
+        as_of: day of the published exchange rates; the end of the last month when left out.
 
     Raises:
         InvalidInput: CB-R023, a currency without a rate; CB-R025, the month has no charge.
     """
-    days = f"{month or max(line.charge_start[:7] for line in lines)}-28"
+    days = as_of or f"{month or max(line.charge_start[:7] for line in lines)}-28"
     used = rates_of(lines, decision.currency, rates or {}, days)
     plain = {name: rate.ratio for name, rate in used.items()}
     months = billed_months(lines, plain, decision.currency, per_hour_count)

@@ -1,0 +1,144 @@
+"""After the purchase: bills held against a decision."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida.errors import InvalidInput
+from cabida.text import problem
+
+if TYPE_CHECKING:
+    from cabida.plan import Decision
+    from cabida.report.track import Output
+
+MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+
+
+def track(
+    decision: Path | str | Decision,
+    billing: Iterable[Path | str] = (),
+    *,
+    option: str = "",
+    month: str = "",
+    accepted: float | None = None,
+    requests: float | None = None,
+    outputs: Path | str | None = None,
+    tags: Mapping[str, str] | None = None,
+    services: Sequence[str] = (),
+    skus: Sequence[str] = (),
+    providers: Sequence[str] = (),
+    rates: Mapping[str, float] | None = None,
+    per_hour: float = 1.0,
+    currency: str = "",
+    as_of: str | None = None,
+    store: Path | str | None = None,
+    keep: bool = False,
+) -> dict[str, Any]:
+    """What a month really cost, why it differs from the plan, and the months told before.
+
+    Args:
+        decision: JSON of a decision, or the decision.
+        billing: FOCUS exports (CSV, gzip, Parquet, JSON) or OpenCost allocations; none = only what was kept before.
+        option: what was bought, by rank or id; the chosen one when left out.
+        month: only this one (``2027-02``).
+        accepted: outputs accepted in it.
+        requests: attempts made in it.
+        outputs: CSV ``month,accepted,requests`` for several months (``requests`` may be left out).
+        tags: that the lines of the workload carry.
+        services: names of services, or parts of them.
+        skus: names of SKUs, or parts of them.
+        providers: names of providers, or parts of them.
+        rates: currency of the bill -> what one unit of it is in the decision's.
+        per_hour: accelerators that an hour of a line stands for, where machines are billed whole.
+        currency: of the bill, where the file gives none.
+        as_of: day whose published exchange rates are used; the end of the last month when left out.
+        store: file of the store.
+        keep: add the months to the journal in the store.
+
+    Raises:
+        InvalidInput: the decision, a bill or the figures can't be used: CB-R004, CB-R020 to CB-R027, CB-E050 to CB-E055.
+    """
+    from cabida.evidence import tracked
+    from cabida.report.store import load
+    from cabida.report.track import Chosen, Output, chosen_lines, doubled, option_of, track_answer
+
+    whole = load(decision) if isinstance(decision, (str, Path)) else decision
+    bought = option_of(whole, option)
+    if month and not MONTH.fullmatch(month):
+        raise InvalidInput([problem("CB-R028", month=month[:20])])
+    key = f"{whole.name} {whole.as_of} {whole.made_at}"
+    files = _bills(list(billing), currency)
+    if not files:
+        before = tracked.kept(key, bought.id, store)
+        return _plain(whole, bought.id, bought.title) | {"journal": before}
+    doubled(files, lambda first, second, line: InvalidInput([_twice(first, second, line)]))
+    lines = [line for read in files.values() for line in read]
+    chosen = Chosen(dict(tags or {}), tuple(services), tuple(skus), tuple(providers))
+    got = _outputs(outputs) if outputs is not None else {}
+    if accepted is not None:
+        got[month] = Output(accepted, requests)
+    answer = track_answer(
+        whole, bought, chosen_lines(lines, chosen), got, month=month, rates=rates, per_hour_count=per_hour,
+        as_of=as_of or "",
+    )  # fmt: skip
+    if keep:
+        tracked.keep(key, bought.id, answer["months"], store)
+    return answer | {"files": list(files), "kept": keep, "journal": tracked.kept(key, bought.id, store)}
+
+
+def _plain(decision: Decision, option: str, title: str) -> dict[str, Any]:
+    """The answer without a bill."""
+    empty: dict[str, Any] = {"months": [], "notes": [], "rates": [], "files": [], "kept": False}
+    return {
+        "decision": decision.name,
+        "option": option,
+        "title": title,
+        "currency": decision.currency,
+        **empty,
+    }
+
+
+def _twice(first: str, second: str, line: int) -> Any:
+    return problem("CB-R024", file=second, line=line, first=first)
+
+
+def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, list[Any]]:
+    """The lines of each file; none may be empty."""
+    from cabida.evidence.prices import read
+
+    found = {}
+    for path in paths:
+        told = read(path, currency=currency)
+        if not told.billing:
+            why = told.unread[0].why if told.unread else "empty"
+            raise InvalidInput([problem("CB-R026", file=str(path), format=told.format or "?", why=why)])
+        found[str(path)] = told.billing
+    return found
+
+
+def _outputs(path: Path | str) -> dict[str, Output]:
+    """What each month brought, from a CSV with the columns month, accepted and perhaps requests."""
+    from cabida.report.track import Output
+
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "UTF-8"
+        raise InvalidInput([problem("CB-R027", file=str(path), text=why)]) from None
+    found: dict[str, Output] = {}
+    for number, row in enumerate(rows, 2):
+        try:
+            name, accepted = str(row["month"]).strip(), float(row["accepted"])
+            tried = str(row.get("requests") or "").strip()
+            if not MONTH.fullmatch(name) or not 0 <= accepted < 1e15:
+                raise ValueError(name)
+            found[name] = Output(accepted, float(tried) if tried else None)
+        except (KeyError, TypeError, ValueError):
+            text = ",".join(str(one) for one in row.values())[:80]
+            raise InvalidInput([problem("CB-R027", file=str(path), line=number, text=text)]) from None
+    return found

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from cabida.brief import Brief
+from cabida.money.bills.idle import busy_ratio, on_replicas_count, switched_hours_per_month
 from cabida.money.bills.unit import attempts_ratio
-from cabida.money.terms import Usage
+from cabida.money.terms import LoadCurve, Usage
 from cabida.plan import Assumption, Load
 from cabida.quantity import formula
 from cabida.text import number, percent, tr
@@ -168,6 +169,7 @@ class Shift:
     replicas_count: int  # at the peak, spares left out
     active_hours_per_month: float  # of each of them when those not needed are switched off
     utilisation_ratio: float  # of the serving replicas, while on
+    curve: LoadCurve | None = None  # the hours those two come from
 
 
 def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) -> Shift:
@@ -188,10 +190,18 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
         for weight in set(ask.profile)
     }
     needed = [counts[weight] for weight in ask.profile]
-    on = sum(needed) / len(needed) + START_UP_HOURS * _switched_on(needed) / len(needed)
-    on_share = min(1.0, on / replicas)
-    busy = ask.mean_requests_per_s * attempts / (capacity_requests_per_s * replicas)
-    return Shift(replicas, float(HOURS_PER_MONTH) * on_share, min(1.0, busy / on_share))
+    hours, starts = len(needed), _switched_on(needed)
+    mean, attempted = sum(needed) / hours, ask.mean_requests_per_s * attempts
+    on = on_replicas_count.raw(mean, starts, START_UP_HOURS, hours, replicas)
+    curve = LoadCurve(
+        mean, starts, float(hours), START_UP_HOURS, replicas, attempted, capacity_requests_per_s
+    )
+    return Shift(
+        replicas,
+        switched_hours_per_month.raw(on, replicas),
+        busy_ratio.raw(attempted, capacity_requests_per_s, on),
+        curve,
+    )
 
 
 def _switched_on(needed: Sequence[int]) -> int:
@@ -215,6 +225,7 @@ def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:
         review_money_per_output=ask.review_money_per_output,
         batch=ask.batch,
         profile=ask.profile,
+        curve=shift.curve,
         runs_per_month=ask.runs_per_month if ask.batch else 0.0,
         hours_utc=hours_utc(ask.profile, ask.timezone),
         input_spread_ratio=ask.shape.input_spread_ratio,

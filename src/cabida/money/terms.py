@@ -15,6 +15,19 @@ from cabida.quantity import Quantity, Source, leaf
 
 
 @dataclass(frozen=True, slots=True)
+class LoadCurve:
+    """Replicas by the hour, as a profile at the objectives asks for them; spares left out."""
+
+    needed_replicas_count: float  # mean over a round of the profile
+    starts_count: int  # replicas switched on in a round
+    round_hours: float
+    start_up_hours: float  # paid before a replica serves
+    replicas_count: int  # at the peak
+    attempted_requests_per_s: float  # mean, repeats included
+    replica_requests_per_s: float  # what one carries within the objectives
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """A month of a service, as all its users together ask for it."""
 
@@ -36,6 +49,7 @@ class Usage:
     request_s: float = 0.0  # how long one request is in service; 0 = not known
     runs_per_month: float = 0.0  # of a batch; 0 = it goes on all month
     warm_workers_count: float = 0.0  # serverless workers that stay on whatever comes
+    curve: LoadCurve | None = None  # where hours and utilisation come from, when known
     hours_utc: tuple[float, ...] = ()  # share of the requests in each hour of the day, UTC; () = evenly
     input_spread_ratio: float = 0.0  # standard deviation of ln(prompt length); 0 = all alike
     shared_prefix_tokens: float | None = None  # an API may keep them; None = ``cached_ratio`` is what it does keep

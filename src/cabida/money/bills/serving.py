@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isclose, sqrt
 
-from cabida.money.bills import tenures, unit
+from cabida.money.bills import idle, tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices import pledges
@@ -137,8 +137,10 @@ def _bill(
         )
     share = ways.apply(unit.accepted_share_ratio, coverage, attempts)
     spare = ways.given("spare_ratio", spare_ratio, "replicas")
-    used = ways.given("utilisation_ratio", used_ratio, "timing", "simulated")
-    held = _held(ways, tenure, held_count, hours)
+    paid, used = _paid_and_used(
+        ways, tenure, usage, (serving_count, held_count - spare_count, spare_count), (hours, used_ratio)
+    )
+    held = _held(ways, tenure, held_count, paid)
     bill: dict[str, Number] = {
         "held_count": held_count,
         "accepted": accepted,
@@ -169,6 +171,23 @@ def _bill(
         )
     bill["unit"] = ways.apply(unit.accepted_unit_money_per_output, bill["total"], accepted)
     return bill
+
+
+def _paid_and_used(
+    ways: Ways,
+    tenure: Tenure,
+    usage: Usage,
+    counts: tuple[int, int, int],
+    known: tuple[float, float],
+) -> tuple[Number, Number]:
+    """Hours paid and share used, with the load curve they come from where the figures are still that curve's."""
+    by_itself = tenure.capacity == "block" or (tenure.capacity == "serverless" and not usage.batch)
+    if isinstance(ways, Explained) and usage.curve is not None and not by_itself:
+        found = idle.paid_and_used(ways, usage.curve, *counts, scalable=tenure.scalable)
+        if all(isclose(float(one), value) for one, value in zip(found, known, strict=True)):
+            return found
+    hours = ways.given("active_hours_per_month", known[0], "timing")
+    return hours, ways.given("utilisation_ratio", known[1], "timing", "simulated")
 
 
 def _serverless_hours(
@@ -210,12 +229,11 @@ def _hours(
     )
 
 
-def _held(ways: Ways, tenure: Tenure, held_count: int, hours: float) -> Number:
+def _held(ways: Ways, tenure: Tenure, held_count: int, open_hours: Number) -> Number:
     """What the accelerators themselves cost in a month: rent, or the instalment of a purchase before resale."""
     count = ways.given("accelerators_count", held_count * 1.0, "plan")
     if tenure.capital_money:
         return ways.apply(ownership.capital_money_per_month, capital(ways, tenure, count), recovery(ways))
-    open_hours = ways.given("active_hours_per_month", hours, "timing")
     return ways.apply(unit.held_money_per_month, tenures.price_per_hour(ways, tenure), count, open_hours)
 
 

@@ -156,9 +156,8 @@ def reserve(
     import numpy as np
 
     ordered = np.sort(np.asarray(demand, dtype=float))
-    step = max(1, commitment.step_count)
-    most = -(-_most_units(ordered, cases, horizon_months) // step) * step
-    counts = _allowed(most, commitment)
+    counts = _allowed(_most_units(ordered, cases, horizon_months), commitment)
+    most = max(int(counts[-1]), _most_units(ordered, cases, horizon_months))
     totals, paid = [], 0.0
     for case in cases:
         hourly = _by_month(ordered, on_demand_money_per_hour, case, horizon_months, most)
@@ -201,12 +200,14 @@ def _most_units(ordered: NDArray[Any], cases: Sequence[Scenario], horizon_months
 
 
 def _allowed(most: int, commitment: Commitment) -> NDArray[Any]:
-    """None, or whole steps from the minimum up."""
+    """None, or whole steps from the minimum up: the last is the first that covers all of the demand."""
     import numpy as np
 
     step = max(1, commitment.step_count)
     least = -(-max(1, commitment.minimum_count) // step) * step
-    return np.array([0, *range(least, most + 1, step)])
+    if least > MOST_UNITS:
+        return np.array([0])
+    return np.array([0, *range(least, max(least, -(-most // step) * step) + 1, step)])
 
 
 def _by_month(

@@ -119,17 +119,15 @@ def current_api_offers(
     recorded_by: str = "",
     store: Path | str | None = None,
 ) -> tuple[ApiOffer, ...]:
-    """The last price of each provider's model (and window of hours): an imported one when it was seen later."""
-    current = {_api_key(one): one for one in facts.current_api_offers(as_of, models)}
+    """The last price of each provider's model (and window of hours); where two sources differ, the dearer."""
+    from cabida.facts import api_book
+
+    current = {(*api_book.key_of(one), one.hours_utc): one for one in facts.current_api_offers(as_of, models)}
     for one in _own_api(as_of, recorded_by, store):
-        known = current.get(_api_key(one))
-        if (models is None or one.model in models) and (known is None or one.seen > known.seen):
-            current[_api_key(one)] = one
+        if models is None or one.model in models:
+            key = (*api_book.key_of(one), one.hours_utc)
+            current[key] = api_book.checked(current[key], one) if key in current else one
     return tuple(current.values())
-
-
-def _api_key(one: ApiOffer) -> tuple[str, str, str]:
-    return one.provider.lower(), one.model_name, one.hours_utc
 
 
 def _own_api(as_of: str | None, recorded_by: str, store: Path | str | None) -> tuple[ApiOffer, ...]:

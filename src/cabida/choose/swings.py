@@ -10,7 +10,7 @@ from cabida.checks.sentences import short_title
 from cabida.choose import drivers
 from cabida.choose.reckoned import Reckoner, cost_matrix
 from cabida.choose.worked import Worked
-from cabida.choose.worlds import Z90, Moved, moving, stream_of, valued
+from cabida.choose.worlds import Z90, Moved, driver_of, moving, valued
 from cabida.money.bills.serving import staff_names
 from cabida.money.terms import Terms, TrainingUse
 from cabida.plan import Flip, Option
@@ -28,10 +28,6 @@ STEPS_COUNT = 17  # scores from one end of a range to the other, the middle one 
 FINE_COUNT = 33  # scores between two of those, where the winner changes in between
 LEAST_WIDTH_RATIO = 1e-6  # of the unit cost: a driver that moves it by less, and turns nothing, is not told
 OWN_SENTENCES = ("price", "rival_price", "speed", "traffic", "acceptance")  # told by flips of their own
-DESK_TWINS = (
-    "host_power_ratio", "pue_ratio", "support_ratio_per_year", "serving_stack_money_per_month",
-    "observability_node_money_per_month",
-)  # fmt: skip
 MOST_TOLD = 2
 MOST_NAMED = 3
 
@@ -197,27 +193,24 @@ def _speed(first: Worked) -> Driver:
 
 
 def _assumptions(able: Sequence[Worked], terms: Terms) -> list[Driver]:
-    """One driver for each stream of assumptions, told by the name that the first option to use one of them uses."""
-    streams: dict[str, list[str]] = {}
+    """One driver for each assumption, people as one, told by the name that the first option to use one of them uses."""
+    keys: dict[str, list[str]] = {}
     for name in moving(terms):
-        streams.setdefault(stream_of(name), []).append(name)
+        keys.setdefault(driver_of(name), []).append(name)
     used = [name for one in able for name in _names_used(one)]
     found = []
-    for stream, names in streams.items():
+    for key, names in keys.items():
         name = next((one for one in used if one in names), names[0])
         known, unit = terms.ranges[name], unit_of_driver(name, terms.ranges[name].high)
-        found.append(Driver(name, f"term:{stream}", unit, known.low, known.base, known.high))
+        found.append(Driver(name, key, unit, known.low, known.base, known.high))
     return found
 
 
 def _names_used(one: Worked) -> tuple[str, ...]:
-    """Which of several twins of an assumption an option's bill takes."""
+    """Which of several assumptions about people and discounts an option's bill takes."""
     if isinstance(one.usage, TrainingUse):
         return ("training_staff_count",)
-    if one.tenure is None:
-        return ("api_staff_count",)
-    desk = tuple(f"desktop_{name}" for name in DESK_TWINS) if one.tenure.at_desk else ()
-    return (staff_names(one.tenure)[0], one.tenure.discount, *desk)
+    return (staff_names(one.tenure)[0], one.tenure.discount) if one.tenure else ("api_staff_count",)
 
 
 def unit_of_driver(name: str, high: float) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DRAWS_COUNT = 2000
+TOGETHER = ("staff_count", "reserved_discount_ratio")  # streams that are one driver
 Z90 = 1.6449  # half-width of a 90 % interval in standard deviations
 MOST_SHARE = 0.999  # a share whose high end is below one never reaches it
 UNDRAWN = (  # prices, traffic and failures move by drivers of their own; the rest is in no bill
@@ -116,6 +117,12 @@ def valued(low: float, base: float, high: float, score: Floats | float) -> Any:
     return np.minimum(found, MOST_SHARE) if base < 1 and high < 1 else found
 
 
+def driver_of(name: str) -> str:
+    """What an assumption moves by when one is moved alone: people all together, a desk's figure apart from a rack's."""
+    together = stream_of(name)
+    return f"term:{together if together.endswith(TOGETHER) else name}"
+
+
 def stream_of(name: str) -> str:
     """What an assumption moves with: people with people, a desk's figure with a rack's, terms of one discount."""
     if name.endswith("_staff_count"):
@@ -140,8 +147,7 @@ def terms_in(world: World, terms: Terms) -> Terms:
     """The terms with every assumption at its value in each world."""
     ranges = dict(terms.ranges)
     for name, found in moving(terms).items():
-        stream = f"term:{stream_of(name)}"
-        score = world.score(stream, ((1.0, stream),))
+        score = world.score(driver_of(name), ((1.0, f"term:{stream_of(name)}"),))
         if isinstance(score, float):
             continue
         ranges[name] = replace(found, base=valued(found.low, found.base, found.high, score))

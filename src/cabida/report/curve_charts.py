@@ -11,7 +11,7 @@ from cabida.plan import Decision, Option
 from cabida.report import words as say
 from cabida.report.every_form import first
 from cabida.report.memory_chart import short
-from cabida.report.svg import WIDTH, Chart, line, path, svg, ticks, words
+from cabida.report.svg import WIDTH, Chart, clip, line, path, svg, ticks, words
 from cabida.report.trade import Axis
 from cabida.text import tr
 
@@ -94,7 +94,7 @@ def volume(decision: Decision) -> Chart | None:
     middle = known[0][1].planned_per_month or planned[len(planned) // 2]
     lines = [
         Line(
-            short(option),
+            way(option),
             tuple((log10(x), y * scale) for x, y in zip(one.requests_per_month, one.unit_money, strict=True)),
         )
         for option, one in known[:MOST_LINES]
@@ -107,7 +107,7 @@ def volume(decision: Decision) -> Chart | None:
     title, caption = tr("report.chart.volume"), tr("report.chart.volume_caption")
     units = tr("report.volume_head"), f"{decision.currency} {say.per_output(decision)}"
     shown = drawn("volume", title, caption, lines, across, up, marks, units, (log10(middle),))
-    header = (tr("report.volume_head"), *(short(option) for option, _ in known))
+    header = (tr("report.volume_head"), *(way(option) for option, _ in known))
     rows = tuple(
         (
             text.number(middle * ratio),
@@ -121,6 +121,17 @@ def volume(decision: Decision) -> Chart | None:
         for ratio in TABLE_VOLUMES
     )
     return Chart("volume", title, caption, shown, header, rows)
+
+
+def way(option: Option) -> str:
+    """``2 · reserved · 4×L40S``: an option by how it is held, where ways to pay stand side by side."""
+    what = option.title.partition(" · ")[0]
+    parts = (
+        [str(option.rank), tr(f"choose.capacity.{option.capacity}"), what]
+        if option.accelerator
+        else [str(option.rank), what]
+    )
+    return clip(" · ".join(parts), 64)
 
 
 def _at(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
@@ -145,7 +156,8 @@ def break_even(decision: Decision) -> Chart | None:
     rents = {one.kind: one for one in owned.rents}
     lines = [Line(tr("report.line.own"), tuple((use, owning(use)) for use in uses))]
     for rent in rents.values():
-        told = tr("report.line.rent", provider=f"{rent.provider} ({tr(f'report.rent.{rent.kind}')})")
+        kind = tr(f"report.rent.{rent.kind}")
+        told = tr("report.line.rent", provider=f"{rent.provider} ({kind})" if rent.provider else kind)
         lines.append(Line(told, tuple((use, rent.money_per_hour) for use in uses)))
     crossings = [
         one.break_even_utilisation_ratio
@@ -294,7 +306,7 @@ def cash(decision: Decision) -> Chart | None:
     if len(options) < 2:
         return None
     lines = [
-        Line(short(one), tuple((float(month.month), month.cash_cumulative_money) for month in one.ledger))
+        Line(way(one), tuple((float(month.month), month.cash_cumulative_money) for month in one.ledger))
         for one in options
     ]
     highest = max(y for one in lines for _, y in one.points)

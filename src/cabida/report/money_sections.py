@@ -86,8 +86,7 @@ def _rent_sentence(owned: Ownership, at: int, currency: str) -> str:
     rent = owned.rents[at]
     use = rent.break_even_utilisation_ratio
     values = {
-        "kind": tr(f"report.rent.{rent.kind}"),
-        "provider": rent.provider,
+        "provider": ", ".join(one for one in (rent.provider, tr(f"report.rent.{rent.kind}")) if one),
         "price": text.money(rent.money_per_hour, currency),
         "use": text.percent(use),
         "now": text.percent(owned.utilisation_ratio),

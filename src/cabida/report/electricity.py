@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida import facts
+from cabida.evidence import book
 from cabida.report.metrics import sure
 from cabida.units import HOURS_PER_YEAR
 
@@ -32,11 +32,11 @@ def energy(
     spent = ownership.energy_money(kwh, price_per_kwh)
     held = money.terms(currency, as_of=as_of)
     rows = []
-    for offer in _latest(facts.api_offers(as_of or None)):
+    for offer in _latest(book.api_offers(as_of or None)):
         ratio = held.rate(offer.currency).ratio
         prices = float(offer.input_amount) * ratio, float(offer.output_amount) * ratio
         blended = api.blended_money_per_mtok(*prices, INPUT_PER_OUTPUT)
-        if blended > 0:
+        if blended > 0 and offer.output_amount > 0:  # an embedder writes nothing: no price of tokens to compare
             rows.append(
                 {
                     "provider": offer.provider,

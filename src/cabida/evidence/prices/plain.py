@@ -167,6 +167,7 @@ def _row(
     currency = (said.get("currency", "").upper() or currency_of(text) or default)[:3]
     if not re.fullmatch(r"[A-Z]{3}", currency):
         raise Odd(Why.NO_CURRENCY)
+    country = said.get("country", "")
     until = day(said.get("until", ""))
     kind = said.get("kind", "").lower()
     term = _months(said.get("term_months", ""))
@@ -188,13 +189,15 @@ def _row(
         capacity,
         seen=day(said.get("seen", "")) or seen,
         region=said.get("region", "")[:80],
-        country=said.get("country", "").upper()[:2],
+        country=country.upper() if len(country) == 2 else "",
         machine=said.get("instance", "")[:80],
         currency=currency,
         term_months=term,
         upfront_ratio=1.0 if capacity == "buy" else _ratio(said.get("upfront_percent", ""), comma),
         unit=unit,
-        notes=said.get("notes", "")[:300],
+        notes="; ".join(
+            part for part in (said.get("notes", ""), country if len(country) > 2 else "") if part
+        )[:300],
         url=said.get("source", "")[:300],
         sighting=kind if kind in KINDS else "quote" if until else "table",
         until=until,
@@ -227,7 +230,7 @@ def _per(text: str) -> tuple[bool, Decimal | None, bool]:
         Odd: ``bad_unit``.
     """
     words = [key(word) for word in re.split(r"[\s/_-]+", text.lower()) if key(word)]
-    ends = {word.rstrip("s") for word in words}
+    ends = {word if word in PER else word.rstrip("s") for word in words}
     hours = next((PER[name] for word in words for name in (word, word.rstrip("s")) if name in PER), None)
     if not ends <= {*WHOLE, *ONE, *PER}:
         raise Odd(Why.BAD_UNIT)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from cabida.evidence.prices.nouns import Read, Table, Told
+from cabida.evidence.prices.nouns import Read, Table, Told, Why
 from cabida.evidence.prices.numbers import key
 from cabida.evidence.prices.opening import MOST_ROWS, Opened, refuse, text_of
 
@@ -47,17 +48,42 @@ def text_table(what: Opened, read: Read) -> Table | None:
     return None
 
 
+class _Lines:
+    """Lines with their numbers, of which those of the last row can be given back."""
+
+    def __init__(self, lines: Iterable[str], number: int) -> None:
+        self._lines, self._back = iter(lines), deque[str]()
+        self.number = number  # of the last line handed out
+        self.held: list[str] = []  # lines of the row that is being read
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._back.popleft() if self._back else next(self._lines)
+        self.number += 1
+        self.held.append(line)
+        return line
+
+    def back(self) -> str:
+        """Give back all lines of the row but its first, which is returned."""
+        first, *rest = self.held
+        self._back.extendleft(reversed(rest))
+        self.number -= len(rest)
+        return first
+
+
 def _table(what: Opened, read: Read, lines: Iterable[str], first: int, mark: str) -> Table | None:
     csv.field_size_limit(MOST_CELL)
-    reader = csv.reader(lines, delimiter=mark)
+    source = _Lines(lines, first - 1)
     try:
-        names = next(reader)
+        names = next(csv.reader(source, delimiter=mark))
     except (csv.Error, StopIteration):
         return None
     header = _header(read, names)
     if header is None:
         return None
-    rows = _rows(what, read, reader, first - 1, len(names))
+    rows = _rows(what, read, source, mark, len(names))
     return Table(*header, rows, decimal_comma=mark == ";", header_line=first)
 
 
@@ -76,33 +102,45 @@ def _header(read: Read, names: Sequence[str]) -> tuple[list[str], dict[str, int]
 
 
 def _rows(
-    what: Opened, read: Read, reader: Any, before: int, width: int
+    what: Opened, read: Read, source: _Lines, mark: str, width: int
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows under a header, each with the line it begins at; those that don't fit are left aside."""
+    """The rows under a header, each with the line it begins at; those that don't fit are left aside.
+
+    Where a quote that isn't closed swallows the lines behind it, only its own line is left aside.
+    """
+    reader = csv.reader(source, delimiter=mark)
+    held = source.held
     while True:
-        line = before + reader.line_num + 1
+        held.clear()
+        line = source.number + 1
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             read.rows_count += 1
-            read.aside(line, str(error), "cell_too_long" if "limit" in str(error) else "quotes")
+            first = source.back()
+            read.aside(
+                line, first, Why.CELL_TOO_LONG if len(held) == 1 and "limit" in str(error) else Why.QUOTES
+            )
+            reader = csv.reader(source, delimiter=mark)
             continue
         if not row:
             continue
-        read.rows_count += 1
-        if read.rows_count > MOST_ROWS:
-            raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
-        if len(row) != width:
-            row = row[:width] if not any(cell.strip() for cell in row[width:]) and len(row) > width else row
-            if len(row) != width:
-                if any(cell.strip() for cell in row):
-                    read.aside(line, row, "cells")
-                else:
-                    read.rows_count -= 1
-                continue
-        yield line, row
+        if len(row) > width and not any(map(str.strip, row[width:])):
+            row = row[:width]
+        if len(row) == width:
+            read.rows_count += 1
+            if read.rows_count > MOST_ROWS:
+                raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
+            yield line, row
+        elif any(map(str.strip, row)):
+            read.rows_count += 1
+            if len(held) > 1:
+                read.aside(line, source.back(), Why.QUOTES)
+                reader = csv.reader(source, delimiter=mark)
+            else:
+                read.aside(line, row, Why.CELLS)
 
 
 def told(table: Table, progress: Told | None) -> Table:

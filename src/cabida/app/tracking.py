@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cabida.plan import Decision
     from cabida.report.track import Output
 
+MOST_COUNT = 1e15
 MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
@@ -60,7 +61,7 @@ def track(
         keep: add the months to the journal in the store.
 
     Raises:
-        InvalidInput: the decision, a bill or the figures can't be used: CB-R004, CB-R020 to CB-R027, CB-E050 to CB-E055.
+        InvalidInput: the decision, a bill or a figure can't be used: CB-R004, CB-R020 to CB-R028, CB-E050 to CB-E055.
     """
     from cabida.evidence import tracked
     from cabida.report.store import load
@@ -122,8 +123,6 @@ def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, list[Any]]:
 
 def _outputs(path: Path | str) -> dict[str, Output]:
     """What each month brought, from a CSV with the columns month, accepted and perhaps requests."""
-    from cabida.report.track import Output
-
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -132,13 +131,22 @@ def _outputs(path: Path | str) -> dict[str, Output]:
         raise InvalidInput([problem("CB-R027", file=str(path), text=why)]) from None
     found: dict[str, Output] = {}
     for number, row in enumerate(rows, 2):
-        try:
-            name, accepted = str(row["month"]).strip(), float(row["accepted"])
-            tried = str(row.get("requests") or "").strip()
-            if not MONTH.fullmatch(name) or not 0 <= accepted < 1e15:
-                raise ValueError(name)
-            found[name] = Output(accepted, float(tried) if tried else None)
-        except (KeyError, TypeError, ValueError):
+        read = _output(row)
+        if read is None:
             text = ",".join(str(one) for one in row.values())[:80]
-            raise InvalidInput([problem("CB-R027", file=str(path), line=number, text=text)]) from None
+            raise InvalidInput([problem("CB-R027", file=str(path), line=number, text=text)])
+        found[str(row["month"]).strip()] = read
     return found
+
+
+def _output(row: Mapping[str, Any]) -> Output | None:
+    """One month's row; ``None`` when it can't be read."""
+    from cabida.report.track import Output
+
+    try:
+        accepted = float(row["accepted"])
+        tried = float(row["requests"]) if str(row.get("requests") or "").strip() else None
+    except (KeyError, TypeError, ValueError):
+        return None
+    sound = MONTH.fullmatch(str(row.get("month") or "").strip()) and 0 <= accepted < MOST_COUNT
+    return Output(accepted, tried) if sound and (tried is None or 0 <= tried < MOST_COUNT) else None

@@ -60,7 +60,8 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     if answer["notes"]:
         blocks += [Text(), *(clean(note, "dim") for note in answer["notes"])]
     for rate in answer["rates"]:
-        said = tr("money.rate", of=rate["of"], to=rate["to"], rate=text.number(rate["ratio"], 5), seen=rate["seen"], what=rate["what"])  # fmt: skip
+        values = {"of": rate["of"], "to": rate["to"], "seen": rate["seen"], "what": rate["what"]}
+        said = tr("money.rate", rate=text.number(rate["ratio"], 5), **values)
         blocks.append(clean(said, "dim"))
     if answer["journal"]:
         blocks += [Text(), _journal(answer)]

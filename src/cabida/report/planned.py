@@ -139,7 +139,7 @@ def _nodes(decision: Decision, option: Option, name: str) -> list[dict[str, Any]
             continue
         seen.add(at)
         node = by_id[at]
-        waiting += node["inputs"]
+        waiting += [one["id"] if isinstance(one, dict) else one for one in node["inputs"]]
         if node["name"] == name:
             found.append(node)
     return found

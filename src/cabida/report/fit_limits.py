@@ -15,6 +15,7 @@ from cabida.plan.setup import deployment
 from cabida.report.fit_trial import ORDER, Trial, at_usual_context, largest_concurrency
 
 CONTEXTS = (4096, 8192, 32768)
+SELLERS_OF_THE_KNOWN = 3
 _SIZE = re.compile(r"[-_]?(\d+x)?\d+(\.\d+)?[bm](-a\d+(\.\d+)?b)?(?![a-z])")
 _TAIL = re.compile(r"-(instruct|it|hf|chat|base|bf16|fp8|nvfp4|\d{4})(?=-|$)")
 
@@ -57,8 +58,11 @@ def family(name: str) -> str:
 
 
 def sold_families() -> set[str]:
-    """Families of models that somebody sells by the token: the ones people know."""
-    return {family(one.model) for one in facts.api_offers()}
+    """Families of models that several sell by the token: the ones people know."""
+    sellers: dict[str, set[str]] = {}
+    for one in facts.api_offers():
+        sellers.setdefault(family(one.model), set()).add(one.provider)
+    return {name for name, found in sellers.items() if len(found) >= SELLERS_OF_THE_KNOWN}
 
 
 def sold_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -93,14 +93,14 @@ def latency(decision: Decision) -> Chart | None:
     )
 
 
-def _per_output(option: Option, decision: Decision) -> str:
-    """``0.74 EUR per thousand accepted answers = 5,653 EUR over 5,200,000 accepted``."""
+def _per_output(option: Option, decision: Decision) -> tuple[str, ...]:
+    """``0.74 EUR per thousand accepted answers``, and below it ``5,653 EUR over 5,200,000 accepted``."""
     if option.unit_cost.value <= 0:
-        return ""
+        return ()
     unit = f"{say.unit_cost(option, decision).partition(' [')[0]} {say.per_output(decision)}"
     count = text.number(option.cost_per_month_money / option.unit_cost.value)
     total = say.price(option.cost_per_month_money, decision.currency)
-    return tr("report.unit_total", unit=unit, total=total, count=count)
+    return unit, tr("report.unit_total", total=total, count=count)
 
 
 def waterfall(decision: Decision) -> Chart | None:
@@ -138,10 +138,9 @@ def waterfall(decision: Decision) -> Chart | None:
         words(WIDTH, y + 21, told, "strong num", "end"),
     ]
     rows.append((tr("report.total"), told, text.percent(1.0, 3), ""))
-    per_output = _per_output(option, decision)
-    if per_output:
-        marks.append(words(WIDTH, y + 46, per_output, "small", "end"))
-        y += 24
+    for told_below in _per_output(option, decision):
+        marks.append(words(WIDTH, y + 46, told_below, "small", "end"))
+        y += 20
     title, caption = (
         tr("report.chart.cost", period=period),
         tr("report.chart.cost_caption", option=option.title),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, log10
+from itertools import pairwise
+from math import ceil, floor, isfinite, log10
 
 from cabida import text
 from cabida.plan import Decision, Option
@@ -18,6 +19,7 @@ from cabida.text import tr
 LINES = ("line-1", "line-2", "line-3", "line-4", "line-5")
 LEFT, TOP, BOTTOM = 60.0, 20.0, 240.0
 MOST_LINES = len(LINES)
+LETTER = 7.6  # width of one, at most
 HOURS_PER_DAY = 24
 HOURS_PER_YEAR = 8760.0
 TABLE_VOLUMES = (0.1, 0.3, 1.0, 3.0)  # of the volume planned for
@@ -43,25 +45,26 @@ def drawn(
     across_ticks: Sequence[tuple[float, str]],
     units: tuple[str, str],
     limits: Sequence[float] = (),
+    up_ticks: Sequence[tuple[float, str]] = (),
 ) -> str:
     """The drawing: grid, lines, dashed limits across, and a legend below, one row each so that none touches another."""
     marks = [words(0, 12, units[1], "small")]
-    for value in ticks(up.low, up.high, 4):
+    for value, told in up_ticks or [(value, text.number(value)) for value in ticks(up.low, up.high, 4)]:
         y = up.at(value)
-        marks += [
-            line(LEFT, y, WIDTH - 8, y, "grid"),
-            words(LEFT - 6, y + 5, text.number(value), "small", "end"),
-        ]
+        marks += [line(LEFT, y, WIDTH - 8, y, "grid"), words(LEFT - 6, y + 5, told, "small", "end")]
+    free = 0.0
     for value, told in across_ticks:
-        x = across.at(value)
-        anchor = "end" if x > WIDTH - 30 else "middle"
-        marks.append(words(x, BOTTOM + 18, told, "small", anchor))
+        x, wide = across.at(value), LETTER * len(told)
+        start = x - wide if x > WIDTH - 30 else x - wide / 2
+        if start >= free:  # a label with no room is left out
+            marks.append(words(x, BOTTOM + 18, told, "small", "end" if x > WIDTH - 30 else "middle"))
+            free = start + wide + LETTER
     marks.append(words(WIDTH - 8, BOTTOM + 38, units[0], "small", "end"))
     marks += [line(across.at(at), TOP, across.at(at), BOTTOM, "limit") for at in limits]
     entries = []
     for at, one in enumerate(lines):
         css = one.css or LINES[at % len(LINES)]
-        points = [(across.at(x), max(TOP, min(BOTTOM, up.at(y)))) for x, y in one.points if isfinite(y)]
+        points = _inside([(across.at(x), up.at(y)) for x, y in one.points if isfinite(y)])
         marks.append(path(_stairs(points) if one.steps else points, css))
         entries.append((css, one.name))
     y = BOTTOM + 60
@@ -69,6 +72,27 @@ def drawn(
         marks += [line(0, y - 4, 26, y - 4, css), words(34, y, name, "small")]
         y += 20
     return svg(title, caption, y - 6, marks, key)
+
+
+def _inside(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """What of a line lies below the top, from where it comes in to where it leaves."""
+    found: list[tuple[float, float]] = []
+    for (x1, y1), (x2, y2) in pairwise(points):
+        if y1 < TOP and y2 < TOP:
+            continue
+        cross = x1 + (x2 - x1) * (TOP - y1) / (y2 - y1) if y1 != y2 else x1
+        start = (cross, TOP) if y1 < TOP else (x1, min(y1, BOTTOM))
+        end = (cross, TOP) if y2 < TOP else (x2, min(y2, BOTTOM))
+        found += [start, end] if not found or found[-1] != start else [end]
+    return found
+
+
+def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """1, 2 and 5 times each power of ten between two logarithms; only the powers where there are many."""
+    powers = range(floor(low), ceil(high) + 1)
+    steps = (1.0, 2.0, 5.0) if high - low < 1.6 else (1.0, 3.0) if high - low < 2.6 else (1.0,)
+    values = [step * 10.0**power for power in powers for step in steps]
+    return [(log10(one), text.number(one)) for one in values if low - 1e-9 <= log10(one) <= high + 1e-9]
 
 
 def _stairs(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -95,18 +119,21 @@ def volume(decision: Decision) -> Chart | None:
     lines = [
         Line(
             way(option),
-            tuple((log10(x), y * scale) for x, y in zip(one.requests_per_month, one.unit_money, strict=True)),
+            tuple(
+                (log10(x), log10(max(y * scale, 1e-12)))
+                for x, y in zip(one.requests_per_month, one.unit_money, strict=True)
+            ),
         )
         for option, one in known[:MOST_LINES]
     ]
     ends = log10(planned[0]), log10(planned[-1])
-    at_plan = [_at(one.requests_per_month, one.unit_money, middle) * scale for _, one in known]
     across = Axis(*ends, LEFT, WIDTH - 8)
-    up = Axis(0.0, max(at_plan) * 3.0, BOTTOM, TOP)
-    marks = [(float(power), text.number(10.0**power)) for power in range(int(ends[0]) + 1, int(ends[1]) + 1)]
+    heights = [y for one in lines for _, y in one.points]
+    up = Axis(min(heights) - 0.05, max(heights) + 0.05, BOTTOM, TOP)
+    marks, sides = log_ticks(*ends), log_ticks(up.low, up.high)
     title, caption = tr("report.chart.volume"), tr("report.chart.volume_caption")
     units = tr("report.volume_head"), f"{decision.currency} {say.per_output(decision)}"
-    shown = drawn("volume", title, caption, lines, across, up, marks, units, (log10(middle),))
+    shown = drawn("volume", title, caption, lines, across, up, marks, units, (log10(middle),), sides)
     header = (tr("report.volume_head"), *(way(option) for option, _ in known))
     rows = tuple(
         (

@@ -98,16 +98,20 @@ def swings(decision: Decision) -> Chart | None:
     marks = _axis(across, bottom, f"{decision.currency} {say.per_output(decision)}")
     marks += [
         words(min(max(base, 40.0), WIDTH - 40), 13, tr("report.chart.today"), "small", "middle"),
-        line(base, 18, base, bottom, "axis"),
     ]
     titles = {one.id: one for one in decision.options}
     for at, one in enumerate(shown):
         y = 22.0 + 44 * at
         low, high = driver_ends(one, decision.currency)
         marks += [
-            words(0, y + 14, clip(_capital(driver_name(one.name)), 46)),
+            words(
+                0,
+                y + 14,
+                clip(_capital(driver_name(one.name)), int((WIDTH - 7.2 * len(f"{low} – {high}")) / 7.9)),
+            ),
             words(WIDTH, y + 14, f"{low} – {high}", "small", "end"),
         ]
+        marks.append(line(base, y + 17, base, y + 38, "axis"))
         for money, winner, css, value in (
             (one.low_money, one.low_winner, "swing-low", low),
             (one.high_money, one.high_winner, "swing-high", high),

@@ -229,7 +229,8 @@ def _factors(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The factors of what machines cost, as planned and as they came out, as far as both are known."""
     hours = (plan.hours, billed.machine_hours) if plan.hours and billed.machine_hours else None
-    outputs = (plan.accepted_count, output.accepted_count) if plan.accepted_count and output else None
+    told = output is not None and output.accepted_count > 0  # by nothing brought nothing can be divided
+    outputs = (plan.accepted_count, output.accepted_count) if plan.accepted_count and output and told else None
     if hours is None and outputs is None:
         return {}, {}
     chain: list[tuple[str, float, float]] = []  # cumulative quantities, each for each of the one before
@@ -246,8 +247,6 @@ def _factors(
     actual: dict[str, float] = {}
     before = (1.0, 1.0)
     for name, wanted, got in chain:
-        if name != chain[-1][0] and (wanted <= 0 or got <= 0):
-            continue  # nothing was brought or ran: what follows is not divided by it
         planned[name], actual[name] = wanted / before[0], got / before[1]
         before = (wanted, got)
     return planned, actual

@@ -364,6 +364,8 @@ __all__ = [
     "facts_list",
     "fit",
     "here",
+    "hold",
+    "hours_of",
     "import_prices",
     "init",
     "load_brief",

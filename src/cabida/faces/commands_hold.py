@@ -14,9 +14,10 @@ PROFILES = ("flat", "office-hours", "evening", "follow-the-sun")  # help must lo
 COUNT = Figure(0, 1e5, min_open=True)
 PRICE = Figure(0, 1e6, min_open=True)
 SHARE = Figure(0, 1)
+MONTHS = click.IntRange(1, 120)
 
 
-def _reserved(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[int, float]:
+def _reserved(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[int, float]:
     """``MONTHS=PRICE`` as often as it was typed."""
     found = {}
     for pair in pairs:
@@ -30,13 +31,13 @@ def _reserved(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> 
     return found
 
 
-def _stated(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, float]:
+def _stated(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, float]:
     """``NAME=VALUE`` as often as it was typed."""
     found = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         try:
-            found[name.strip()] = Figure(-1e12, 1e12).convert(value, None, None)
+            found[name.strip()] = float(Figure(-1e12, 1e12)(value, param, ctx))
         except click.BadParameter:
             raise click.BadParameter(tr("hold.no_value", text=pair[:60])) from None
     return found

@@ -23,9 +23,8 @@ def _reserved(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]
     for pair in pairs:
         months, _, price = pair.partition("=")
         try:
-            found[click.IntRange(1, 120).convert(months.strip(), None, None)] = PRICE.convert(
-                price, None, None
-            )
+            term: int = MONTHS(months.strip(), param, ctx)
+            found[term] = float(PRICE(price, param, ctx))
         except click.BadParameter:
             raise click.BadParameter(tr("hold.no_pair", text=pair[:60])) from None
     return found

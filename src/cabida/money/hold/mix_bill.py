@@ -22,6 +22,7 @@ from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 PER_MACHINE = ("observability", "platform_labour")
 TO_THE_END = ("buy", "have")
+ONCE_DIGITS = 6  # differences of bills are no finer
 NODE_COUNT = 8  # accelerators of a machine of which nothing else is known
 
 
@@ -45,7 +46,7 @@ def held_piece(
     margin_ratio: float = 1.0,
     most_replicas_count: float = inf,
     power_w: float = 0.0,
-    start_up_hours: float = 0.0,
+    on_hours_per_month: float = float(HOURS_PER_MONTH),
 ) -> Piece:
     """One deployment held one way.
 
@@ -59,7 +60,7 @@ def held_piece(
         margin_ratio: capacity held over the need.
         most_replicas_count: that can be had.
         power_w: of one accelerator with its share of the machine, where one's own premises limit it.
-        start_up_hours: of a batch's replicas, on top of their work.
+        on_hours_per_month: of a month in which the service is asked for anything: a batch's windows.
     """
     each = deployment.parallel.accelerators_count
     together = sold_together_count(tenure.offer, deployment.accelerator)
@@ -74,7 +75,8 @@ def held_piece(
             usage,
             requests_per_month=usage.requests_per_month * requests_ratio,
             utilisation_ratio=used_ratio,
-            active_hours_per_month=float(HOURS_PER_MONTH),
+            active_hours_per_month=on_hours_per_month,
+            curve=None,
         )
         candidate = Candidate("", deployment, offer=tenure.offer, replicas_count=lots * replicas)
         return serving_cost(candidate, asked, terms, tenure)
@@ -87,11 +89,11 @@ def held_piece(
     request = _slope(base, asked, HELD) / usage.requests_per_month
     attempts = float(attempts_ratio.raw(usage.failure_ratio, usage.acceptance_ratio, usage.tries_count))
     rate = capacity_requests_per_s / attempts
-    month_requests = rate * replicas * float(HOURS_PER_MONTH) * float(S_PER_HOUR)
+    month_requests = rate * replicas * on_hours_per_month * float(S_PER_HOUR)
     worked = _slope(base, busy, HELD) / probe / month_requests if month_requests else 0.0
-    hourly = held / float(HOURS_PER_MONTH)
+    hourly = held / on_hours_per_month
     if usage.batch and tenure.scalable and month_requests:
-        worked += held / month_requests  # paid for the work itself, beside ``start_up_hours`` of each run
+        worked += held / month_requests  # paid for the work itself; of each hour that is on, only starting up
     if not node_lots:
         size, machine = size + machine, 0.0
     term = inf if tenure.capacity in TO_THE_END else tenure.committed_months
@@ -137,7 +139,7 @@ def api_piece(offers: Iterable[ApiOffer], usage: Usage, terms: Terms, *, name: s
 
 def shared(pieces: Iterable[Piece]) -> tuple[tuple[Kind, ...], dict[str, float]]:
     """Kinds of one stack share its team: the least that any of them needs once, and what others need beyond it."""
-    found = list(pieces)
+    found = [replace(one, once_money=round(one.once_money, ONCE_DIGITS)) for one in pieces]
     fixed: dict[str, float] = {}
     kinds = []
     for piece in found:

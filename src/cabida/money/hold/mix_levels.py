@@ -122,11 +122,12 @@ class Demand:
     peak_per_s: float  # in the profile's tallest hour
     shapes: tuple[Shape, ...]
     horizon_months: float
+    on_hours_per_month: float = float(HOURS_PER_MONTH)  # that the shapes divide: a batch's windows are fewer
 
     def levels(self, growth_ratio: float) -> tuple[Level, ...]:
         """The levels of a month in which demand is ``growth_ratio`` times today's."""
         tallest = max(shape.highest_ratio for shape in self.shapes) or 1.0
-        month = float(HOURS_PER_MONTH)
+        month = self.on_hours_per_month
         return tuple(
             Level(
                 need_per_s=self.peak_per_s * growth_ratio * shape.highest_ratio / tallest,

@@ -1,0 +1,280 @@
+"""A solved mix as a noun of the decision: its parts, hours, other paths, futures and draws, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cabida.brief import Brief
+from cabida.choose.ask import Ask
+from cabida.choose.means import Means
+from cabida.choose.mixing import Asked, Source, alone, asked_of, best_single, mixable, solved
+from cabida.choose.options import title_of
+from cabida.choose.splits import engine_name, short_name
+from cabida.choose.worked import Worked
+from cabida.money.hold.mix import Kind, Solution
+from cabida.money.hold.mix_draws import Drawn, Each, at_future, draws_of, here, worked_out
+from cabida.plan import Flip
+from cabida.plan.mix import Mix, MixDraws, MixLevel, MixPart, MixPath, MixScenario
+from cabida.text import money, number, percent, tr
+
+WORTH_SAYING_RATIO = 0.01  # a mix is two contracts and more: less than this is no reason for it
+LEAST_SHARE_RATIO = 1e-9
+PATHS_SHOWN = 16
+
+
+def quick_mix(brief: Brief, worked: Sequence[Worked], ask: Ask | None, means: Means) -> Mix | None:
+    """The mix a decision shows: one future, the cheapest types; ``None`` where nothing can be mixed."""
+    if ask is None or not mixable(brief, ask):
+        return None
+    asked = asked_of(brief, worked, ask, means, quick=True)
+    found = solved(asked, quick=True) if asked else None
+    if asked is None or found is None:
+        return None
+    single = best_single(asked)
+    return mix_noun(asked, found, single, brief, quick=True)
+
+
+def full_mix(
+    brief: Brief,
+    worked: Sequence[Worked],
+    ask: Ask,
+    means: Means,
+    *,
+    types: Sequence[str] = (),
+    draws_count: int = 0,
+    seed: int = 0,
+    each: Each = here,
+) -> Mix | None:
+    """The mix over low, base and high growth and the drift of prices, beside every other path.
+
+    Args:
+        brief: the completed brief.
+        worked: every option worked out.
+        ask: its demand.
+        means: its priced ways to hold.
+        types: accelerators to mix; the cheapest when left out.
+        draws_count: futures drawn on top, to see how often the mix pays.
+        seed: of those draws.
+        each: where they are worked out.
+
+    Returns:
+        ``None`` when nothing lawful holds the demand within the limits.
+    """
+    asked = asked_of(brief, worked, ask, means, types=types)
+    found = solved(asked) if asked else None
+    if asked is None or found is None:
+        return None
+    single = best_single(asked)
+    noun = mix_noun(asked, found, single, brief)
+    if not draws_count:
+        return noun
+    growth, price = (tuple(value for _, value, _ in rows) for rows in (asked.growths, asked.prices))
+    drawn = each(
+        worked_out,
+        draws_of(found, single[1] if single else None, asked.demand, growth, price, draws_count, seed),  # type: ignore[arg-type]
+    )
+    return replace(noun, draws=_draws(drawn, seed))
+
+
+def mix_noun(
+    asked: Asked, found: Solution, single: tuple[Kind, Solution] | None, brief: Brief, *, quick: bool = False
+) -> Mix:
+    """The solution as plain data."""
+    used = [index for index, share in enumerate(found.shares) if share > LEAST_SHARE_RATIO or _held(found, index)]
+    parts = tuple(_part(asked, found, index) for index in used)
+    saving = 1 - found.unit_money / single[1].unit_money if single and single[1].unit_money > 0 else 0.0
+    mixed = len(used) > 1
+    paths = [] if single is None else [_path("single", asked.sources, single[0], single[1], found)]
+    if not quick:
+        paths = list(_paths(asked, found, used))
+    likeliest = max(range(len(asked.problem.futures)), key=lambda at: asked.problem.futures[at].weight_ratio)
+    noun = Mix(
+        parts=parts,
+        levels=tuple(_levels(found, likeliest, used)),
+        scenarios=tuple(_scenarios(asked, found, quick=quick)),
+        paths=tuple(sorted(paths, key=lambda path: (path.unit_money, path.title))[:PATHS_SHOWN]),
+        money_per_month=found.money_per_month,
+        unit_money=found.unit_money,
+        requests_per_month=found.requests_per_month,
+        accepted_per_month=found.accepted_per_month,
+        shared_money_per_month=found.fixed_money,
+        saving_ratio=max(0.0, saving) if mixed else 0.0,
+        gap_ratio=found.gap_ratio,
+        flat=asked.flat,
+        steps_count=len(asked.problem.steps_months),
+    )
+    return replace(noun, sentence=_sentence(noun, asked, single, brief), risk=_risk(noun, asked))
+
+
+def _held(found: Solution, index: int) -> bool:
+    return any(row[index] for steps in found.lots for levels in steps for row in levels)
+
+
+def _part(asked: Asked, found: Solution, index: int) -> MixPart:
+    kind, source = asked.problem.kinds[index], asked.sources[asked.problem.kinds[index].name]
+    counts = [row[index] for steps in found.lots for levels in steps for row in levels]
+    thing, offer = source.worked.candidate.deployment, source.tenure.offer if source.tenure else None
+    provider = offer.provider if offer else (source.worked.candidate.api.provider if source.worked.candidate.api else "")
+    return MixPart(
+        name=kind.name,
+        title=_title(source),
+        option=source.worked.candidate.id,
+        accelerator=thing.accelerator.id if thing else "",
+        capacity=kind.capacity,
+        provider=provider,
+        term_months=source.tenure.committed_months if source.tenure else 0.0,
+        requests_per_s=0.0 if kind.api else kind.requests_per_s,
+        replicas_least_count=min(counts, default=0) * kind.replicas_count,
+        replicas_most_count=max(counts, default=0) * kind.replicas_count,
+        accelerators_most_count=0 if kind.api else max(counts, default=0) * kind.accelerators_count,
+        money_per_month=found.kind_money[index],
+        share_ratio=found.shares[index],
+        flags=source.tenure.flags if source.tenure else (),
+    )
+
+
+def _title(source: Source) -> str:
+    """``2×L40S · Llama-3.1-8B fp8 vLLM · reserved for 12 months, Nebius``: one replica and how it is held."""
+    thing, tenure = source.worked.candidate.deployment, source.tenure
+    if thing is None or tenure is None:
+        return title_of(source.worked, named=True)
+    each = f"{thing.parallel.accelerators_count}×{thing.accelerator.name}"
+    runs = f"{short_name(thing.model.id)} {thing.weights.id} {engine_name(thing)}"
+    whom = ", ".join(part for part in (_held_as(source), tenure.offer.provider) if part)
+    return " · ".join((each, runs, whom))
+
+
+def _held_as(source: Source) -> str:
+    tenure = source.tenure
+    if tenure is None:
+        return tr("choose.capacity.api")
+    held = tr(f"choose.capacity.{tenure.capacity}")
+    if tenure.committed_months >= 1:
+        return tr("choose.title.term", held=held, months=number(tenure.committed_months))
+    return held
+
+
+def _levels(found: Solution, future: int, used: Sequence[int]) -> Iterator[MixLevel]:
+    levels = found.problem.futures[future].levels[0]
+    rows = zip(levels, found.lots[future][0], found.served[future][0], strict=True)
+    for level, lots, served in sorted(rows, key=lambda row: (row[0].need_per_s, row[0].period)):
+        yield MixLevel(
+            requests_per_s=level.need_per_s,
+            hours_per_month=level.hours,
+            period=level.period,
+            replicas_count=tuple(lots[at] * found.problem.kinds[at].replicas_count for at in used),
+            served_per_s=tuple(served[at] for at in used),
+        )
+
+
+def _scenarios(asked: Asked, found: Solution, *, quick: bool) -> Iterator[MixScenario]:
+    if quick:
+        growth = asked.growths[1][1]
+        yield MixScenario("base", growth, 0.0, 1.0, found.money_per_month)
+        return
+    for name, growth, weight in asked.growths:
+        for market, price, other in asked.prices:
+            paid = at_future(found, asked.demand, growth, price)
+            if paid is not None:
+                yield MixScenario(f"{name}/{market}", growth, price, weight * other, paid)
+
+
+def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPath]:
+    """Each kind alone, each type alone, and the mix without each way to hold that it uses."""
+    kinds = asked.problem.kinds
+    for kind in kinds:
+        if (answer := alone(asked, [kind])) is not None:
+            yield _path("single", asked.sources, kind, answer, found)
+    groups = dict.fromkeys(kind.group for kind in kinds if not kind.api)
+    for group in groups if len(groups) > 1 else ():
+        one_type = [kind for kind in kinds if kind.api or kind.group == group]
+        if (answer := alone(asked, one_type)) is not None:
+            thing = asked.sources[next(kind.name for kind in one_type if kind.group == group)].worked.candidate.deployment
+            name = thing.accelerator.name if thing else group
+            yield _other("one_type", tr("mix.path.one_type", name=name), answer, found)
+    for capacity in dict.fromkeys(kinds[at].capacity for at in used):
+        rest = [kind for kind in kinds if kind.capacity != capacity]
+        if rest and (answer := alone(asked, rest)) is not None:
+            title = tr("mix.path.without", held=tr(f"choose.capacity.{capacity}"))
+            yield _other("without", title, answer, found)
+
+
+def _path(kind: str, sources: dict[str, Source], one: Kind, answer: Solution, found: Solution) -> MixPath:
+    source = sources[one.name]
+    return replace(_other(kind, _title(source), answer, found), option=source.worked.candidate.id)
+
+
+def _other(kind: str, title: str, answer: Solution, found: Solution) -> MixPath:
+    over = answer.unit_money / found.unit_money - 1 if found.unit_money > 0 else 0.0
+    return MixPath(kind, title, answer.money_per_month, answer.unit_money, over)
+
+
+def _draws(drawn: Sequence[Drawn], seed: int) -> MixDraws:
+    paid = sorted(one.mix_money for one in drawn if one.mix_money is not None)
+    both = [(one.mix_money, one.single_money) for one in drawn if one.mix_money is not None]
+    cheaper = sum(1 for mix, single in both if single is None or (mix is not None and mix <= single * (1 + 1e-9)))
+    regret = [
+        one.mix_money / one.hindsight_money - 1
+        for one in drawn
+        if one.mix_money is not None and one.hindsight_money is not None and one.hindsight_money > 0
+    ]
+    last = len(paid) - 1
+    return MixDraws(
+        count=len(drawn),
+        seed=seed,
+        low_money_per_month=paid[round(0.05 * last)] if paid else 0.0,
+        high_money_per_month=paid[round(0.95 * last)] if paid else 0.0,
+        cheaper_ratio=cheaper / len(both) if both else 0.0,
+        over_hindsight_ratio=max(0.0, sum(regret) / len(regret)) if regret else 0.0,
+        unserved_count=len(drawn) - len(both),
+    )
+
+
+def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, brief: Brief) -> str:
+    cost = money(noun.money_per_month, brief.currency)
+    told = [_told(part, asked) for part in noun.parts]
+    parts = told[0] if len(told) == 1 else tr("mix.and", first=", ".join(told[:-1]), last=told[-1]) if told else ""
+    if len(noun.parts) < 2 or single is None or noun.saving_ratio <= 0:
+        return tr("mix.no_mix", parts=parts, cost=cost)
+    values = {"saving": percent(noun.saving_ratio), "single": _title(asked.sources[single[0].name])}
+    return tr("mix.saves", parts=parts, cost=cost, **values)
+
+
+def _told(part: MixPart, asked: Asked) -> str:
+    """``3 to 5 1×L40S reserved for 12 months``; an API by its share of the requests."""
+    source = asked.sources[part.name]
+    thing = source.worked.candidate.deployment
+    if thing is None:
+        share = percent(part.share_ratio) if part.share_ratio >= 1e-4 else tr("mix.hardly")
+        return tr("mix.part.api", provider=part.provider, share=share)
+    least, most = part.replicas_least_count, part.replicas_most_count
+    count = number(most) if least == most else tr("mix.range", least=number(least), most=number(most))
+    each = f"{thing.parallel.accelerators_count}×{thing.accelerator.name}"
+    return tr("mix.part.held", count=count, each=each, held=_held_as(source))
+
+
+def _risk(noun: Mix, asked: Asked) -> str:
+    """What is given up for a saving: more stacks to run, an API's limits, promises, what can be taken back."""
+    if len(noun.parts) < 2:
+        return ""
+    stacks = {
+        (thing.model.id, thing.engine)
+        for part in noun.parts
+        if (thing := asked.sources[part.name].worked.candidate.deployment) is not None
+    }
+    kinds = {part.capacity for part in noun.parts}
+    found = [tr("mix.risk.contracts", count=len(noun.parts))]
+    found += [tr("mix.risk.stacks", count=len(stacks))] if len(stacks) > 1 else []
+    found += [tr(f"mix.risk.{name}") for name in ("api", "spot", "reserved", "buy") if name in kinds]
+    return " ".join(found)
+
+
+def mix_flip(mix: Mix | None, best_unit_money: float, currency: str) -> Flip | None:
+    """Told beside a decision only where it beats the best single option by enough to be worth two contracts."""
+    if mix is None or len(mix.parts) < 2 or mix.saving_ratio < WORTH_SAYING_RATIO:
+        return None
+    if mix.unit_money > best_unit_money * (1 - WORTH_SAYING_RATIO):
+        return None
+    sentence = f"{mix.sentence} {mix.risk}".strip()
+    return Flip("mix", currency, best_unit_money, mix.unit_money, "", sentence)

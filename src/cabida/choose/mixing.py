@@ -1,0 +1,249 @@
+"""The cheapest mix for a brief: which types, held how, over its demand, its growth and the drift of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from cabida.brief import Brief
+from cabida.choose.ask import ASSUMED_WINDOW_S, START_UP_HOURS, Ask, shift_of, usage_of
+from cabida.choose.limits import late_delivery, risks, slow_answers
+from cabida.choose.means import Means
+from cabida.choose.priced import spare_count
+from cabida.choose.worked import Worked
+from cabida.money import Tenure, Usage
+from cabida.money.hold.mix import Future, Kind, Problem, Solution
+from cabida.money.hold.mix_bill import Piece, api_piece, held_piece, shared
+from cabida.money.hold.mix_levels import Demand, Shape, future, grouped, steps_of
+from cabida.money.hold.mix_model import cheapest
+from cabida.timing import ServingSpeed
+from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
+
+WEIGHTS = (0.185, 0.63, 0.185)  # of the low, base and high of a 90 % range (Keefer and Bodily 1983)
+MOST_TYPES, QUICK_TYPES = 6, 3
+MOST_LEVELS, QUICK_LEVELS = 8, 6
+GAP_RATIO, QUICK_GAP_RATIO = 2e-3, 1e-3
+APIS_COUNT = 2
+MIXED = ("on-demand", "spot", "reserved", "block", "buy", "have")
+SPOT_SHARE_RATIO = 0.5  # of the demand, the most that may hang on what can be taken back at any time
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a kind comes from: a worked option, and the way its replicas are held here."""
+
+    worked: Worked
+    tenure: Tenure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A problem with the option behind each of its kinds, and the demand it was made from."""
+
+    problem: Problem
+    sources: dict[str, Source]
+    demand: Demand
+    growths: tuple[tuple[str, float, float], ...]  # name, a year, weight
+    prices: tuple[tuple[str, float, float], ...]
+    flat: bool
+
+
+def mixable(brief: Brief, ask: Ask | None) -> bool:
+    """Whether a brief's work can be spread over several ways at once: a service's or a batch's requests."""
+    return ask is not None and brief.workload in ("realtime-inference", "batch-inference")
+
+
+def asked_of(
+    brief: Brief,
+    worked: Sequence[Worked],
+    ask: Ask,
+    means: Means,
+    *,
+    types: Sequence[str] = (),
+    quick: bool = False,
+) -> Asked | None:
+    """The mix to be solved; ``None`` when nothing lawful keeps the objectives.
+
+    Args:
+        brief: the completed brief.
+        worked: every option worked out, those that miss only money among them.
+        ask: its demand.
+        means: its priced ways to hold.
+        types: accelerators to mix; the cheapest ones when left out.
+        quick: one future, few types and levels: what a decision has time for.
+    """
+    demand = _demand(brief, ask, QUICK_LEVELS if quick else MOST_LEVELS)
+    pieces, sources = _pieces(brief, worked, ask, means, demand, types, QUICK_TYPES if quick else MOST_TYPES)
+    if not pieces:
+        return None
+    kinds, fixed = shared(pieces)
+    off, drift = means.terms.ranges["growth_error_ratio"], means.terms.ranges["price_drift_ratio_per_year"]
+    growth = brief.traffic.growth_per_year_ratio
+    edges = ("low", "base", "high")
+    growths = tuple(zip(edges, (growth + off.low, growth + off.base, growth + off.high), WEIGHTS, strict=True))
+    prices = tuple(zip(edges, (drift.low, drift.base, drift.high), WEIGHTS, strict=True))
+    if quick:
+        steps = (demand.horizon_months,)
+        futures = (future(demand, steps, growth, 0.0, name="base"),)
+    else:
+        steps = steps_of(demand.horizon_months, changing=True)
+        futures = _futures(demand, steps, growths, prices)
+    problem = Problem(
+        kinds,
+        futures,
+        steps,
+        fixed,
+        spare_count(brief),
+        monthly_money=brief.budget.monthly_money if brief.budget.monthly_money is not None else inf,
+        total_money=brief.budget.total_money if brief.budget.total_money is not None else inf,
+        power_w=brief.limits.power_w or inf,
+        accelerators_most_count=brief.consider.accelerators_max_count or inf,
+    )
+    return Asked(problem, sources, demand, growths, prices, max(ask.profile) == min(ask.profile))
+
+
+def _futures(
+    demand: Demand,
+    steps: Sequence[float],
+    growths: Sequence[tuple[str, float, float]],
+    prices: Sequence[tuple[str, float, float]],
+) -> tuple[Future, ...]:
+    """One future for each growth, at the mean of the prices.
+
+    A market that moves as a whole changes no choice among what is rented by the hour, and an expected cost is linear
+    in prices: so the mean price decides, and each price on its own is worked out afterwards.
+    """
+    means = [
+        sum(weight * future(demand, steps, 0.0, price).price_ratios[step] for _, price, weight in prices)
+        for step in range(len(steps))
+    ]
+    found = [future(demand, steps, growth, 0.0, weight, name) for name, growth, weight in growths]
+    return tuple(replace(one, price_ratios=tuple(means)) for one in found)
+
+
+def _demand(brief: Brief, ask: Ask, most_levels: int) -> Demand:
+    """Today's demand; a batch is asked for in its windows, all of it at one rate, and pays start-ups by run."""
+    horizon = brief.horizon_months or 12.0
+    mean, peak = ask.mean_requests_per_s / ask.growth_ratio, ask.peak_requests_per_s / ask.growth_ratio
+    if not ask.batch:
+        shapes = grouped(ask.profile, most=most_levels, start_up_hours=START_UP_HOURS)
+        return Demand(mean, peak, shapes, horizon)
+    hours = _window_hours(brief, ask)
+    one = Shape(1.0, 1.0, 1.0, START_UP_HOURS * ask.runs_per_month / hours, 0)
+    return Demand(mean, peak, (one,), horizon, hours)
+
+
+def _window_hours(brief: Brief, ask: Ask) -> float:
+    """Hours a month in which a batch runs, its start-ups left out; all of a month for a service."""
+    if not ask.batch:
+        return float(HOURS_PER_MONTH)
+    window = brief.traffic.window_s or brief.objectives.deadline_s or ASSUMED_WINDOW_S
+    window -= min(START_UP_HOURS * float(S_PER_HOUR), window / 2)
+    return window / float(S_PER_HOUR) * ask.runs_per_month
+
+
+def _pieces(
+    brief: Brief,
+    worked: Sequence[Worked],
+    ask: Ask,
+    means: Means,
+    demand: Demand,
+    types: Sequence[str],
+    most_types: int,
+) -> tuple[list[Piece], dict[str, Source]]:
+    pieces: list[Piece] = []
+    sources: dict[str, Source] = {}
+    for one in _types(worked, ask, types, most_types):
+        for tenure in _tenures(one, brief, means):
+            name = one.candidate.id.partition(" @ ")[0] + f" @ {tenure.id}"
+            pieces.append(_held(name, one, tenure, ask, means, demand))
+            sources[name] = Source(one, tenure)
+    apis = [one for one in worked if one.candidate.api and one.status in ("satisfies", "misses")]
+    for one in sorted(apis, key=lambda each: (each.cost.per_accepted_money, each.candidate.id))[:APIS_COUNT]:
+        offer = one.candidate.api
+        if offer is None or not isinstance(one.usage, Usage):
+            continue
+        pieces.append(api_piece([offer], one.usage, means.terms, name=one.candidate.id, model=offer.id))
+        sources[one.candidate.id] = Source(one, None)
+    return pieces, sources
+
+
+def _types(worked: Sequence[Worked], ask: Ask, types: Sequence[str], most: int) -> list[Worked]:
+    """The best deployment of each accelerator that keeps the objectives, the cheapest first."""
+    best: dict[str, Worked] = {}
+    for one in sorted(worked, key=lambda each: (*each.order, each.candidate.id)):
+        thing = one.candidate.deployment
+        if thing is None or one.beside is not None or not isinstance(one.usage, Usage):
+            continue
+        late = isinstance(one.speed, ServingSpeed) and slow_answers(one.speed, ask.objectives)
+        carried = one.capacity_requests_per_s > 0 and one.replicas_most_count > 0
+        if one.status == "ruled_out" or late or not carried or (types and thing.accelerator.id not in types):
+            continue
+        best.setdefault(thing.accelerator.id, one)
+    return list(best.values())[: len(types) or most]
+
+
+def _tenures(one: Worked, brief: Brief, means: Means) -> list[Tenure]:
+    """The cheapest of each way to hold a type that the brief permits, terms apart."""
+    thing = one.candidate.deployment
+    if thing is None:
+        return []
+    each = thing.parallel.accelerators_count
+    count = each * (one.candidate.replicas_count + one.candidate.spare_replicas_count)
+    found = [*means.tenures(thing.accelerator, count, each), *means.tenures(thing.accelerator, each, each)]
+    best: dict[tuple[str, float], Tenure] = {}
+    for tenure in found:
+        if tenure.capacity not in MIXED or risks(tenure, brief):
+            continue
+        if late_delivery(replace(one, tenure=tenure), means):
+            continue
+        key = tenure.capacity, tenure.committed_months
+        if key not in best or tenure.money_per_hour < best[key].money_per_hour:
+            best[key] = tenure
+    return list(best.values())
+
+
+def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand: Demand) -> Piece:
+    thing = one.candidate.deployment
+    if thing is None:
+        message = f"{one.candidate.id} has no deployment"
+        raise ValueError(message)
+    each = thing.parallel.accelerators_count
+    held = means.held_counts.get(thing.accelerator.id, 0) // each if tenure.capacity == "have" else inf
+    limits = means.brief.limits
+    ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
+    usage = usage_of(ask, one.acceptance_ratio, shift_of(ask, one.capacity_requests_per_s, one.acceptance_ratio))
+    piece = held_piece(
+        thing,
+        usage,
+        means.terms,
+        tenure,
+        one.capacity_requests_per_s,
+        name=name,
+        margin_ratio=ask.margin_ratio,
+        most_replicas_count=held,
+        power_w=(thing.accelerator.tdp_w or 0.0) * ratio if limits.power_w else 0.0,
+        on_hours_per_month=demand.on_hours_per_month,
+    )
+    if tenure.capacity != "spot":
+        return piece
+    share = SPOT_SHARE_RATIO if not ask.batch else 1.0
+    return replace(piece, kind=replace(piece.kind, share_ratio=share))
+
+
+def solved(asked: Asked, *, quick: bool = False) -> Solution | None:
+    """The cheapest mix per accepted output; ``None`` when limits leave none."""
+    return cheapest(asked.problem, gap_ratio=QUICK_GAP_RATIO if quick else GAP_RATIO)
+
+
+def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:
+    """The same demand with some kinds alone, whatever they cost: limits of money are the mix's."""
+    free = replace(asked.problem, monthly_money=inf, total_money=inf)
+    return cheapest(free.only(kinds), gap_ratio=GAP_RATIO)
+
+
+def best_single(asked: Asked) -> tuple[Kind, Solution] | None:
+    """The cheapest kind that serves all of it alone, as an option of a decision does."""
+    found = [(kind, answer) for kind in asked.problem.kinds if (answer := alone(asked, [kind])) is not None]
+    return min(found, key=lambda pair: (pair[1].unit_money, pair[0].name), default=None)

@@ -24,6 +24,7 @@ from cabida.report.every_form import (
     metrics_line,
     replicas,
 )
+from cabida.report.money_sections import in_short
 from cabida.report.tree import Branch, lines, value_of
 from cabida.text import tr
 
@@ -43,6 +44,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
+        blocks += _titled("money", in_short(d))
         blocks += _titled("measure", [measurement(one, d) + _arrow(one.command) for one in d.measurements])
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:

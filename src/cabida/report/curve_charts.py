@@ -9,6 +9,7 @@ from math import ceil, floor, isfinite, log10
 
 from cabida import text
 from cabida.plan import Decision, Option
+from cabida.plan.ownership import Ownership
 from cabida.report import words as say
 from cabida.report.every_form import first
 from cabida.report.memory_chart import short
@@ -177,8 +178,10 @@ def break_even(decision: Decision) -> Chart | None:
         return None
     uses = [0.05 * step for step in range(1, 21)]
 
+    slope = _slope(owned, hours)
+
     def owning(use: float) -> float:
-        return owned.owned_money_per_year / hours / use
+        return (owned.owned_money_per_year + slope * (use - owned.utilisation_ratio)) / hours / use
 
     rents = {one.kind: one for one in owned.rents}
     lines = [Line(tr("report.line.own"), tuple((use, owning(use)) for use in uses))]
@@ -203,6 +206,16 @@ def break_even(decision: Decision) -> Chart | None:
         for use in (uses[3], uses[9], uses[15], uses[19])
     )
     return Chart("breakeven", title, caption, shown, header, rows)
+
+
+def _slope(owned: Ownership, hours: float) -> float:
+    """What a year of owning costs more for each use: the line through today's cost and a break-even's."""
+    for rent in owned.rents:
+        use = rent.break_even_utilisation_ratio
+        if isfinite(use) and abs(use - owned.utilisation_ratio) > 0.01:
+            at_break_even = rent.money_per_hour * hours * use
+            return (at_break_even - owned.owned_money_per_year) / (use - owned.utilisation_ratio)
+    return 0.0
 
 
 def demand(decision: Decision) -> Chart | None:

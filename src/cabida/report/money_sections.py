@@ -13,6 +13,7 @@ from cabida.plan import Decision, Option
 from cabida.plan.ownership import Ownership
 from cabida.report import curve_charts, doubt_charts
 from cabida.report import words as say
+from cabida.report.every_form import first
 from cabida.report.memory_chart import short
 from cabida.report.svg import Chart
 from cabida.text import has_text, tr
@@ -249,3 +250,49 @@ def energy(decision: Decision) -> Section | None:
     )
     table = Table("", (tr("report.option"), *(say.label(name) for name in known)), rows)
     return Section("energy", (), (table,))
+
+
+def in_short(decision: Decision) -> list[str]:
+    """One line each for a terminal: the price to walk away at, owning, the budget, energy of the first option."""
+    option = first(decision)
+    if option is None:
+        return []
+    said = [
+        _walk_sentence(option),
+        _owned_sentence(decision),
+        _over_sentence(decision, option),
+        _energy_sentence(option),
+    ]
+    return [one for one in said if one]
+
+
+def _walk_sentence(option: Option) -> str:
+    found = option.walk_away
+    if found is None or found.amount is None or found.amount <= 0:
+        return ""
+    unit = f"{found.currency}/{tr(f'report.walk.unit.{found.unit}')}"
+    values = {"at": text.number(found.amount, 4), "now": text.number(found.now_amount, 4), "unit": unit}
+    return tr("report.walk.short", **values)
+
+
+def _owned_sentence(decision: Decision) -> str:
+    option = next((one for one in decision.options if one.ownership and one.ownership.rents), None)
+    if option is None or option.ownership is None:
+        return ""
+    told = _rent_sentence(option.ownership, 0, decision.currency)
+    return f"{tr('report.option')} {option.rank}: {told}"
+
+
+def _over_sentence(decision: Decision, option: Option) -> str:
+    broken = next((month for month in option.ledger if month.over_budget), None)
+    return tr("report.ledger.over", month=broken.month, begins=broken.begins) if broken else ""
+
+
+def _energy_sentence(option: Option) -> str:
+    told = [
+        f"{say.label(name)} {say.figure(name, option.metrics[name])}"
+        for name in ENERGY[:3]
+        if name in option.metrics
+    ]
+    joined = " · ".join(told)
+    return joined[:1].upper() + joined[1:]

@@ -22,8 +22,8 @@ CARDS = (  # SkyPilot's name, gpuhunt's name, GiB, instance, count, dollars an h
 )
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "eu-central-1", "ap-northeast-1")
 SKYPILOT = (
-    "InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "GpuInfo", "Price", "SpotPrice", "Region",
-    "AvailabilityZone", "Arch",
+    "InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "GpuInfo", "Price", "SpotPrice",
+    "Region", "AvailabilityZone", "Arch",
 )  # fmt: skip
 GPUHUNT = (
     "instance_name", "location", "price", "cpu", "memory", "gpu_count", "gpu_name", "gpu_memory", "spot", "disk_size",
@@ -40,12 +40,26 @@ FOCUS = (  # version 1.0
     "SubAccountName", "Tags",
 )  # fmt: skip
 BY_UNIT = ("PricingQuantity", "PricingUnit", "ListUnitPrice", "ContractedUnitPrice", "SkuId", "SkuPriceId")
-FOCUS_LATER = ("CapacityReservationId", "CapacityReservationStatus", "SkuPriceDetails", "SkuMeter", "InvoiceId", "ServiceSubcategory")  # 1.1, 1.2
+FOCUS_LATER = (
+    "CapacityReservationId",
+    "CapacityReservationStatus",
+    "SkuPriceDetails",
+    "SkuMeter",
+    "InvoiceId",
+    "ServiceSubcategory",
+)  # 1.1, 1.2
 
 
 def info(name, gib, count, python):
     said = {
-        "Gpus": [{"Name": name, "Manufacturer": "NVIDIA", "Count": float(count), "MemoryInfo": {"SizeInMiB": gib * 1024}}],
+        "Gpus": [
+            {
+                "Name": name,
+                "Manufacturer": "NVIDIA",
+                "Count": float(count),
+                "MemoryInfo": {"SizeInMiB": gib * 1024},
+            }
+        ],
         "TotalGpuMemoryInMiB": gib * 1024 * count,
     }
     return repr(said) if python else json.dumps(said)
@@ -70,7 +84,8 @@ def gpuhunt_rows(rows, seed=1):
         spot = at % 2 == 1
         paid = round(price * draw.uniform(0.9, 1.1) * (0.4 if spot else 1.0), 5)
         yield (
-            instance, REGIONS[at % len(REGIONS)], paid, 192, 2048.0, count, name, float(gib), str(spot), "", "nvidia", "",
+            instance, REGIONS[at % len(REGIONS)], paid, 192, 2048.0, count, name, float(gib), str(spot), "", "nvidia",
+            "",
             "x86", "{}",
         )  # fmt: skip
 
@@ -117,7 +132,12 @@ def ec2_tree(rows, seed=1):
 
 def litellm_tree(rows, seed=1):
     draw = random.Random(seed)
-    found = {"sample_spec": {"litellm_provider": "one of https://docs.litellm.ai/docs/providers", "mode": "one of: chat, embedding"}}
+    found = {
+        "sample_spec": {
+            "litellm_provider": "one of https://docs.litellm.ai/docs/providers",
+            "mode": "one of: chat, embedding",
+        }
+    }
     for at in range(rows):
         price = draw.randint(5, 900) / 1e8
         found[f"maker/model-{at % 500}-{at}"] = {
@@ -147,7 +167,15 @@ def openrouter_tree(rows, seed=1):
             "image": "0",
             "input_cache_read": f"{price / 10:.10f}",
         }
-        data.append({"id": f"maker/model-{at}", "name": f"Model {at}", "created": 1760000000, "context_length": 131072, "pricing": pricing})
+        data.append(
+            {
+                "id": f"maker/model-{at}",
+                "name": f"Model {at}",
+                "created": 1760000000,
+                "context_length": 131072,
+                "pricing": pricing,
+            }
+        )
     return {"data": data}
 
 
@@ -156,10 +184,12 @@ def focus_rows(rows, seed=1, later=True):
     draw = random.Random(seed)
     start = datetime(2026, 9, 1)
     for at in range(rows):
-        name, _, _, instance, count, price = CARDS[at % len(CARDS)]
+        _, _, _, instance, count, price = CARDS[at % len(CARDS)]
         hour = start + timedelta(hours=at % 720)
         kind = ("Standard", "Dynamic", "Committed", "Standard")[at % 4]
-        paid = round(price * {"Standard": 1.0, "Dynamic": 0.4, "Committed": 0.65}[kind] * draw.uniform(0.95, 1.05), 6)
+        paid = round(
+            price * {"Standard": 1.0, "Dynamic": 0.4, "Committed": 0.65}[kind] * draw.uniform(0.95, 1.05), 6
+        )
         committed = kind == "Committed"
         row = {
             "AvailabilityZone": f"{REGIONS[at % 5]}a",
@@ -212,7 +242,12 @@ def focus_rows(rows, seed=1, later=True):
         if at % 50 == 7:
             row |= dict.fromkeys(BY_UNIT, "") | {"ChargeCategory": "Tax", "PricingCategory": ""}
         if at % 50 == 8:
-            row |= {"ChargeCategory": "Credit", "BilledCost": -paid, "EffectiveCost": -paid, "PricingCategory": ""}
+            row |= {
+                "ChargeCategory": "Credit",
+                "BilledCost": -paid,
+                "EffectiveCost": -paid,
+                "PricingCategory": "",
+            }
         if later:
             row |= {
                 "CapacityReservationId": "",
@@ -231,16 +266,21 @@ def opencost_tree(rows, seed=1):
     draw = random.Random(seed)
     sets, start = [], datetime(2026, 9, 1)
     for day in range(0, rows, 200):
-        window = {"start": (start + timedelta(days=day // 200 % 30)).isoformat() + "Z", "end": (start + timedelta(days=day // 200 % 30 + 1)).isoformat() + "Z"}
+        window = {
+            "start": (start + timedelta(days=day // 200 % 30)).isoformat() + "Z",
+            "end": (start + timedelta(days=day // 200 % 30 + 1)).isoformat() + "Z",
+        }
         one = {}
         for at in range(day, min(day + 200, rows)):
             name = "__idle__" if at % 200 == 199 else f"cluster/namespace-{at % 9}/pod-{at}"
             gpu = draw.uniform(1, 90)
             one[name] = {
                 "name": name,
-                "properties": {"cluster": "cluster", "node": f"node-{at % 7}", "namespace": f"namespace-{at % 9}", "labels": {"app": "chat", "topology_kubernetes_io_region": "us-east-1"}},
+                "properties": {"cluster": "cluster", "node": f"node-{at % 7}", "namespace": f"namespace-{at % 9}",
+                               "labels": {"app": "chat", "topology_kubernetes_io_region": "us-east-1"}},
                 "window": window, "start": window["start"], "end": window["end"], "minutes": 1440.0,
-                "cpuCost": 0.3, "gpuCount": 1.0, "gpuHours": 24.0, "gpuCost": gpu, "ramCost": 0.2, "pvCost": 0.0, "networkCost": 0.0,
+                "cpuCost": 0.3, "gpuCount": 1.0, "gpuHours": 24.0, "gpuCost": gpu, "ramCost": 0.2,
+                "pvCost": 0.0, "networkCost": 0.0,
                 "totalCost": gpu + 0.5, "totalEfficiency": 0.4,
             }  # fmt: skip
         sets.append(one)
@@ -255,15 +295,45 @@ def plain_rows(rows, seed=1):
     for at in range(rows):
         name, _, _, _, count, price = CARDS[at % len(CARDS)]
         each = price / count * draw.uniform(0.9, 1.1)
-        yield ("RunPod", name, count, REGIONS[at % 5], ("on-demand", "spot")[at % 2], f"{each:.4f}", "gpu-hour", "USD", "2026-11-01", "as told")
+        yield (
+            "RunPod",
+            name,
+            count,
+            REGIONS[at % 5],
+            ("on-demand", "spot")[at % 2],
+            f"{each:.4f}",
+            "gpu-hour",
+            "USD",
+            "2026-11-01",
+            "as told",
+        )
 
 
 def plain_rows_es(rows, seed=1):
     for row in plain_rows(rows, seed):
-        yield (*row[:4], ("bajo demanda", "spot")[row[4] == "spot"], row[5].replace(".", ",") + " €", "gpu/hora", "EUR", row[8], row[9])
+        yield (
+            *row[:4],
+            ("bajo demanda", "spot")[row[4] == "spot"],
+            row[5].replace(".", ",") + " €",
+            "gpu/hora",
+            "EUR",
+            row[8],
+            row[9],
+        )
 
 
-PLAIN_ES = ("proveedor", "gpu", "cantidad", "región", "modalidad", "precio", "unidad", "moneda", "fecha", "notas")
+PLAIN_ES = (
+    "proveedor",
+    "gpu",
+    "cantidad",
+    "región",
+    "modalidad",
+    "precio",
+    "unidad",
+    "moneda",
+    "fecha",
+    "notas",
+)
 
 
 def write_csv(path, header, rows, delimiter=",", encoding="utf-8"):
@@ -294,13 +364,24 @@ def write_xlsx(path, header, rows):
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
-        book.writestr("[Content_Types].xml", '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>')
-        book.writestr("xl/workbook.xml", f'<workbook {main} xmlns:r="{office}"><sheets><sheet name="A" sheetId="1" r:id="rId1"/></sheets></workbook>')
+        book.writestr(
+            "[Content_Types].xml",
+            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+        )
+        book.writestr(
+            "xl/workbook.xml",
+            f'<workbook {main} xmlns:r="{office}"><sheets>'
+            '<sheet name="A" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        )
         book.writestr(
             "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+            f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" '
+            f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
         )
-        book.writestr("xl/worksheets/sheet1.xml", f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>")
+        book.writestr(
+            "xl/worksheets/sheet1.xml",
+            f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>",
+        )
         texts = "".join(f"<si><t>{escape(text)}</t></si>" for text in shared)
         book.writestr("xl/sharedStrings.xml", f"<sst {main}>{texts}</sst>")
     return path
@@ -315,15 +396,28 @@ def write_parquet(path, header, rows):
     for row in rows:
         for name in header:
             columns[name].append(row[name])
-    costs = ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost", "ConsumedQuantity", "PricingQuantity", "ListUnitPrice", "ContractedUnitPrice")
+    costs = (
+        "BilledCost",
+        "EffectiveCost",
+        "ListCost",
+        "ContractedCost",
+        "ConsumedQuantity",
+        "PricingQuantity",
+        "ListUnitPrice",
+        "ContractedUnitPrice",
+    )
     made = {}
     for name, values in columns.items():
         if name in costs:
             made[name] = pa.array([None if one == "" else float(one) for one in values], pa.float64())
         elif name.endswith(("Start", "End")):
-            made[name] = pa.array([datetime.fromisoformat(one) for one in values], pa.timestamp("us", tz="UTC"))
+            made[name] = pa.array(
+                [datetime.fromisoformat(one) for one in values], pa.timestamp("us", tz="UTC")
+            )
         elif name == "Tags":
-            made[name] = pa.array([list(json.loads(one).items()) for one in values], pa.map_(pa.string(), pa.string()))
+            made[name] = pa.array(
+                [list(json.loads(one).items()) for one in values], pa.map_(pa.string(), pa.string())
+            )
         else:
             made[name] = pa.array([one or None for one in values], pa.string())
     parquet.write_table(pa.table(made), path)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import date
 from math import ceil, erf, log, sqrt
 
-from cabida import checks, facts, money
+from cabida import checks, money
 from cabida.brief import Brief, claims
 from cabida.choose.api_told import api_cautions
 from cabida.choose.ask import Ask, objective_name
 from cabida.choose.book_told import book_cautions
 from cabida.choose.explained import cost_tree_of
+from cabida.choose.held_told import held_cautions
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.paying import BESIDE
@@ -124,7 +125,7 @@ def cautions_of(
         found += book_cautions(kept, means)
         found += api_cautions(first, means)
         found += first.beside.cautions() if first.beside is not None else ()
-        found += [*_of_what_is_held(first, brief, means), *_of_the_team(first, means)]
+        found += [*held_cautions(options[0], first, means), *_of_the_team(first, means)]
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]
     return tuple(dict.fromkeys(found))
@@ -226,28 +227,6 @@ def _of_the_models(kept: Sequence[Worked], brief: Brief, means: Means) -> Iterat
     ]
     if guessed and len({model_of(one) for one in kept}) > 1:
         yield Caution("CB-X017", tr("choose.caution.models_alike"))
-
-
-def _of_what_is_held(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:
-    """A contract or credit that ends before the need does; a contract that is paid on and not used."""
-    used = first.tenure.offer.accelerator if first.tenure and first.tenure.capacity == "have" else ""
-    for held in brief.have:
-        if held.kind == "contracted" and held.price_money_per_hour and held.accelerator != used:
-            month = held.price_money_per_hour * held.count * float(HOURS_PER_MONTH)
-            values = {
-                "cost": money_text(month, brief.currency),
-                "name": facts.accelerator(held.accelerator).name,
-            }
-            yield Caution("CB-X020", tr("choose.caution.paid_on", **values, until=held.until or "?"))
-    if first.tenure is None or not used:
-        return
-    end_days = (brief.horizon_months or 12.0) * DAYS_PER_MONTH
-    for held in brief.have:
-        if held.accelerator == first.tenure.offer.accelerator and held.until:
-            left_days = _days_between(means.terms.as_of, held.until)
-            if left_days < end_days:
-                name = facts.accelerator(held.accelerator).name
-                yield Caution("CB-X018", tr("choose.caution.until", name=name, until=held.until))
 
 
 def _of_the_team(first: Worked, means: Means) -> Iterator[Caution]:

@@ -216,8 +216,8 @@ def _paid_anyway(page: Page, one: Anyway, weights: Sequence[float], *, uses_cont
     if not uses_contract and one.back_money_per_month:
         for month, cents in enumerate(spread(cents_of(one.back_money_per_month * sum(lived)), lived), 1):
             page.both("sublet", month, -cents)
-    before = cents_of(one.paid_before_money)
-    if before and sum(lived):
+    before, whole = cents_of(one.paid_before_money), sum(lived)
+    if before and whole > 0:
         for month, cents in enumerate(spread(before, lived), 1):
             page.count_in("owed", month, cents)
         return before

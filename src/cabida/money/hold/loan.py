@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from cabida.quantity import formula, most
 from cabida.units import MONTHS_PER_YEAR
@@ -19,7 +20,7 @@ class Loan:
 
 
 @formula
-def instalment_money(loan_money: float, monthly_interest_ratio: float, payments_count: float) -> float:
+def instalment_money(loan_money: float, monthly_interest_ratio: float, payments_count: float) -> Any:
     """Equal monthly payment of a loan: numpy-financial's pmt, L i / (1 - (1 + i)^-n)."""
     interest_ratio = most(monthly_interest_ratio, 1e-12)
     return loan_money * interest_ratio / (1 - (1 + interest_ratio) ** -payments_count)

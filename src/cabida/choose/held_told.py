@@ -1,0 +1,62 @@
+"""What to know of what is held already: what ends, what is paid on, what is lost unused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cabida import facts
+from cabida.choose.means import Means
+from cabida.choose.worked import Worked
+from cabida.plan import Caution, Option
+from cabida.text import money, tr
+from cabida.units import HOURS_PER_MONTH
+
+
+def held_cautions(option: Option, first: Worked, means: Means) -> Iterator[Caution]:
+    """A contract, commitment or card that ends before the need does or is paid on unused; a credit that expires."""
+    offer = first.tenure.offer if first.tenure else None
+    used = offer.accelerator if offer and offer.capacity == "have" else ""
+    yield from _paid_on(used, offer.provider if offer else "", first, means)
+    yield from _ending(used, means)
+    lost = sum(row.credit_lost_money for row in option.ledger)
+    left = option.ledger[-1].credit_left_money if option.ledger else 0.0
+    if lost + left >= 0.01:
+        key = "choose.caution.credit_lost" if lost >= 0.01 else "choose.caution.credit_left"
+        yield Caution("CB-X024", tr(key, cost=money(lost or left, means.brief.currency)), "info")
+
+
+def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[Caution]:
+    """What is owed and this option doesn't use."""
+    api = first.candidate.api
+    at = (api.provider if api else provider).lower()
+    for one in means.brief.have:
+        monthly = (one.price_money_per_hour or 0.0) * one.owed_ratio * one.count * float(HOURS_PER_MONTH)
+        if one.kind == "contracted" and monthly and one.accelerator != used:
+            values = {"cost": money(monthly, means.brief.currency), "name": _name(one.accelerator)}
+            yield Caution("CB-X020", tr("choose.caution.paid_on", **values, until=one.until or "?"))
+        if one.kind == "commitment" and one.spend_money_per_month and one.provider.lower() != at:
+            values = {
+                "cost": money(one.spend_money_per_month, means.brief.currency),
+                "provider": one.provider,
+            }
+            yield Caution("CB-X025", tr("choose.caution.committed", **values, until=one.until or "?"))
+
+
+def _ending(used: str, means: Means) -> Iterator[Caution]:
+    """What is used and ends inside the horizon: the cost has what takes its place, or holds only until then."""
+    for one in means.lasting.get(used, ()):
+        if not one.held.until or one.held.until >= _horizon_end(means):
+            continue
+        replaced = one.rent_money_per_hour or one.new_capital_money
+        key = "choose.caution.replaced" if replaced else "choose.caution.until"
+        yield Caution("CB-X018", tr(key, name=_name(used), until=one.held.until))
+
+
+def _horizon_end(means: Means) -> str:
+    from cabida.money.hold.ledger import month_after
+
+    return month_after(means.terms.as_of, int(means.terms.horizon_months))
+
+
+def _name(accelerator: str) -> str:
+    return facts.accelerator(accelerator).name

@@ -1,0 +1,126 @@
+"""What is held, through a whole decision: decided on the margin, capped by quotas, late when it arrives too late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from test_hand_checked import AS_OF, brief_of
+
+from cabida.choose import decide
+from cabida.choose.held import left_months, quota_of, quotas_of
+from cabida.choose.means import means_of
+from cabida.facts import accelerator
+
+CONTRACT = "{accelerator: h100-sxm-80, count: 8, kind: contracted, price: 2 USD/h"
+
+
+def held_tenure(have, **more):
+    means = means_of(brief_of(have=f"[{have}]", **more), AS_OF)
+    ways = means.tenures(accelerator("h100-sxm-80"), 1)
+    return means, next(one for one in ways if one.capacity == "have"), ways
+
+
+def test_a_contract_is_decided_on_what_using_it_adds():
+    means, owed, _ = held_tenure(f"{CONTRACT}, until: 2031-01-01}}", horizon="12 months")
+    assert owed.money_per_hour == 0
+    assert [one.money_per_month for one in means.owed] == [2 * 8 * 730]
+    assert [told.name for told in means.assumed if told.name == "have.contract"]
+    _, free, _ = held_tenure(f"{CONTRACT}}}", horizon="12 months")
+    assert free.money_per_hour == 2.0
+    _, sublet, _ = held_tenure(f"{CONTRACT}, until: 2031-01-01, sublet: 40 %}}", horizon="12 months")
+    assert sublet.money_per_hour == pytest.approx(0.8)
+    _, half, _ = held_tenure(f"{CONTRACT}, until: 2031-01-01, committed: 50 %}}", horizon="12 months")
+    assert half.money_per_hour == pytest.approx(1.0)
+
+
+def test_a_contract_that_ends_is_replaced_at_the_books_price():
+    _, kept, ways = held_tenure(f"{CONTRACT}, until: 2027-08-31}}", horizon="12 months")
+    rent = min(one.money_per_hour for one in ways if one.capacity in ("on-demand", "reserved"))
+    share = left_months("2027-08-31", AS_OF, 12.0) / 12
+    assert kept.money_per_hour <= rent * (1 - share) * 1.2
+    assert kept.money_per_hour == pytest.approx(0 * share + rent * (1 - share), rel=0.2)  # of eight at once
+
+
+def test_what_is_owed_stands_in_every_ledger_and_in_no_bill():
+    brief = brief_of(have=f"[{CONTRACT}, until: 2028-12-31}}]", horizon="12 months")
+    for option in decide(brief, AS_OF).decision.options:
+        owed = [row.cash.get("owed", 0.0) for row in option.ledger[1:]]
+        assert owed == pytest.approx([11680.0] * 12)
+        if option.capacity == "have":
+            assert all("rent" not in row.cash for row in option.ledger)
+            assert sum(line.money for line in option.cost_lines if line.key in ("compute", "idle")) == 0
+
+
+def test_a_quota_caps_and_is_said():
+    plain = brief_of()
+    winner = next(
+        one for one in decide(plain, AS_OF, show_all=True).worked if one.tenure and one.tenure.scalable
+    )
+    offer = winner.tenure.offer
+    have = f"[{{kind: quota, provider: {offer.provider}, accelerator: {offer.accelerator}, count: 0}}]"
+    capped = decide(brief_of(have=have), AS_OF, show_all=True)
+    same = [
+        one
+        for one in capped.worked
+        if one.tenure
+        and one.tenure.offer.provider == offer.provider
+        and one.tenure.offer.accelerator == offer.accelerator
+        and one.tenure.capacity not in ("buy", "have")
+    ]
+    assert same
+    assert all(one.status != "satisfies" for one in same)
+    assert any(offer.provider in " ".join(one.reasons) and "quota" in " ".join(one.reasons) for one in same)
+
+
+def test_a_quota_holds_in_its_region():
+    brief = brief_of(have="[{kind: quota, provider: p, accelerator: l40s, region: madrid, count: 4}]")
+    quotas = quotas_of(brief)
+    offer = next(one for one in means_of(brief, AS_OF).offers["l40s"])
+    assert quota_of(quotas, replace(offer, provider="P", region="Madrid")) == 4
+    assert quota_of(quotas, replace(offer, provider="P", region="Paris")) == 0  # leave to take none there
+    assert quota_of(quotas, replace(offer, provider="P", region="")) is None
+    assert quota_of(quotas, replace(offer, provider="Q", region="Madrid")) is None
+
+
+def test_what_arrives_too_late_misses_by_days():
+    soon = "{data: any, needed_by: 2026-12-02, availability: none, risk: medium}"
+    by_kind = {}
+    for one in decide(brief_of(limits=soon), AS_OF, show_all=True).worked:
+        if one.tenure:
+            by_kind.setdefault(one.tenure.capacity, []).append(one)
+    assert all("days after 2026-12-02" in " ".join(one.reasons) for one in by_kind["buy"])
+    assert not any("days after" in " ".join(one.reasons) for one in by_kind["on-demand"])
+    stated = soon.replace("}", ", lead: {on-demand: 5 days, buy: 1 day}}")
+    told = decide(brief_of(limits=stated), AS_OF, show_all=True).worked
+    hourly = [one for one in told if one.tenure and one.tenure.capacity == "on-demand"]
+    assert hourly
+    assert all("as the brief says" in " ".join(one.reasons) for one in hourly)
+    bought = [one for one in told if one.tenure and one.tenure.capacity == "buy"]
+    assert not any("days after" in " ".join(one.reasons) for one in bought)
+
+
+def test_a_worn_card_takes_its_replacement():
+    card = "{accelerator: l40s, count: 1, resale: 4000 USD"
+    young = means_of(brief_of(have=f"[{card}}}]", horizon="24 months"), AS_OF)
+    worn = means_of(brief_of(have=f"[{card}, until: 2027-11-30}}]", horizon="24 months"), AS_OF)
+    kept, renewed = (
+        next(one for one in means.tenures(accelerator("l40s"), 1) if one.capacity == "have")
+        for means in (young, worn)
+    )
+    assert renewed.capital_money > kept.capital_money == 4000
+    assert [told.name for told in worn.assumed if told.name == "have.worn"]
+
+
+def test_walk_away_prices_tie_in_a_decision():
+    outcome = decide(brief_of(), AS_OF, show_all=True)
+    options = outcome.decision.options
+    first = options[0]
+    assert first.walk_away is not None
+    assert first.walk_away.amount is None or first.walk_away.amount >= first.walk_away.now_amount
+    for one in options[1:]:
+        if one.status == "satisfies":
+            assert one.walk_away.rival == first.id
+            assert one.walk_away.discount_ratio is None or one.walk_away.discount_ratio >= -1e-9
+        else:
+            assert one.walk_away is None

@@ -363,6 +363,7 @@ def write_xlsx(path, header, rows):
     lines = [f'<row r="{at}">{"".join(map(cell, row))}</row>' for at, row in enumerate([header, *rows], 1)]
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr(
             "[Content_Types].xml",
@@ -375,7 +376,7 @@ def write_xlsx(path, header, rows):
         )
         book.writestr(
             "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" '
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
             f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
         )
         book.writestr(

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import exports
 import pytest
+from click.testing import CliRunner
+
 from cabida.evidence import book
 from cabida.faces.cli import cli
-from click.testing import CliRunner
 
 BROKEN = Path(__file__).parent / "broken"
 
@@ -33,7 +34,7 @@ def test_prices_are_kept_once(tmp_path, store):
     assert [one["format"] for one in answer["files"]] == [name.partition("-")[0] for name in names]
     assert all(one["new_count"] > 0 and one["unread_count"] == 0 for one in answer["files"])
     kept = book.imported(store=store)
-    assert len(kept) == sum(one["offers_count"] for one in answer["files"])
+    assert len(kept) == sum(one["offers_count"] - one["known_count"] for one in answer["files"])
     assert {one.seen for one in kept if one.sighting == "catalogue"} == {"2026-11-20"}
     again = json.loads(typed(*words).stdout)
     assert [one["new_count"] for one in again["files"]] == [0] * len(names)

@@ -29,6 +29,7 @@ _PUBLIC = {
     "init": "cabida.app",
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",
+    "mix": "cabida.app",
     "models": "cabida.app",
     "observations": "cabida.app",
     "observe": "cabida.app",

@@ -12,6 +12,7 @@ from cabida.app.api_prices import api_prices
 from cabida.app.costs import cost, energy
 from cabida.app.holding import hold, hours_of
 from cabida.app.importing import import_prices
+from cabida.app.mixing import drawn_mix, mix
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
 from cabida.app.tracking import track
@@ -73,6 +74,8 @@ def recommend(
     out: Path | str | None = None,
     progress: Progress | None = None,
     all: bool = False,
+    scenarios: int = 0,
+    on: str = "here",
 ) -> Decision:
     """The main job: a ranked, explained, dated decision, with its records in ``out`` when a folder is given.
 
@@ -85,6 +88,8 @@ def recommend(
         out: folder for the record as HTML, Markdown and JSON.
         progress: told what is being done.
         all: keep every option worked out.
+        scenarios: futures drawn to try the cheapest mix on; 0 = the mix at the planned growth alone.
+        on: where those are worked out: here, or ray. The answer is the same.
 
     Raises:
         InvalidInput: the brief has faults, is of a class not served yet, or lacks what the decision waits for.
@@ -99,8 +104,11 @@ def recommend(
     read = briefs.read_brief(brief, as_of=day)
     if (refusal := briefs.not_yet(read)) is not None:
         raise InvalidInput([refusal])
-    outcome = decide(briefs.complete(read, assume=assume, as_of=day), day, seed, progress, show_all=all)
+    whole = briefs.complete(read, assume=assume, as_of=day)
+    outcome = decide(whole, day, seed, progress, show_all=all)
     decision = with_commands(outcome)
+    if scenarios:
+        decision = replace(decision, mix=drawn_mix(whole, outcome, scenarios, on))
     if out is not None:
         write(decision, out)
     return decision
@@ -370,6 +378,7 @@ __all__ = [
     "init",
     "load_brief",
     "load_decision",
+    "mix",
     "models",
     "observations",
     "observe",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,15 +12,14 @@ from typing import Any
 import cabida
 from cabida import facts
 from cabida.brief import Brief
-from cabida.choose.ask import Ask
-from cabida.choose.doubt import Stake, unit_cost_interval
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.ledgers import with_money
 from cabida.choose.means import means_of
 from cabida.choose.measure import measurements
 from cabida.choose.media import search_media
-from cabida.choose.options import chosen_few, option_of, several_models, title_of, with_interval
+from cabida.choose.mix_told import mix_flip, quick_mix
+from cabida.choose.options import chosen_few, option_of, several_models, title_of
 from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
@@ -30,7 +30,7 @@ from cabida.choose.swings import inputs_flip
 from cabida.choose.tally import Tally
 from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
-from cabida.choose.turns import flips, stake_of
+from cabida.choose.turns import flips
 from cabida.choose.worked import Worked
 from cabida.evidence import book
 from cabida.plan import Decision, Option, Progress, Rejection
@@ -49,6 +49,7 @@ class Outcome:
 
     decision: Decision
     worked: tuple[Worked, ...]
+    everything: tuple[Worked, ...] = ()  # also what is not shown
 
 
 def decide(
@@ -85,14 +86,18 @@ def decide(
     worked, tally, ask = surely_first(found.worked), found.tally, found.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
     rejections = _fell(tally, worked, kept)
-    plain, stakes = _options(kept, ask, named=several_models(worked))
+    plain = _options(kept, named=several_models(worked))
     sure = with_sureness(worked, kept, plain, ask, means.terms, seed)
     options = list(sure.options)
-    turned = flips(brief, kept, options, ask, brief.currency)
+    turned = flips(brief, kept, options, ask, means.terms)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
     if (told := inputs_flip(sure.swings, options)) is not None:
         turned = (*turned, told)
+    mix = quick_mix(brief, worked, ask, means)
+    best = min((one.cost.per_accepted_money for one in worked if one.status == "satisfies"), default=math.inf)
+    if (mixed := mix_flip(mix, best, brief.currency)) is not None:
+        turned = (*turned, mixed)
     trees, roots = trees_of(kept[:TREES_SHOWN], ask, means, seed)
     options = [
         replace(option, trees=roots[index]) if index < len(roots) else option
@@ -123,32 +128,23 @@ def decide(
         assumptions=(*assumptions_of(brief, ask, means, kept), *strayed(sure, ask, means.terms)),
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
-        measurements=measurements(brief, kept, options, turned, stakes),
+        measurements=measurements(brief, kept, options, turned),
         sources=(*_sources(trees, kept), *own_source()),
         trees=tuple(trees),
         swings=sure.swings,
         draws_count=sure.draws_count,
         curves=sure.curves,
+        mix=mix,
     )
-    return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept))
+    return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept), tuple(worked))
 
 
-def _options(kept: Sequence[Worked], ask: Ask | None, *, named: bool) -> tuple[list[Option], list[Stake]]:
-    """Options in the order of what they cost, not yet doubted; those that miss keep their bill's own interval."""
-    stakes = [stake_of(one, ask) for one in kept]
-    options = [
-        with_interval(
-            option_of(
-                one,
-                rank,
-                "chosen" if rank == 1 and one.status == "satisfies" else one.status,
-                named=named,
-            ),
-            unit_cost_interval(stake),
-        )
-        for rank, (one, stake) in enumerate(zip(kept, stakes, strict=True), 1)
+def _options(kept: Sequence[Worked], *, named: bool) -> list[Option]:
+    """Options in the order of what they cost, not yet doubted."""
+    return [
+        option_of(one, rank, "chosen" if rank == 1 and one.status == "satisfies" else one.status, named=named)
+        for rank, one in enumerate(kept, 1)
     ]
-    return options, stakes
 
 
 def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool, fell_count: int) -> str:

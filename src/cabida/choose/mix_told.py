@@ -189,7 +189,8 @@ def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPa
     groups = dict.fromkeys(kind.group for kind in kinds if not kind.api)
     for group in groups if len(groups) > 1 else ():
         one_type = [kind for kind in kinds if kind.api or kind.group == group]
-        if (answer := alone(asked, one_type)) is not None:
+        answer = alone(asked, one_type)
+        if answer is not None and _uses(answer, group):
             thing = asked.sources[next(kind.name for kind in one_type if kind.group == group)].worked.candidate.deployment
             name = thing.accelerator.name if thing else group
             yield _other("one_type", tr("mix.path.one_type", name=name), answer, found)
@@ -198,6 +199,13 @@ def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPa
         if rest and (answer := alone(asked, rest)) is not None:
             title = tr("mix.path.without", held=tr(f"choose.capacity.{capacity}"))
             yield _other("without", title, answer, found)
+
+
+def _uses(answer: Solution, group: str) -> bool:
+    return any(
+        share > LEAST_SHARE_RATIO and kind.group == group
+        for kind, share in zip(answer.problem.kinds, answer.shares, strict=True)
+    )
 
 
 def _path(kind: str, sources: dict[str, Source], one: Kind, answer: Solution, found: Solution) -> MixPath:

@@ -26,6 +26,7 @@ COMMANDS = {
     "cost": "commands_cost",
     "hold": "commands_hold",
     "own": "commands_own",
+    "mix": "commands_mix",
     "compare": "commands_facts",
     "facts": "commands_facts",
     "models": "commands_facts",

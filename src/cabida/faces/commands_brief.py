@@ -157,9 +157,19 @@ def _goes_together(software: str | None, pc: str | None, *, as_json: bool) -> in
 @option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @option("--all", "every", is_flag=True)
 @option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@option("--scenarios", type=click.IntRange(0, 100_000), default=0, show_default=True)
+@option("--on", type=click.Choice(["here", "ray"]), default="here", show_default=True)
 @shared
 def recommend(
-    brief: Path, assume: bool, out: Path | None, every: bool, seed: int, as_json: bool, as_of: str | None
+    brief: Path,
+    assume: bool,
+    out: Path | None,
+    every: bool,
+    seed: int,
+    scenarios: int,
+    on: str,
+    as_json: bool,
+    as_of: str | None,
 ) -> int:
     """The main job: a ranked, explained, dated decision. Exit 4 when nothing satisfies the brief."""
     from cabida import app
@@ -174,6 +184,8 @@ def recommend(
             out=out,
             progress=progress,
             all=every,
+            scenarios=scenarios,
+            on=on,
         )
     if as_json:
         from cabida.report.store import to_json

@@ -49,8 +49,17 @@ def speed_factors(one: Worked) -> tuple[float, float]:
     return capacity_factors(spread)
 
 
+def speed_sigma(one: Worked) -> float:
+    """Standard deviation of the logarithm of its speed."""
+    low, high = speed_factors(one)
+    return log(high / low) / (2 * Z90) if low > 0 else 0.0
+
+
 def speed_ratio(world: World, one: Worked) -> Any:
     """How fast it is in each world, over what is predicted."""
+    fixed = world.value(speed_driver(one))
+    if fixed is not None:
+        return fixed
     low, high = speed_factors(one)
     return valued(min(low, 1.0), 1.0, max(high, 1.0), world.score(speed_driver(one), speed_parts(one)))
 
@@ -104,6 +113,9 @@ def acceptance_sigma(one: Worked) -> float:
 def acceptance_ratio(world: World, one: Worked, base: float) -> Any:
     """The acceptance in each world."""
     driver, far = acceptance_driver(one), Z90 * acceptance_sigma(one)
+    fixed = world.value(driver)
+    if fixed is not None:
+        return fixed
     if not far:
         return base
     score = world.score(driver, ((1.0, driver),))
@@ -120,7 +132,12 @@ def traffic_range(terms: Terms, ask: Ask | None) -> tuple[float, float, float]:
 
 def traffic_ratio(world: World, terms: Terms, ask: Ask | None) -> Any:
     """Requests that come over those planned for, in each world."""
-    return valued(*traffic_range(terms, ask), world.score("traffic", ((1.0, "traffic"),)))
+    fixed = world.value("traffic")
+    return (
+        valued(*traffic_range(terms, ask), world.score("traffic", ((1.0, "traffic"),)))
+        if fixed is None
+        else fixed
+    )
 
 
 def currency_spreads(currencies: set[str], terms: Terms) -> dict[str, float]:

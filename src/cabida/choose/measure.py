@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cabida.brief import Brief
 from cabida.checks.sentences import short_title
-from cabida.choose.doubt import Stake
+from cabida.choose import drivers
 from cabida.choose.options import format_of
 from cabida.choose.worked import Worked
 from cabida.money.terms import Usage
@@ -26,7 +26,6 @@ def measurements(
     worked: Sequence[Worked],
     options: Sequence[Option],
     flips: Sequence[Flip],
-    stakes: Sequence[Stake],
 ) -> tuple[Measurement, ...]:
     """What to measure before signing, the most telling first.
 
@@ -37,7 +36,7 @@ def measurements(
         return ()
     first, option = worked[0], options[0]
     found = [
-        _speed(first, option, flips, stakes[0]),
+        _speed(first, option, flips),
         _latency_of_api(first, option, brief),
         _acceptance(first, option, flips, brief),
         _price(first, option),
@@ -46,11 +45,13 @@ def measurements(
     return tuple(item for item in found if item is not None)
 
 
-def _speed(first: Worked, option: Option, flips: Sequence[Flip], stake: Stake) -> Measurement | None:
+def _speed(first: Worked, option: Option, flips: Sequence[Flip]) -> Measurement | None:
     if first.speed is None or first.tenure is None or first.status != "satisfies":
         return None
     flip = next((one for one in flips if one.name == "speed"), None)
-    near = flip is not None and flip.at is not None and flip.at > flip.now * (1 - 2 * stake.speed_sigma)
+    near = (
+        flip is not None and flip.at is not None and flip.at > flip.now * (1 - 2 * drivers.speed_sigma(first))
+    )
     if option.best_probability >= SURE_PROBABILITY and not near:
         return None
     training = first.candidate.run is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from cabida.choose.splits import describe, describe_run, engine_name
 from cabida.choose.worked import Room, Speed, Worked
@@ -256,10 +255,3 @@ def _quantiles(speed: Speed | None) -> dict[str, tuple[float, ...]]:
         for metric in LATENCIES
         if getattr(speed, f"{metric}_s").p99
     }
-
-
-def with_interval(option: Option, interval: tuple[float, float]) -> Option:
-    """The option with the whole interval of its unit cost: price and people, and speed and acceptance too."""
-    low, high = interval
-    cost = option.unit_cost
-    return replace(option, unit_cost=replace(cost, low=min(low, cost.low), high=max(high, cost.high)))

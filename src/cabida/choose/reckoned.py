@@ -16,7 +16,7 @@ from cabida.choose.ask import START_UP_HOURS, Ask
 from cabida.choose.worked import Worked
 from cabida.choose.worlds import World, terms_in, valued
 from cabida.money.bills import unit
-from cabida.money.bills.serving import LINES, attempted_requests, serving_bill
+from cabida.money.bills.serving import SHOWN, attempted_requests, serving_bill
 from cabida.money.bills.training import training_bill
 from cabida.money.terms import Terms, TrainingUse, Usage
 from cabida.money.ways import Plain
@@ -91,6 +91,9 @@ class Reckoner:
 
     def price_ratio(self, one: Worked) -> Any:
         """The offer's price over the one sighted."""
+        fixed = self.world.value(drivers.price_driver(one))
+        if fixed is not None:
+            return fixed
         low, high = drivers.price_range_of(one, self.terms)
         found = valued(low, 1.0, high, drivers.price_score(self.world, one, self.terms))
         offer = one.candidate.api or (one.tenure.offer if one.tenure else None)
@@ -126,14 +129,17 @@ class Reckoner:
             raise ValueError(message)
         came, traffic, attempts = self.usage_in(one, usage)
         candidate, carried = one.candidate, 1.0
-        if one.capacity_requests_per_s > 0 and self.ask is not None:
+        there = one.replicas_most_count - candidate.spare_replicas_count
+        if there <= 0:
+            carried = 0.0  # held, and too slow for any traffic
+        elif one.capacity_requests_per_s > 0 and self.ask is not None:
             speed = drivers.speed_ratio(self.world, one)
             plan, need = self._need(one, 1.0, 1.0), self._need(one, attempts, speed)
-            count = candidate.replicas_count + need.replicas_count - plan.replicas_count
+            taken = candidate.replicas_count if plan.replicas_count <= there else plan.replicas_count
+            count = taken + need.replicas_count - plan.replicas_count
             kept = not one.tenure.scalable and not self.planned
             if kept:
                 count = most(count, candidate.replicas_count)
-            there = one.replicas_most_count - candidate.spare_replicas_count
             if there < float("inf"):
                 carried = least(1.0, there / count)
                 count = least(count, there)
@@ -164,7 +170,7 @@ class Reckoner:
         """Lines of what works beside the deployment: a judge, a filter, the stages before it."""
         money: Any = 0.0
         for line in one.cost.lines:
-            if line.key in LINES:
+            if line.key in SHOWN:
                 continue
             low, high = BESIDE_RANGES.get(line.key, (1.0, 1.0))
             name = f"beside:{line.key}"

@@ -53,7 +53,7 @@ def with_sureness(
     terms: Terms,
     seed: int,
 ) -> Sureness:
-    """The options with their chance of being cheapest, regret and 90 % interval; those that miss stay as they are.
+    """The options with their 90 % interval; those that satisfy with their chance of being cheapest and regret too.
 
     Args:
         worked: all options worked out; the ones that satisfy stand against each other.
@@ -64,14 +64,16 @@ def with_sureness(
         terms: currency, date and assumptions.
         seed: of the draws.
     """
-    import numpy as np
-
     able = contenders(worked, kept)
-    if not able:
-        return Sureness(tuple(options), (), 0)
-    currencies = {_currency(one, terms) for one in able}
+    currencies = {_currency(one, terms) for one in (*able, *kept)}
     spreads = drivers.currency_spreads(currencies, terms)
-    costs = cost_matrix(Reckoner(Drawn(seed), ask, terms, spreads), able)
+    drawn = Reckoner(Drawn(seed), ask, terms, spreads)
+    if not able:
+        ranged = [
+            _ranged(option, drawn.unit_costs(one)[0]) for one, option in zip(kept, options, strict=True)
+        ]
+        return Sureness(tuple(ranged), (), DRAWS_COUNT if ranged else 0)
+    costs = cost_matrix(drawn, able)
     chances, regrets = best_probabilities(costs), expected_regrets(costs)
     rows = {one.candidate.id: row for row, one in enumerate(able)}
     shown = {one.candidate.id for one in kept}
@@ -85,26 +87,31 @@ def with_sureness(
             told[stands] += float(chance)
     made = []
     for one, option in zip(kept, options, strict=True):
-        if one.candidate.id not in rows:
-            made.append(option)
+        row = rows.get(one.candidate.id)
+        if row is None:
+            made.append(_ranged(option, drawn.unit_costs(one)[0]))
             continue
-        row = rows[one.candidate.id]
-        quantiles = np.quantile(costs[row], [*QUANTILES, *INTERVAL])
-        now = option.unit_cost
-        low, high = min(float(quantiles[-2]), now.value), max(float(quantiles[-1]), now.value)
-        made.append(
-            replace(
-                option,
-                unit_cost=replace(now, low=low, high=high, basis="simulated"),
-                unit_cost_quantiles=tuple(float(one) for one in quantiles[: len(QUANTILES)]),
-                best_probability=told[one.candidate.id],
-                expected_regret_money=float(regrets[row]),
-            )
-        )
+        chance, regret = told[one.candidate.id], float(regrets[row])
+        sure = replace(option, best_probability=chance, expected_regret_money=regret)
+        made.append(_ranged(sure, costs[row]))
     rivals = [one for one in kept if one.candidate.id in rows]
     turned = [option for option in made if option.id in rows]
     still = Reckoner(Moved(1, {}), ask, terms, spreads)
     return Sureness(tuple(made), swings(still, rivals, turned), DRAWS_COUNT, volume_curves(still, kept))
+
+
+def _ranged(option: Option, costs: Floats) -> Option:
+    """The option with the quantiles of what its output costs over the draws; its value stays inside its interval."""
+    import numpy as np
+
+    quantiles = [float(one) for one in np.quantile(costs, [*QUANTILES, *INTERVAL])]
+    now = option.unit_cost
+    low, high = min(quantiles[-2], now.value), max(quantiles[-1], now.value)
+    return replace(
+        option,
+        unit_cost=replace(now, low=low, high=high, basis="simulated"),
+        unit_cost_quantiles=tuple(quantiles[: len(QUANTILES)]),
+    )
 
 
 def strayed(sure: Sureness, ask: Ask | None, terms: Terms) -> tuple[Assumption, ...]:

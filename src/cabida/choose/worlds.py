@@ -43,6 +43,9 @@ class World(Protocol):
     def score(self, driver: str, parts: Parts) -> Floats | float:
         """Scores of one input. ``driver`` names what moves alone; ``parts`` what it shares with others."""
 
+    def value(self, driver: str) -> Floats | None:
+        """An input's values themselves, whatever its range; ``None`` where its scores tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -65,6 +68,10 @@ class Drawn:
         found: Floats = self._mixed[parts]
         return found
 
+    def value(self, driver: str) -> Floats | None:
+        """None: all inputs are scored."""
+        return None
+
     def _stream(self, name: str) -> Floats:
         if name not in self._streams:
             import numpy as np
@@ -85,6 +92,34 @@ class Moved:
     def score(self, driver: str, parts: Parts) -> Floats | float:
         """Its scores, 0 for whatever does not move."""
         return self.scores.get(driver, 0.0)
+
+    def value(self, driver: str) -> Floats | None:
+        """None: all inputs are scored."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Worlds in which one input has these values, however far beyond its range, and every other is as taken.
+
+    Values of a price, a speed or the traffic are ratios of what is taken; those of an acceptance are its own.
+    """
+
+    driver: str
+    values: Floats
+
+    @property
+    def count(self) -> int:
+        """One world for each value."""
+        return len(self.values)
+
+    def score(self, driver: str, parts: Parts) -> Floats | float:
+        """0: nothing moves by its range."""
+        return 0.0
+
+    def value(self, driver: str) -> Floats | None:
+        """The values of the one input."""
+        return self.values if driver == self.driver else None
 
 
 @cache

@@ -2,13 +2,15 @@
 
 import json
 from decimal import Decimal
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from cabida.money import currency
 from cabida.money.bills import unit
-from cabida.money.hold.hybrid import Capacity, cheapest_mix, meet_hour
+from cabida.money.hold.mix import Future, Kind, Level, Problem
+from cabida.money.hold.mix_model import solve
 from cabida.money.own import against, carbon, ownership
 from cabida.money.prices import api, commitment
 from cabida.timing.runs import goodput
@@ -174,16 +176,25 @@ def spare_nodes(i):
     return {"n": against.nodes_for_availability(i["nodes_needed"], i["node_availability"], i["target"])}
 
 
+def hourly(kinds, demand):
+    """A mix over hours of a demand; rates are in millions of tokens an hour on both sides."""
+    levels = tuple(Level(need, need, 1.0, 1.0) for need in demand)
+    return Problem(tuple(kinds), (Future("one", 1.0, (levels,), (1.0,)),), (1.0,))
+
+
 def three_hours(i):
-    reserved = Capacity("reserve", i["reserved_usd_h"], i["reserved_mtok_h"])
-    hourly = Capacity("on demand", i["od_usd_h"], i["od_mtok_h_per_unit"])
-    plans = [meet_hour(mtok, reserved, 1, hourly, i["api_usd_mtok"]) for mtok in i["demand_mtok_h"]]
-    return {f"h{hour}": plan.money for hour, plan in enumerate(plans, 1)}
+    reserved = Kind("reserve", "reserve", "reserved", i["reserved_mtok_h"], money_per_month=i["reserved_usd_h"], term_months=inf)
+    rented = Kind("rent", "rent", "on-demand", i["od_mtok_h_per_unit"], money_per_hour=i["od_usd_h"])
+    api = Kind("api", "api", "api", inf, request_money=(i["api_usd_mtok"] / 3600,))
+    found = [solve(hourly([reserved, rented, api], [mtok]), {"reserve": (1,)}) for mtok in i["demand_mtok_h"]]
+    return {f"h{hour}": plan.money_per_month for hour, plan in enumerate(found, 1)}
 
 
 def mix(i):
-    money_per_hour, counts = cheapest_mix([Capacity(*kind) for kind in i["kinds"]], i["need_mtok_h"])
-    return {"usd_h": money_per_hour, **counts}
+    kinds = [Kind(name, name, "on-demand", rate, money_per_hour=price) for name, price, rate in i["kinds"]]
+    found = solve(hourly(kinds, [i["need_mtok_h"]]), gap_ratio=0.0)
+    counts = found.lots[0][0][0]
+    return {"usd_h": found.money_per_month} | {kind.name: count for kind, count in zip(kinds, counts, strict=True)}
 
 
 def tries_do_not_matter(i):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cabida.quantity import formula
+from typing import Any
+
+from cabida.quantity import formula, total
 
 
 @formula
@@ -35,3 +37,29 @@ def renewed_price_money(
 ) -> float:
     """What keeping a worn card takes: the resale forgone, and of its replacement the life that the need uses."""
     return resale_money + new_price_money * (horizon_months - left_months) / life_months
+
+
+@formula
+def rented_money_per_month(
+    compute_money_per_month: float,
+    idle_money_per_month: float,
+    retries_waste_money_per_month: float,
+    spares_money_per_month: float,
+    network_money_per_month: float,
+    observability_money_per_month: float,
+) -> Any:
+    """Replicas rented beside what is held, where that does not reach: line "rented"."""
+    return total(
+        compute_money_per_month,
+        idle_money_per_month,
+        retries_waste_money_per_month,
+        spares_money_per_month,
+        network_money_per_month,
+        observability_money_per_month,
+    )
+
+
+@formula
+def held_and_rented_money_per_month(kept_money_per_month: float, rented_money_per_month: float) -> float:
+    """All-in cost of a month of what is held and of what is rented beside it."""
+    return kept_money_per_month + rented_money_per_month

@@ -55,7 +55,7 @@ class Kind:
     term_months: float = 0.0  # committed this long; inf = to the end; 0 = by the hour
     most_count: float = inf  # lots that can be had
     least_count: int = 1  # lots that must be taken when any is
-    share_ratio: float = 1.0  # of each level's demand, the most it may carry
+    share_ratio: float = 1.0  # of each level's demand, the most that all kinds of its capacity may carry
     accepted_ratio: float = 1.0  # of the requests it serves
     drifts: bool = True  # its price moves with the market until it is signed
     power_w: float = 0.0  # of one lot on one's own premises

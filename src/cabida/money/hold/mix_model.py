@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
 
 from cabida.money.hold.mix import Kind, Level, Problem, Solution, term_steps
@@ -94,7 +94,8 @@ def written(problem: Problem, commitments: Mapping[str, tuple[int, ...]] | None 
 def _servings(problem: Problem) -> Iterator[Serving]:
     alike: dict[object, list[int]] = {}
     for index, one in enumerate(problem.kinds):
-        key = one.group, one.api, one.request_money, one.share_ratio, one.accepted_ratio, one.fixed, one.drifts
+        limit = (one.capacity, one.share_ratio) if one.share_ratio < 1 else ()
+        key = one.group, one.api, one.request_money, limit, one.accepted_ratio, one.fixed, one.drifts
         alike.setdefault(key, []).append(index)
     for kinds in alike.values():
         ordered = sorted(kinds, key=lambda index: not problem.kinds[index].committed)
@@ -225,8 +226,20 @@ def _served(made: Written) -> None:
                 _one_serving(made, index, serving.one, place, level)
             everybody = [(made.served[index, place], 1.0) for index in range(len(made.servings))]
             made.matrix.row(everybody, level.need_per_s, level.need_per_s)
+            _within_shares(made, place, level)
         for group, members in by_group.items():
             _within_group(made, group, members, place, level, used.get((group, place[1])))
+
+
+def _within_shares(made: Written, place: Place, level: Level) -> None:
+    """Kinds that share a limit, such as all of spot, keep it together."""
+    limited: dict[tuple[str, float], list[int]] = {}
+    for index, serving in enumerate(made.servings):
+        if serving.one.share_ratio < 1:
+            limited.setdefault((serving.one.capacity, serving.one.share_ratio), []).append(index)
+    for (_, ratio), members in limited.items():
+        if len(members) > 1:
+            made.matrix.row([(made.served[at, place], 1.0) for at in members], high=ratio * level.need_per_s)
 
 
 def _one_serving(made: Written, index: int, one: Kind, place: Place, level: Level) -> None:
@@ -441,8 +454,6 @@ def cheapest(problem: Problem, *, gap_ratio: float = GAP_RATIO, unit_money: floa
     Where kinds differ in acceptance the cost to minimise is a ratio: outputs are priced at the best unit cost so
     far until pricing them changes nothing (Dinkelbach 1967). ``unit_money`` is where to begin.
     """
-    from dataclasses import replace
-
     if len({kind.accepted_ratio for kind in problem.kinds}) < 2:
         return solve(problem, gap_ratio=gap_ratio)
     best: Solution | None = None

@@ -9,7 +9,6 @@ from choose_briefs import AS_OF
 from cabida.brief import complete, parse_brief
 from cabida.choose import decide
 from cabida.choose.ask import START_UP_HOURS, ask_of, shift_of
-from cabida.choose.doubt import Stake, traffic_turns, unit_cost, unit_cost_interval
 from cabida.choose.means import means_of
 from cabida.choose.splits import serving_splits
 from cabida.facts import accelerator, model, node_for
@@ -199,28 +198,6 @@ def test_what_is_held_is_counted_whole_and_never_wins_traffic_it_cannot_carry():
     assert held.accelerators_count == held.replicas_count * (2 if held.split == "tp2" else 1) == 4
     above = next((flip for flip in decision.flips if flip.name == "utilisation_above"), None)
     assert above is None or above.flips_to != held.id
-    few = Stake(
-        "held", "", "a", "m", 0.0, 10.0, 1.0, 8.0, 0, 100.0, 1.0, 1, 0.0, 0.0, 0.0, 0.0, replicas_most_count=4
-    )
-    rent = replace(few, key="rent", held_money=100.0, replicas_most_count=float("inf"))
-    below, over = traffic_turns([rent, few])
-    assert below.key == "held"
-    assert below.at == pytest.approx(0.5, rel=0.05)  # four replicas carry half of eight
-    assert over is None
-
-
-def test_a_unit_cost_interval_adds_bill_speed_and_acceptance_in_quadrature():
-    stake = Stake(
-        "x", "vllm", "a", "m", 900.0, 100.0, 1.0, 9.5, 0, 1000.0, 1.0, 1, 0.0, 0.1, 0.0, 0.0,
-        money_low_ratio=0.9, money_high_ratio=1.2,
-    )  # fmt: skip
-    slow = ceil(9.5 / 0.8484)  # e^(-1.6449 x 0.1): 12 replicas for 10
-    speed = 900 * (slow / 10 - 1) / 1000
-    low, high = unit_cost_interval(stake)
-    assert float(unit_cost(stake)) == pytest.approx(1.0)
-    assert high == pytest.approx(1.0 + sqrt(0.2**2 + speed**2))
-    fast = 900 * (1 - ceil(9.5 / 1.1788) / 10) / 1000
-    assert low == pytest.approx(1.0 - sqrt(0.1**2 + fast**2))
 
 
 def test_no_replica_spans_machines_over_a_bus():

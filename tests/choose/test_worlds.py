@@ -20,7 +20,7 @@ from cabida.choose.serving import search_serving
 from cabida.choose.sureness import contenders
 from cabida.choose.swings import swings
 from cabida.choose.training import search_training
-from cabida.choose.worlds import Drawn, Moved, moving, stream_of, terms_in, valued
+from cabida.choose.worlds import Drawn, Fixed, Moved, moving, stream_of, terms_in, valued
 from cabida.money import serving_cost, training_cost
 from cabida.money.bills.unit import attempts_ratio
 from cabida.plan import Option
@@ -276,6 +276,22 @@ def test_people_move_all_options_together_and_resale_only_what_is_bought(chat):
             cost = float(reckoner.unit_costs(one)[0][0])
             differs = abs(cost / one.cost.per_accepted_money - 1) > 1e-9
             assert differs is (kind in moved), (stream, kind)
+
+
+def test_what_held_ones_cannot_carry_is_bought_as_the_cheapest_else(chat):
+    able, ask, terms, spreads = chat
+    held = next(one for one in able if one.candidate.replicas_count > 1)
+    there = held.candidate.replicas_count + held.candidate.spare_replicas_count
+    few = replace(held, replicas_most_count=float(there))
+    other = next(one for one in able if one.candidate.api)
+    reckoner = Reckoner(Fixed("traffic", np.array([0.5, 1.0, 3.0])), ask, terms, spreads, planned=True)
+    own, carried = reckoner.unit_costs(few)
+    assert carried[:2] == pytest.approx([1.0, 1.0])
+    assert 0 < carried[2] < 1
+    free = reckoner.unit_costs(other)[0]
+    both = cost_matrix(Reckoner(reckoner.world, ask, terms, spreads, planned=True), [few, other])
+    assert both[0] == pytest.approx(own + (1 - carried) * free)
+    assert both[1] == pytest.approx(free)
 
 
 def test_all_that_is_shown_stands_in_the_draws(chat):

@@ -149,7 +149,7 @@ def valued(low: float, base: float, high: float, score: Floats | float) -> Any:
     else:
         found = base + np.where(steps > 0, high - base, base - low) * steps
         found = np.maximum(0.0, found) if low == 0 else found
-    return np.minimum(found, MOST_SHARE) if base < 1 and high < 1 else found
+    return np.minimum(found, max(MOST_SHARE, high)) if base < 1 and high < 1 else found
 
 
 def driver_of(name: str) -> str:

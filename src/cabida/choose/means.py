@@ -192,7 +192,7 @@ def _inside(country: str, allowed: str) -> bool:
 def means_of(brief: Brief, as_of: str) -> Means:
     """All offers on or before ``as_of`` by accelerator, with what the brief holds among them."""
     by_accelerator: dict[str, list[Offer]] = {}
-    sighted = book.offers(as_of)
+    sighted = book.offers(as_of, once=True)
     sellers = {one.provider for one in sighted if one.accelerators_count >= WHOLE_MACHINE_COUNT}
     for offer in sighted:
         by_accelerator.setdefault(offer.accelerator, []).append(offer)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MANY = 500  # accelerators in one question
 _SEEN = "((o.seen <> '' AND o.seen <= ?) OR (o.seen = '' AND substr(o.recorded_at, 1, 10) <= ?))"
 _BY = "o.recorded_at <= ?"
+ALIKE = ", ".join(f"o.{name}" for name in COLUMNS if name not in ("region", "node_shape"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def offers(
     accelerators: Collection[str] | None = None,
     *,
     recorded_by: str = "",
+    once: bool = False,
     store: Path | str | None = None,
 ) -> tuple[Offer, ...]:
     """Rent and purchase sightings: shipped, one's own, imported.
@@ -81,6 +83,8 @@ def offers(
             recorded; others without one only when no date is asked for.
         accelerators: ids; only theirs are read. ``None`` = all.
         recorded_by: ISO date and time, UTC; what was imported later is left out. "" = all.
+        once: of imported prices alike in all but their region within a country and their machine only the first:
+            all that a choice needs, and much less to read.
         store: file of the store; as ``store_path`` finds it when left out.
 
     Raises:
@@ -89,7 +93,8 @@ def offers(
     listed = facts.offers(as_of)
     if accelerators is not None:
         listed = tuple(one for one in listed if one.accelerator in accelerators)
-    return (*listed, *imported(as_of, accelerators, recorded_by=recorded_by, store=store))
+    own = imported(as_of, accelerators, recorded_by=recorded_by, once=once, store=store)
+    return (*listed, *own)
 
 
 def imported(
@@ -97,12 +102,13 @@ def imported(
     accelerators: Collection[str] | None = None,
     *,
     recorded_by: str = "",
+    once: bool = False,
     store: Path | str | None = None,
 ) -> tuple[Offer, ...]:
     """Only the sightings of the store, oldest import first."""
     stamp = _stamp(store)
     wanted = None if accelerators is None else tuple(sorted(accelerators))
-    return _imported(stamp, as_of, wanted, recorded_by) if stamp else ()
+    return _imported(stamp, as_of, wanted, recorded_by, once) if stamp else ()
 
 
 def api_offers(
@@ -234,7 +240,7 @@ def _limits(as_of: str | None, recorded_by: str) -> tuple[list[str], list[Any]]:
 
 @lru_cache(maxsize=8)
 def _imported(
-    stamp: Stamp, as_of: str | None, accelerators: tuple[str, ...] | None, recorded_by: str
+    stamp: Stamp, as_of: str | None, accelerators: tuple[str, ...] | None, recorded_by: str, once: bool
 ) -> tuple[Offer, ...]:
     where, values = _limits(as_of, recorded_by)
     columns = ", ".join(f"o.{name}" for name in COLUMNS)
@@ -249,6 +255,8 @@ def _imported(
     for part in parts:
         own = [f"o.accelerator IN ({', '.join('?' * len(part))})"] if part else []
         told = " WHERE " + " AND ".join([*own, *where]) if own or where else ""
+        if once:
+            told = f" WHERE o.id IN (SELECT min(o.id) FROM price_sightings AS o{told} GROUP BY {ALIKE})"
         rows += _rows(stamp, f"{query}{told} ORDER BY o.id", [*part, *values])
     sources: dict[tuple[str, ...], Source] = {}
     made = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 
 from cabida.facts.model import Offer
-from cabida.money.currency import convert
+from cabida.money.currency import Rate, convert
 from cabida.money.terms import Terms
 
 PLAUSIBLE_LOW_RATIO, PLAUSIBLE_HIGH_RATIO = 0.1, 10.0
@@ -70,9 +70,12 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
     Raises:
         InvalidInput: CB-F006, a currency without a rate.
     """
-    listed = [(offer, whole_money(offer, terms)) for offer in offers]
-    middles = middles_of(listed)
-    floors = _floors(listed)
+    offers = list(offers)
+    rates = {code: terms.rate(code) for code in {offer.currency for offer in offers}}
+    listed = [(offer, _whole_money(offer, rates[offer.currency])) for offer in offers]
+    voted = _voted(listed)
+    middles = _middles(listed, voted)
+    floors = _floors(listed, voted)
     dollar = terms.rate("USD").ratio
     found = Judged()
     for offer, price in listed:
@@ -92,8 +95,11 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
 
 def whole_money(offer: Offer, terms: Terms) -> float:
     """What a whole accelerator costs at an offer's price, in the reporting currency, without tax."""
-    price = convert(offer.amount, terms.rate(offer.currency))
-    return price / offer.fraction_ratio / (1.0 + offer.tax_ratio)
+    return _whole_money(offer, terms.rate(offer.currency))
+
+
+def _whole_money(offer: Offer, rate: Rate) -> float:
+    return convert(offer.amount, rate) / offer.fraction_ratio / (1.0 + offer.tax_ratio)
 
 
 def votes(offer: Offer) -> bool:
@@ -107,9 +113,8 @@ def is_own(offer: Offer) -> bool:
     return offer.capacity == "have" or offer.sighting in ("quote", "user")
 
 
-def middles_of(listed: Sequence[Priced]) -> dict[Key, Middle]:
+def _middles(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Key, Middle]:
     """The middle of each part and capacity, and under ``rent`` and ``buy`` that of the part; one vote a seller."""
-    voted = _voted(listed)
     spare: dict[Key, list[float]] = {}
     for offer, price in listed:
         if price > 0 and not is_own(offer):
@@ -158,10 +163,13 @@ def _reason(offer: Offer, price: float, middle: Middle | None, dollar: float) ->
     return "too_high" if price > PLAUSIBLE_HIGH_RATIO * middle.money else ""
 
 
-def _floors(listed: Sequence[Priced]) -> dict[Key, float]:
+def _floors(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Key, float]:
     """What a marketplace's price must reach, by part and capacity."""
-    daily = _voted(listed, daily=True)
-    hourly = {key[0]: median(prices) for key, prices in _voted(listed).items() if key[1] == "on-demand"}
+    sold = {(offer.accelerator, offer.capacity) for offer, _ in listed if offer.provider_kind == "marketplace"}
+    if not sold:
+        return {}
+    daily = _voted([one for one in listed if (one[0].accelerator, one[0].capacity) in sold], daily=True)
+    hourly = {key[0]: median(prices) for key, prices in voted.items() if key[1] == "on-demand"}
     spot = {(part, "spot"): MARKET_SPOT_RATIO * middle for part, middle in hourly.items()}
     own = {
         key: MARKET_LOW_RATIO * quantiles(prices, n=4)[0]

@@ -127,9 +127,11 @@ def is_history(offer: Offer, as_of: str) -> bool:
 
 def _current(offers: list[Offer], as_of: str) -> list[Offer]:
     """Without what is too old to be an offer, unless nothing newer of that capacity is known."""
-    newer = [offer for offer in offers if not is_history(offer, as_of)]
+    newer, older = list[Offer](), list[Offer]()
+    for offer in offers:
+        (older if is_history(offer, as_of) else newer).append(offer)
     known = {offer.capacity for offer in newer if offer.seen}
-    return newer + [offer for offer in offers if offer not in newer and offer.capacity not in known]
+    return newer + [offer for offer in older if offer.capacity not in known]
 
 
 def latest(offers: Iterable[Offer]) -> list[Offer]:

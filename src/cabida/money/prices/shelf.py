@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from cabida.facts.model import Offer
@@ -44,6 +44,7 @@ def age_days(offer: Offer, as_of: str) -> int | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def _day(text: str) -> date:
     """``2026-10-05``; a month or a year stands for its first day."""
     year, month, day = [*(int(part) for part in text.split("-")), 1, 1][:3]

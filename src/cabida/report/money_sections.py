@@ -227,7 +227,7 @@ def _walk_row(option: Option, decision: Decision) -> tuple[str, ...]:
         f"{text.number(found.now_amount, 4)} {unit}",
         "–" if found.amount is None else f"{text.number(found.amount, 4)} {unit}",
         change,
-        f"{tr('report.option')} {rival.rank}" if rival else "–",
+        f"{tr('report.option')} {rival.rank}" if rival else found.rival_title or "–",
         "–" if found.budget_amount is None else f"{text.number(found.budget_amount, 4)} {unit}",
     )
 

@@ -58,7 +58,8 @@ def swings(reckoner: Reckoner, able: Sequence[Worked], options: Sequence[Option]
     costs = _moved(reckoner, able, [(one.key, scores) for one in known])
     titles = {one.id: short_title(one) for one in options}
     keys = [one.candidate.id for one in able]
-    found, turning = [], []
+    found: list[Swing] = []
+    turning: list[tuple[int, Driver, float, float]] = []
     for at, driver in enumerate(known):
         block = costs[:, at * STEPS_COUNT : (at + 1) * STEPS_COUNT]
         ends = _winner(block[:, 0], keys), _winner(block[:, -1], keys)

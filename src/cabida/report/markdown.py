@@ -100,7 +100,8 @@ def _money(part: Section) -> list[str]:
     """Sentences, the picture in letters, tables, and the tables of the drawings."""
     blocks = [[f"- {md(one)}" for one in part.sentences]] if part.sentences else []
     blocks += [_fenced("text", "\n".join(part.letters))] if part.letters else []
-    twins = [(one.title, one.header, one.rows) for one in (*part.tables, *part.charts)]
+    twins = [(one.title, one.header, one.rows) for one in part.tables]
+    twins += [(one.title, one.header, one.rows) for one in part.charts]
     for title, header, rows in twins:
         if title:
             blocks.append([f"### {md(title)}"])

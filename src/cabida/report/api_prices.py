@@ -131,6 +131,7 @@ def _row(
             for what, entry, out in offer.elsewhere
         ],
         "cautions": [{"code": one.code, "sentence": one.sentence, "severity": one.severity} for one in told],
+        "notes": offer.notes,
         "source": {"what": offer.source.what, "url": offer.source.url, "seen": offer.source.seen},
     }
     if own is not None:

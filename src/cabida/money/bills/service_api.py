@@ -71,7 +71,7 @@ def mean_price(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage) -> Num
 
 def _tiered(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage, hour: float | None) -> Number:
     """The price at one hour, over the lengths of the prompts."""
-    batch, ratio = by_batch(offer, usage), ways.terms.rate(offer.currency).ratio
+    batch, rate = by_batch(offer, usage), ways.terms.rate(offer.currency)
     said, grade = f"{offer.source.what} {offer.seen}".strip(), offer.source.grade
     tiers = sorted({one.above_tokens for one in api_list.rates_of(offer) if one.above_tokens})
     by_token = unit_name == "input"
@@ -79,7 +79,11 @@ def _tiered(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage, hour: flo
 
     def at(prompt_tokens: float) -> Number:
         amount = api_list.amount(offer, unit_name, prompt_tokens, hour, batch=batch)
-        return ways.given(name, float(amount) * ratio, said, grade)
+        listed = ways.given(name, float(amount), said, grade)
+        if not rate.what:
+            return listed
+        ratio = ways.given("exchange_ratio", rate.ratio, f"{rate.what} {rate.seen}", "quoted")
+        return ways.apply(api.converted_money_per_mtok, listed, ratio)
 
     price = shorter = at(0.0)
     for threshold in tiers:

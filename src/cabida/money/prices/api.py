@@ -9,6 +9,12 @@ from cabida.units import HOURS_PER_YEAR, S_PER_HOUR, TOKENS_PER_MTOK
 
 
 @formula
+def converted_money_per_mtok(listed_money_per_mtok: float, exchange_ratio: float) -> float:
+    """A listed price in the reporting currency."""
+    return listed_money_per_mtok * exchange_ratio
+
+
+@formula
 def tiered_money_per_mtok(
     price_money_per_mtok: float,
     long_money_per_mtok: float,

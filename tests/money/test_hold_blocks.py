@@ -31,9 +31,10 @@ def paid(ideal_hours, priced=BLOCK):
 @given(st.floats(0.5, 400))
 def test_the_bill_is_a_staircase(hours):
     money_, cost = paid(hours)
-    steps = money_ / (8 * 2.00 * 24)
+    step = 24 if hours * USED <= 14 * 24 else 168
+    steps = money_ / (8 * 2.00 * step)
     assert steps == pytest.approx(round(steps), abs=1e-6)
-    assert (steps - 1) * 24 <= hours * USED + 1e-6 <= steps * 24 + 1e-5
+    assert (steps - 1) * step <= hours * USED + 1e-6 <= steps * step + 1e-5
     assert cost.line("idle") >= -1e-9
     assert cost.committed_money == pytest.approx(money_)
     more, _ = paid(hours + 1)
@@ -41,8 +42,8 @@ def test_the_bill_is_a_staircase(hours):
 
 
 def test_the_next_day_is_paid_whole():
-    assert block_hours.raw(24.0, 24.0) == 24
-    assert block_hours.raw(24.1, 24.0) == 48
+    steps = [block_hours.raw(hours, 24.0, 336.0, 168.0) for hours in (24.0, 24.1, 336.0, 336.1, 505)]
+    assert steps == [24, 48, 336, 504, 672]
     one, _ = paid(23.9 / USED)
     two, cost = paid(24.1 / USED)
     assert two == pytest.approx(2 * one)

@@ -58,7 +58,7 @@ def test_workers_stay_between_the_work_and_always_on(rate, each, request_s, idle
     assert longer.on_count >= found.on_count - 1e-12
     assert longer.cold_ratio <= found.cold_ratio + 1e-12
     free = serverless.workers(
-        rate, each, request_s=request_s, idle_s=idle_s, cold_s=cold_s, starts_billed=False
+        rate, each, request_s=request_s, idle_s=idle_s, cold_s=cold_s, start_billed_ratio=0.0
     )
     assert free.on_count <= found.on_count + 1e-12
 

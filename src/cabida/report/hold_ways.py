@@ -9,7 +9,7 @@ from typing import Any
 from cabida.facts import mig
 from cabida.facts.model import Accelerator
 from cabida.money import Tenure, Terms
-from cabida.money.bills.tenures import SHORTEST_WRITE_S, block_hours
+from cabida.money.bills.tenures import SHORTEST_WRITE_S, block_hours_of
 from cabida.money.prices import commitment, serverless, spot
 from cabida.money.prices.tenure import bills_host_apart, is_market
 from cabida.report.hold_asked import Asked, told
@@ -17,7 +17,7 @@ from cabida.timing.runs import goodput
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
 
 NODE_COUNT = 8  # accelerators of a job that one machine holds
-STEPS = (6, 12, 24, 36, 48, 72, 168)  # hours of work shown on a block's staircase
+STEPS = (6, 12, 24, 36, 48, 72, 168, 400)  # hours of work shown on a block's staircase
 MOST_SLOWDOWN = 1e6  # of a run that never ends, for all that matters
 
 
@@ -94,7 +94,7 @@ def block_answer(
     step = terms.base("block_step_hours")
 
     def cost(hours: float) -> dict[str, float]:
-        paid = float(block_hours.raw(hours, step))
+        paid = float(block_hours_of(hours, terms))
         return {
             "work_hours": hours,
             "block_hours": paid,

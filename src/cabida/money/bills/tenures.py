@@ -16,13 +16,16 @@ from cabida.timing.runs import goodput
 from cabida.units import BYTES_PER_GB, HOURS_PER_DAY, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 SHORTEST_WRITE_S = 1.0
-STARTED = 0.5  # share from which a provider is taken to bill a worker's start
+BLOCK_STEPS = ("block_step_hours", "block_short_hours", "block_long_step_hours")
 
 
 @formula
-def block_hours(work_hours: float, block_step_hours: float) -> Any:
-    """Hours of a capacity block around a piece of work: whole steps, paid whether used or not."""
-    return ceil_to(work_hours, block_step_hours)
+def block_hours(
+    work_hours: float, block_step_hours: float, block_short_hours: float, block_long_step_hours: float
+) -> Any:
+    """Hours of a capacity block around a piece of work: whole steps, longer ones past the short blocks, all paid."""
+    short_hours = ceil_to(work_hours, block_step_hours)
+    return where(short_hours > block_short_hours, ceil_to(work_hours, block_long_step_hours), short_hours)
 
 
 @formula
@@ -132,7 +135,7 @@ def left_of_blocks(ways: Ways, tenure: Tenure, used_hours: float, price: Number)
     held = ways.apply(
         block_hours,
         ways.given("work_hours", used_hours / count, "timing", "simulated"),
-        ways.assume("block_step_hours"),
+        *(ways.assume(name) for name in BLOCK_STEPS),
     )
     return ways.apply(
         unit.idle_commitment_money,
@@ -143,13 +146,17 @@ def left_of_blocks(ways: Ways, tenure: Tenure, used_hours: float, price: Number)
     )
 
 
+def block_hours_of(work_hours: float, terms: Terms) -> Any:
+    """Hours of a block around so many hours of work, on the decision's terms."""
+    return block_hours.raw(work_hours, *(terms.base(name) for name in BLOCK_STEPS))
+
+
 def paid_block_hours(usage: Usage, terms: Terms) -> Any:
     """Hours a month of capacity blocks around the month's runs; all of them when runs follow each other closely."""
     month, runs = float(HOURS_PER_MONTH), usage.runs_per_month
-    step = terms.base("block_step_hours")
     if not runs:
-        return ceil_to(month, step)
-    each = ceil_to(usage.active_hours_per_month / runs, step)
+        return ceil_to(month, terms.base("block_step_hours"))
+    each = block_hours_of(usage.active_hours_per_month / runs, terms)
     days = -(-month // float(HOURS_PER_DAY)) * float(HOURS_PER_DAY)
     return least(days, runs * each)
 
@@ -185,6 +192,6 @@ def serverless_of(
         idle_s=terms.base("serverless_idle_s"),
         cold_s=cold,
         warm_count=usage.warm_workers_count,
-        starts_billed=bool(terms.base("serverless_start_billed_ratio") >= STARTED),
+        start_billed_ratio=terms.base("serverless_start_billed_ratio"),
     )
     return Serverless(found.on_count * month, found.cold_ratio, cold)

@@ -84,7 +84,7 @@ def workers(
     idle_s: float = 60.0,
     cold_s: float = 0.0,
     warm_count: float = 0.0,
-    starts_billed: bool = True,
+    start_billed_ratio: float = 1.0,
 ) -> Workers:
     """Mean workers on over a profile, and the share of requests that starts one.
 
@@ -99,7 +99,7 @@ def workers(
         idle_s: how long an idle worker stays on.
         cold_s: from a request that finds no worker until it is served.
         warm_count: workers that stay on whatever comes; with one, no request waits.
-        starts_billed: whether the time to start is billed.
+        start_billed_ratio: share of the time to start that is billed.
     """
     on = cold = 0.0
     for weight, share in _levels(profile):
@@ -109,8 +109,7 @@ def workers(
         rest = most(0.0, rate - full * worker_requests_per_s)
         kept, starting = rest * (request_s + idle_s), rest * cold_s
         part = worker_on_ratio.raw(kept, starting)
-        if not starts_billed:
-            part = part - starting_ratio.raw(kept, starting)
+        part = part - (1 - start_billed_ratio) * starting_ratio.raw(kept, starting)
         on = on + share * most(warm_count, full + part)
         cold = cold + share * rate * where(
             full + warm_count < 1, cold_requests_ratio.raw(kept, starting), 0.0

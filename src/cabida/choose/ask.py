@@ -184,12 +184,7 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
         hours = ask.items_count * attempts / (capacity_requests_per_s * replicas) / float(S_PER_HOUR)
         monthly = min(float(HOURS_PER_MONTH), (hours + START_UP_HOURS) * ask.runs_per_month)
         return Shift(replicas, monthly, hours / (hours + START_UP_HOURS))
-    tallest = max(ask.profile)
-    counts = {
-        weight: int(needed_replicas_count.raw(wanted * weight / tallest, capacity_requests_per_s))
-        for weight in set(ask.profile)
-    }
-    needed = [counts[weight] for weight in ask.profile]
+    needed = needed_by_hour(ask, capacity_requests_per_s, acceptance_ratio)
     hours, starts = len(needed), _switched_on(needed)
     mean, attempted = sum(needed) / hours, ask.mean_requests_per_s * attempts
     on = on_replicas_count.raw(mean, starts, START_UP_HOURS, hours, replicas)
@@ -202,6 +197,16 @@ def shift_of(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) 
         busy_ratio.raw(attempted, capacity_requests_per_s, on),
         curve,
     )
+
+
+def needed_by_hour(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: float) -> list[int]:
+    """Replicas each hour of the profile takes, spares left out."""
+    wanted, tallest = ask.wanted_requests_per_s(acceptance_ratio), max(ask.profile)
+    counts = {
+        weight: int(needed_replicas_count.raw(wanted * weight / tallest, capacity_requests_per_s))
+        for weight in set(ask.profile)
+    }
+    return [counts[weight] for weight in ask.profile]
 
 
 def _switched_on(needed: Sequence[int]) -> int:

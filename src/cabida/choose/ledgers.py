@@ -161,7 +161,7 @@ def _bills(
 def _lasting_lines(plain: MonthBill, held: Lasting | None, at: int, one: Worked) -> dict[str, float]:
     if held is None or held.held.kind != "contracted":
         return dict(plain.lines)
-    return {**plain.lines, "rent": _contract_rent(held, at, one)}
+    return {**plain.lines, "rent": _contract_rent(held, at, one) + one.cost.line("rented")}
 
 
 class _Grown:
@@ -207,7 +207,7 @@ def _bill_of(one: Worked, means: Means, held: Lasting | None, then: Worked, at: 
     owned = one.tenure is not None and one.tenure.owned
     found = _grouped(lines, owned=owned)
     if held is not None and held.held.kind == "contracted":
-        found["rent"] = _contract_rent(held, at, one)
+        found["rent"] = _contract_rent(held, at, one) + lines.get("rented", 0.0)
     spare = then.candidate.spare_replicas_count
     deployment = then.candidate.deployment
     each = deployment.parallel.accelerators_count if deployment else 0
@@ -226,7 +226,13 @@ def _grouped(lines: dict[str, float], *, owned: bool) -> dict[str, float]:
         if key in PLEDGED or (owned and key in CAPITAL):
             continue
         group = (
-            "rent" if key in RENT else "energy" if key in ENERGY else "people" if key in PEOPLE else "other"
+            "rent"
+            if key in (*RENT, "rented")
+            else "energy"
+            if key in ENERGY
+            else "people"
+            if key in PEOPLE
+            else "other"
         )
         found[group] += value
     return found

@@ -33,6 +33,8 @@ def chosen_few(worked: Sequence[Worked], most: int = OPTIONS_SHOWN) -> list[Work
     must = [
         next((one for one in kept if _family(one) == name), None) for name in ("api", "have", "buy", "spot")
     ]
+    alone = next((one for one in kept if _family(one) == "have" and not one.cost.line("rented")), None)
+    must += [alone] if alone is not None and all(one is not alone for one in must) else []
     firsts = kept[: most - sum(one is not None and one not in kept[:most] for one in must)]
     return sorted(
         [*firsts, *(one for one in must if one is not None and one not in firsts)],

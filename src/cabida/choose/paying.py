@@ -28,6 +28,8 @@ def paying_flip(
     ``None`` when there is only one path.
     """
     first = next((one for one in kept if one.candidate.deployment and one.status == "satisfies"), None)
+    if first is not None and any(line.key == "rented" for line in first.cost.lines):
+        return None  # a base and its peaks already: not one path among others
     if first is None or first.candidate.deployment is None or not isinstance(first.usage, Usage):
         return None
     each = first.candidate.deployment.parallel.accelerators_count

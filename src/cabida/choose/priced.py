@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cabida import money
 from cabida.brief import Brief
 from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
+from cabida.choose.both import held_and_rented
 from cabida.choose.cold import kept_warm, timed_usage
 from cabida.choose.enumerate_serving import Served
 from cabida.choose.limits import Miss, missing, over_limits, placed, risks, slow_answers
@@ -137,6 +138,7 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     for tenure in one.tenures(means, shift.replicas_count + spare):
         yield _judged(_billed(one, ask, means, tenure, serving), means)
     yield from held_too_few(one, ask, means, found, count)
+    yield from (_judged(both, means) for both in held_and_rented(one, ask, means, serving))
 
 
 def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serving) -> Worked:

@@ -8,6 +8,7 @@ import pytest
 from test_hand_checked import AS_OF, brief_of
 
 from cabida.choose import decide
+from cabida.choose.explained import cost_tree_of
 from cabida.choose.held import left_months, quota_of, quotas_of
 from cabida.choose.means import means_of
 from cabida.facts import accelerator
@@ -124,3 +125,37 @@ def test_walk_away_prices_tie_in_a_decision():
             assert one.walk_away.discount_ratio is None or one.walk_away.discount_ratio >= -1e-9
         else:
             assert one.walk_away is None
+
+
+TRAFFIC = (
+    "{requests_per_s: {mean: 12, peak: 40, profile: office-hours Europe/Madrid},"
+    " input_tokens: {p50: 900, p95: 3500}, output_tokens: {p50: 250, p95: 700}}"
+)
+
+
+def test_what_does_not_reach_is_rented_beside_it():
+    """Both together carry the peak; lines, tree and ledger tell the same money."""
+    brief = brief_of(have="[{accelerator: l40s, count: 4, owned: true, resale: 4000 USD}]", traffic=TRAFFIC)
+    outcome = decide(brief, AS_OF, show_all=True)
+    pairs = zip(outcome.decision.options, outcome.worked, strict=True)
+    option, both = next(pair for pair in pairs if pair[1].cost.line("rented"))
+    each = both.candidate.deployment.parallel.accelerators_count
+    rented = both.beside.candidate
+    replicas = both.candidate.replicas_count + rented.replicas_count
+    assert both.candidate.replicas_count * each == both.tenure.accelerators_count == 4
+    wanted = both.wanted_requests_per_s * replicas / both.candidate.replicas_count
+    assert replicas * both.capacity_requests_per_s >= wanted * (1 - 1e-9)
+    assert rented.spare_replicas_count == 1  # n+1: what is rented stands in
+    assert sum(line.money for line in both.cost.lines) == pytest.approx(both.cost.per_month_money)
+    tree = cost_tree_of(both, means_of(brief, AS_OF))
+    assert tree["cost_per_month"].value == pytest.approx(both.cost.per_month_money)
+    assert tree["unit_cost"].value == pytest.approx(both.cost.per_accepted_money)
+    assert option.ledger[1].cash["rent"] == pytest.approx(both.cost.line("rented"), abs=0.01)
+    assert both.cost.line("rented") < sum(
+        one.cost.per_month_money
+        for one in outcome.worked
+        if one.candidate.deployment
+        and one.candidate.deployment.name == both.candidate.deployment.name
+        and one.tenure.id == both.beside.tenure.id
+    )
+    assert any(one.capacity == "have" and one.status == "misses" for one in outcome.decision.options)

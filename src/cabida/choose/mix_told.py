@@ -193,12 +193,16 @@ def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPa
         if answer is not None and _uses(answer, group):
             thing = asked.sources[next(kind.name for kind in one_type if kind.group == group)].worked.candidate.deployment
             name = thing.accelerator.name if thing else group
-            yield _other("one_type", tr("mix.path.one_type", name=name), answer, found)
+            yield _other("one_type", tr("mix.path.one_type_api" if len(one_type) > _own_count(one_type) else "mix.path.one_type", name=name), answer, found)
     for capacity in dict.fromkeys(kinds[at].capacity for at in used):
         rest = [kind for kind in kinds if kind.capacity != capacity]
         if rest and (answer := alone(asked, rest)) is not None:
             title = tr("mix.path.without", held=tr(f"choose.capacity.{capacity}"))
             yield _other("without", title, answer, found)
+
+
+def _own_count(kinds: Sequence[Kind]) -> int:
+    return sum(1 for kind in kinds if not kind.api)
 
 
 def _uses(answer: Solution, group: str) -> bool:

@@ -13,7 +13,7 @@ from cabida.choose.means import Means
 from cabida.choose.priced import spare_count
 from cabida.choose.worked import Worked
 from cabida.money import Tenure, Usage
-from cabida.money.hold.mix import Future, Kind, Problem, Solution
+from cabida.money.hold.mix import Future, Kind, Problem, Solution, whole
 from cabida.money.hold.mix_bill import Piece, api_piece, held_piece, shared
 from cabida.money.hold.mix_levels import Demand, Shape, future, grouped, steps_of
 from cabida.money.hold.mix_model import cheapest
@@ -26,6 +26,7 @@ MOST_LEVELS, QUICK_LEVELS = 8, 6
 GAP_RATIO, QUICK_GAP_RATIO = 2e-3, 1e-3
 APIS_COUNT = 2
 MIXED = ("on-demand", "spot", "reserved", "block", "buy", "have")
+SMALL_SHARE_RATIO, CONTRACT_RATIO = 0.1, 0.005  # carrying less than this, a kind must save more than that
 SPOT_SHARE_RATIO = 0.5  # of the demand, the most that may hang on what can be taken back at any time
 
 
@@ -233,8 +234,24 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
 
 
 def solved(asked: Asked, *, quick: bool = False) -> Solution | None:
-    """The cheapest mix per accepted output; ``None`` when limits leave none."""
-    return cheapest(asked.problem, gap_ratio=QUICK_GAP_RATIO if quick else GAP_RATIO)
+    """The cheapest mix per accepted output, without what is not worth a contract; ``None`` when limits leave none.
+
+    A kind that carries little is left out where the rest costs hardly more without it. The proved bound stays that
+    of the whole question.
+    """
+    gap = QUICK_GAP_RATIO if quick else GAP_RATIO
+    best = cheapest(asked.problem, gap_ratio=gap)
+    if best is None:
+        return None
+    bound, least = best.money_per_month * (1 - best.gap_ratio), best.unit_money
+    while len(used := [(share, at) for at, share in enumerate(best.shares) if share > 0]) > 1:
+        share, smallest = min(used)
+        kept = [kind for at, kind in enumerate(best.problem.kinds) if at != smallest and best.shares[at] > 0]
+        fewer = cheapest(asked.problem.only(kept), gap_ratio=gap) if share < SMALL_SHARE_RATIO else None
+        if fewer is None or fewer.unit_money > least * (1 + CONTRACT_RATIO):
+            break
+        best = fewer
+    return replace(whole(asked.problem, best), bound_money=bound - best.problem.accepted_money * best.accepted_per_month)
 
 
 def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:

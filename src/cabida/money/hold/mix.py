@@ -151,3 +151,26 @@ def term_steps(term_months: float, steps_months: Sequence[float], start: int) ->
             break
     terms = -(-(covered - 1e-9) // term_months)
     return count, max(1.0, terms) * term_months
+
+
+def whole(problem: Problem, part: Solution) -> Solution:
+    """The solution of a problem with fewer kinds as one of ``problem``: nothing of the others."""
+    if len(part.problem.kinds) == len(problem.kinds):
+        return part
+    place = {kind.name: at for at, kind in enumerate(part.problem.kinds)}
+    order = [place.get(kind.name) for kind in problem.kinds]
+    nothing = (0,) * len(problem.steps_months)
+    return replace(
+        part,
+        problem=replace(part.problem, kinds=problem.kinds),
+        starts=tuple(nothing if at is None else part.starts[at] for at in order),
+        lots=tuple(
+            tuple(tuple(tuple(0 if at is None else row[at] for at in order) for row in rows) for rows in steps)
+            for steps in part.lots
+        ),
+        served=tuple(
+            tuple(tuple(tuple(0.0 if at is None else row[at] for at in order) for row in rows) for rows in steps)
+            for steps in part.served
+        ),
+        kind_money=tuple(0.0 if at is None else part.kind_money[at] for at in order),
+    )

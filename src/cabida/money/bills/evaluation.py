@@ -73,12 +73,12 @@ def _judging(ways: Ways, use: JudgeUse) -> Number:
             ways.given("price_money_per_hour", use.money_per_hour, "the accelerators that are held"),
         )
     usage = use.usage
-    none = ways.given("failed_ratio", 0.0, "none planned for")
+    none = ways.given("failed_ratio", 0.0, "no attempt fails")
     call = request_money(ways, use.offer, usage)
     return ways.apply(
         api.api_money_per_month,
         ways.given("requests_per_month", use.judgements_per_month, "brief"),
-        ways.given("attempts_ratio", 1.0, "each answer judged once"),
+        ways.given("attempts_ratio", 1.0, "as stated"),
         ways.apply(api.charged_ratio, none, ways.assume("api_failed_charged_ratio")),
         call,
         call,

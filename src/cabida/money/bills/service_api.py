@@ -61,10 +61,9 @@ def mean_price(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage) -> Num
     hours = [] if batch else sorted({one.hours_utc for one in rates if one.unit == counted and one.hours_utc})
     price = _tiered(ways, offer, unit_name, usage, None)
     for window in hours:
-        first, last = api_list.edges(window)
-        inside = _tiered(ways, offer, unit_name, usage, first)
+        inside = _tiered(ways, offer, unit_name, usage, api_list.edges(window)[0])
         share = api_list.window_ratio(window, usage.hours_utc)
-        told = f"{first:g} h - {last:g} h UTC; hours of the brief" if usage.hours_utc else "an even day"
+        told = "hours of the brief" if usage.hours_utc else "an even day"
         price = ways.apply(api.timed_money_per_mtok, price, inside, ways.given("window_ratio", share, told))
     return price
 
@@ -92,8 +91,7 @@ def _tiered(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage, hour: flo
             continue
         above = api_list.above_token_ratio if by_token else api_list.above_ratio
         share = above(threshold, usage.input_tokens, usage.input_spread_ratio)
-        told = f"prompts above {threshold} tokens, their lengths log-normal"
-        shares = ways.given("above_ratio", share, told)
+        shares = ways.given("above_ratio", share, "lengths of the prompts, log-normal")
         price, shorter = ways.apply(api.tiered_money_per_mtok, price, longer, shorter, shares), longer
     return price
 
@@ -155,7 +153,7 @@ def api_cached(
         return prefix, ways.assume("api_batch_hit_ratio")
     return prefix, ways.apply(
         api.cache_hit_ratio,
-        ways.given("requests_per_s", _steady_rate(usage, ttl_s or rule.ttl_s), "brief, its hours weighed"),
+        ways.given("requests_per_s", _steady_rate(usage, ttl_s or rule.ttl_s), "hours of the brief"),
         _life(ways, rule, ttl_s),
     )
 

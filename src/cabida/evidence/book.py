@@ -129,10 +129,13 @@ def current_api_offers(
     from cabida.facts import api_book
 
     current = {(*api_book.key_of(one), one.hours_utc): one for one in facts.current_api_offers(as_of, models)}
+    own: dict[tuple[str, ...], ApiOffer] = {}
     for one in _own_api(as_of, recorded_by, store):
-        if models is None or one.model in models:
-            key = (*api_book.key_of(one), one.hours_utc)
-            current[key] = api_book.checked(current[key], one) if key in current else one
+        key = (*api_book.key_of(one), one.hours_utc)
+        if (models is None or one.model in models) and (key not in own or one.seen > own[key].seen):
+            own[key] = one
+    for key, one in own.items():
+        current[key] = api_book.checked(current[key], one) if key in current else one
     return tuple(current.values())
 
 

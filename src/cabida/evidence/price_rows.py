@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
+from cabida.facts import store
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
 
@@ -28,8 +29,6 @@ AMOUNTS = tuple(COLUMNS.index(name) for name in ("amount", "low_amount", "high_a
 INCLUDES = COLUMNS.index("includes")
 LATER = tuple(own.name for own in fields(Offer) if own.name not in (*COLUMNS, *APART))  # kept as JSON
 LATER_DEFAULTS = {own.name: own.default for own in fields(Offer) if own.name in LATER}
-API_AMOUNTS = tuple(own.name for own in fields(ApiOffer) if "Decimal" in str(own.type))
-API_TUPLES = tuple(own.name for own in fields(ApiOffer) if str(own.type).startswith("tuple"))
 DIGEST_BYTES = 16
 ID_LETTERS = 8  # of the digest, behind a name, so that no two sightings share one
 _FIELDS = attrgetter(*COLUMNS)
@@ -87,19 +86,21 @@ def sources_of(text: str) -> dict[str, Source]:
 
 def api_text(one: ApiOffer) -> str:
     """Every field of an API price but its sources and its name, as JSON."""
-    row = asdict(one)
-    for name in APART:
-        del row[name]
-    return json.dumps(row, ensure_ascii=False, sort_keys=True, default=str)
+    row = store.encode([one], ApiOffer)["rows"][0]
+    said = {own.name: cell for own, cell in zip(fields(ApiOffer), row, strict=True) if own.name not in APART}
+    return json.dumps(said, ensure_ascii=False, sort_keys=True)
 
 
 def api_of(name: str, digest: bytes, text: str, source: Source) -> ApiOffer:
-    """Inverse of ``api_text``."""
-    row = json.loads(text)
-    for key in API_AMOUNTS:
-        if row.get(key) is not None:
-            row[key] = Decimal(row[key])
-    for key in API_TUPLES:
-        if key in row:
-            row[key] = tuple(tuple(part) if isinstance(part, list) else part for part in row[key])
-    return ApiOffer(id=named(name, digest), source=source, **row)
+    """Inverse of ``api_text``; a field that came later has its default."""
+    said = {**json.loads(text), "id": named(name, digest), "source": 0, "field_sources": {}}
+    known = [own for own in fields(ApiOffer) if own.name in said]
+    row = [source.what, source.url, source.seen, source.grade]
+    payload = {
+        "noun": "ApiOffer",
+        "fields": [(own.name, str(own.type)) for own in known],
+        "sources": [row],
+        "rows": [[said[own.name] for own in known]],
+    }
+    (made,) = store.decode(payload)
+    return made  # type: ignore[no-any-return]

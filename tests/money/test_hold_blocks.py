@@ -80,3 +80,14 @@ def test_runs_that_follow_closely_take_no_more_than_all_days():
     cost = money.serving_cost(serving(BLOCK, 8), batch(300, 60), TERMS)
     held = sum(cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
     assert held == pytest.approx(8 * 2.00 * 24 * 31)
+
+
+def test_the_minimum_of_an_offer_is_taken_and_its_rest_is_idle():
+    few = offer("2.00", minimum_count=16)
+    usage = money.Usage(1e6, 500, 200, utilisation_ratio=0.5)
+    cost = money.serving_cost(serving(few, 4), usage, TERMS)
+    assert cost.line("compute") + cost.line("idle") == pytest.approx(16 * 730 * 2.00)
+    assert cost.line("compute") == pytest.approx(4 * 730 * 2.00 * 0.5)
+    plain = money.serving_cost(serving(offer("2.00"), 4), usage, TERMS)
+    assert plain.line("compute") == pytest.approx(cost.line("compute"))
+    assert money.tenure_of(few, serving(few).deployment.accelerator, TERMS, 20).accelerators_count == 20

@@ -9,6 +9,7 @@ from cabida import facts
 from cabida.brief import Acceptance, Brief, ModelChoice
 from cabida.brief.harness import Evaluation, EvaluationTask
 from cabida.brief.jobs import Lengths
+from cabida.choose.means import QUEUED_CAPACITIES
 from cabida.facts.model import Model
 from cabida.quantity import formula
 from cabida.timing.runs.goodput import failure_facts
@@ -57,7 +58,7 @@ def batch_brief(brief: Brief, evaluation: Evaluation, model: Model) -> Brief:
     capacity = brief.consider.capacity
     if any(task.kind == "choices" for task in tasks):  # no API hands out the likelihood of a prompt
         capacity = tuple(
-            one for one in (capacity or ("on-demand", "reserved", "spot", "buy")) if one != "api"
+            one for one in (capacity or QUEUED_CAPACITIES) if one not in ("api", "have")
         )
     return replace(
         brief,

@@ -8,7 +8,7 @@ from cabida.money.bills import idle, tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices import pledges
-from cabida.money.prices.tenure import Tenure, sold_together_count, tenure_of
+from cabida.money.prices.tenure import Tenure, taken_count, tenure_of
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine
@@ -123,8 +123,7 @@ def _bill(
     per_replica = deployment.parallel.accelerators_count
     serving_count = candidate.replicas_count * per_replica
     spare_count = candidate.spare_replicas_count * per_replica
-    together = sold_together_count(tenure.offer, deployment.accelerator)
-    held_count = -(-(serving_count + spare_count) // together) * together
+    held_count = taken_count(serving_count + spare_count, tenure.offer, deployment.accelerator)
     attempts, coverage = attempts_of(ways, usage)
     requests = ways.given("requests_per_month", usage.requests_per_month, "brief")
     accepted = ways.apply(unit.accepted_outputs_per_month, requests, coverage)

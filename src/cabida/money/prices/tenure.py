@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import hypot
 from statistics import median
+from typing import Any
 
 from cabida.facts.model import Accelerator, Offer
 from cabida.money.currency import convert
@@ -15,6 +16,7 @@ from cabida.money.prices.shelf import age_days, dated_flag
 from cabida.money.prices.spot import band_of
 from cabida.money.terms import Terms
 from cabida.plan import Caution
+from cabida.quantity import most
 from cabida.text import tr
 
 WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
@@ -124,8 +126,7 @@ def tenure_of(
     ratio = terms.rate(offer.currency).ratio
     price = convert(offer.amount, terms.rate(offer.currency))
     flags = price_flags(offer, terms.as_of) + (("assumed",) if discount else ())
-    together = sold_together_count(offer, accelerator)
-    held = -(-count // together) * together
+    held = taken_count(count, offer, accelerator)
     low, high = (edge * ratio for edge in price_range(offer, terms))
     if discount:
         kept = terms.ranges[discount]
@@ -170,6 +171,12 @@ def with_stand_ins(made: list[Tenure]) -> list[Tenure]:
         else one
         for one in made
     ]
+
+
+def taken_count(count: Any, offer: Offer, accelerator: Accelerator) -> Any:
+    """Accelerators that have to be taken for ``count``: the offer's minimum, in whole lots of what is sold together."""
+    together = sold_together_count(offer, accelerator)
+    return -(-most(count, offer.minimum_count) // together) * together
 
 
 def sold_together_count(offer: Offer, accelerator: Accelerator) -> int:

@@ -38,9 +38,12 @@ CHARGED_PER_TOKEN = "input"  # a list without it is not an offer of tokens (spee
 
 @cache
 def book() -> dict[str, Any]:
-    """The package's rows: the compiled ones while they are of the installed version, else its own as it is."""
-    compiled = _compiled()
-    return compiled if compiled["version"] == installed_version() else table(date.today().isoformat())
+    """The package's rows: the compiled ones while no other version is installed, else its own as it is."""
+    return _compiled() if _is_compiled() else table(date.today().isoformat())
+
+
+def _is_compiled() -> bool:
+    return installed_version() in ("", _compiled()["version"])
 
 
 @cache
@@ -56,7 +59,7 @@ def version() -> str:
 
 def digest_over(known: str) -> str:
     """A digest of the facts, changed when the package installed is not the one that was compiled."""
-    if _compiled()["version"] == installed_version():
+    if _is_compiled():
         return known
     return hashlib.sha256(f"{known} {PACKAGE}={book()['digest']}".encode()).hexdigest()
 

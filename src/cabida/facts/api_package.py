@@ -55,10 +55,14 @@ Period = tuple[
 
 @cache
 def installed_version() -> str:
-    """Version of the package that is installed, as the name of its record says; reading the record costs more."""
+    """Version of the package that is installed, as the name of its record says; "" when there is none.
+
+    Reading the record itself costs more than all that follows.
+    """
     found = find_spec("genai_prices")
-    place = Path(found.origin).parents[1] if found and found.origin else Path()
-    records = [one.name for one in place.glob("genai_prices-*.dist-info")]
+    if found is None or found.origin is None:
+        return ""
+    records = [one.name for one in Path(found.origin).parents[1].glob("genai_prices-*.dist-info")]
     if len(records) == 1:
         return records[0].removeprefix("genai_prices-").removesuffix(".dist-info")
     from importlib import metadata

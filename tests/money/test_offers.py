@@ -73,9 +73,10 @@ def test_doubtful_prices_are_flagged_and_say_so(more, flag):
     assert any(warning.sentence for warning in money.price_warnings(tenure, TERMS.as_of))
 
 
-def test_fresh_prices_and_quotes_are_not_flagged():
+def test_fresh_prices_are_not_flagged_and_an_undated_quote_is():
     assert money.price_flags(offer("2.00"), "2026-11-30") == ()
-    assert money.price_flags(offer("2.00", seen="", sighting="quote"), "2026-11-30") == ()
+    assert money.price_flags(offer("2.00", sighting="quote"), "2026-11-30") == ()
+    assert money.price_flags(offer("2.00", seen="", sighting="quote"), "2026-11-30") == ("undated",)
 
 
 def test_an_older_price_is_a_wider_one():

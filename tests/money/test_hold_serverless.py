@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from money_world import CARD, offer, serving
 
 from cabida import money
-from cabida.money.bills.tenures import serverless_of
+from cabida.money.bills.tenures import serverless_of, serverless_ratios
 from cabida.money.prices import serverless
 from cabida.money.prices.tenure import bills_host_apart
 
@@ -138,3 +138,34 @@ def test_a_batch_is_paid_while_it_runs():
     usage = replace(month(1e5, batch=True), active_hours_per_month=100.0)
     cost = money.serving_cost(serving(SECONDS, 1), usage, TERMS)
     assert sum(cost.line(key) for key in ("compute", "idle")) == pytest.approx(100 * 3.60)
+
+
+def test_what_is_not_known_of_starts_and_time_outs_is_in_the_interval():
+    little, much = (money.serving_cost(serving(SECONDS, 1), month(asked), TERMS) for asked in (2000, 8e6))
+    spread = [one.per_accepted_high / one.per_accepted_money for one in (little, much)]
+    assert spread[0] > spread[1]
+    assert much.per_accepted_low < much.per_accepted_money < much.per_accepted_high
+    ends = [
+        serverless_ratios(serving(SECONDS, 1).deployment, 1, month(asked), 1.0, TERMS) for asked in (2000, 8e7)
+    ]
+    assert ends[0][0] < 1 < ends[0][1]
+    assert ends[1] == (1.0, 1.0)
+
+
+def test_many_worlds_at_once_are_the_worlds_one_by_one():
+    import numpy as np
+
+    from cabida.money.bills.serving import serving_bill
+    from cabida.money.ways import Plain
+
+    idles, asked = np.array([5.0, 60.0, 300.0]), np.array([1e3, 1e5, 3e6])
+    name = "serverless_idle_s"
+    terms = replace(TERMS, ranges=TERMS.ranges | {name: replace(TERMS.ranges[name], base=idles)})
+    candidate, tenure = serving(SECONDS, 1), money.tenure_of(SECONDS, CARD, TERMS)
+    used = asked / 730 / 3600 / 4.0
+    usage = replace(month(1e5), requests_per_month=asked, utilisation_ratio=used)
+    together = serving_bill(Plain(terms), candidate, usage, tenure)["total"]
+    for at, idle_s in enumerate(idles):
+        one = money.terms("USD", as_of="2026-11-30", stated={name: float(idle_s)})
+        alone = money.serving_cost(candidate, month(float(asked[at])), one, tenure)
+        assert together[at] == pytest.approx(alone.per_month_money)

@@ -160,3 +160,21 @@ def test_what_the_brief_states_wins_over_the_band():
     often = money.serving_cost(serving(offer("1.00", "spot", notes=BAND)), USAGE, terms)
     seldom = money.serving_cost(serving(offer("1.00", "spot", notes=BAND)), USAGE, TERMS)
     assert often.line("interruptions") > seldom.line("interruptions")
+
+
+def test_many_worlds_at_once_are_the_worlds_one_by_one():
+    import numpy as np
+
+    from cabida.money.bills.serving import serving_bill
+    from cabida.money.bills.training import training_bill
+    from cabida.money.ways import Plain
+
+    hours, name = np.array([3.0, 72.0, 3000.0]), "between_interruptions_hours"
+    terms = replace(TERMS, ranges=TERMS.ranges | {name: replace(TERMS.ranges[name], base=hours)})
+    sold = offer("1.00", "spot")
+    for at, between in enumerate(hours):
+        one = money.terms("USD", as_of="2026-11-30", stated={name: float(between)})
+        served = serving_bill(Plain(terms), serving(sold), USAGE, money.tenure_of(sold, CARD, TERMS))["total"]
+        assert served[at] == pytest.approx(money.serving_cost(serving(sold), USAGE, one).per_month_money)
+        ran = training_bill(Plain(terms), training(sold), RUN, money.tenure_of(sold, CARD, TERMS, 8))["total"]
+        assert ran[at] == pytest.approx(money.training_cost(training(sold), RUN, one).per_month_money)

@@ -45,7 +45,7 @@ def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenur
     deployment, held_as = _parts(candidate, terms, tenure)
     bill = _bill(Plain(terms), candidate, deployment, held_as, usage)
     lines = tuple(CostLine(key, bill[key]) for key in SHOWN if bill.get(key))
-    low, high = _interval(bill, held_as, usage, terms)
+    low, high = _interval(bill, held_as, candidate, usage, terms)
     return Cost(
         lines=lines,
         per_month_money=bill["total"],
@@ -338,7 +338,9 @@ def _notes(tenure: Tenure, usage: Usage) -> list[str]:
     return notes + (["acceptance_is_one"] if usage.acceptance_ratio == 1.0 else [])
 
 
-def _interval(bill: dict[str, Number], tenure: Tenure, usage: Usage, terms: Terms) -> tuple[float, float]:
+def _interval(
+    bill: dict[str, Number], tenure: Tenure, candidate: Candidate, usage: Usage, terms: Terms
+) -> tuple[float, float]:
     """90 % interval of the unit cost: price and assumptions taken as independent, added in quadrature."""
     held = sum(bill[key] for key in HELD)
     price = tenure.money_per_hour or 1.0
@@ -353,6 +355,13 @@ def _interval(bill: dict[str, Number], tenure: Tenure, usage: Usage, terms: Term
         least_added, most_added = tenures.interruptions_interval(tenure, held, usage, terms)
         below.append(bill["interruptions"] - least_added)
         above.append(most_added - bill["interruptions"])
+    if tenure.capacity == "serverless" and not usage.batch and candidate.deployment is not None:
+        attempts = attempted_requests(usage) / usage.requests_per_month if usage.requests_per_month else 1.0
+        few, many = tenures.serverless_ratios(
+            candidate.deployment, candidate.replicas_count, usage, attempts, terms
+        )
+        below.append(held * (1 - few))
+        above.append(held * (many - 1))
     people = terms.ranges[staff_names(tenure)[0]]
     if people.base:
         below.append(bill["platform_labour"] * (1 - people.low / people.base))

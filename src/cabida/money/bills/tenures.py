@@ -16,6 +16,9 @@ from cabida.timing.runs import goodput
 from cabida.units import BYTES_PER_GB, HOURS_PER_DAY, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 SHORTEST_WRITE_S = 1.0
+ALWAYS_ON_REQUESTS = (
+    7.0  # within a time-out, from which a worker is off for less than a thousandth of the time
+)
 BLOCK_STEPS = ("block_step_hours", "block_short_hours", "block_long_step_hours")
 
 
@@ -177,9 +180,40 @@ def serverless_of(
 
     What a worker carries follows from the replicas, their hours and how busy they are while on.
     """
+    names = ("cold_gb_per_s", "engine_start_s", "serverless_idle_s", "serverless_start_billed_ratio")
+    return _workers(deployment, replicas_count, usage, attempts_ratio, [terms.base(name) for name in names])
+
+
+def serverless_ratios(
+    deployment: Deployment, replicas_count: float, usage: Usage, attempts_ratio: float, terms: Terms
+) -> tuple[float, float]:
+    """Workers' hours with quick starts and short time-outs, and with slow and long ones, over those taken."""
+    rate = usage.requests_per_month * attempts_ratio / float(S_PER_MONTH)
+    if rate * min(usage.profile or (1.0,)) * terms.ranges["serverless_idle_s"].low > ALWAYS_ON_REQUESTS:
+        return 1.0, 1.0  # a worker is always on, whatever the time-out
+    load, start, idle, billed = (
+        terms.ranges[name]
+        for name in ("cold_gb_per_s", "engine_start_s", "serverless_idle_s", "serverless_start_billed_ratio")
+    )
+    given = deployment, replicas_count, usage, attempts_ratio
+    few, taken, many = (
+        _workers(*given, figures).worker_hours_per_month
+        for figures in (
+            [load.high, start.low, idle.low, billed.low],
+            [load.base, start.base, idle.base, billed.base],
+            [load.low, start.high, idle.high, billed.high],
+        )
+    )
+    return (few / taken, many / taken) if taken else (1.0, 1.0)
+
+
+def _workers(
+    deployment: Deployment, replicas_count: float, usage: Usage, attempts_ratio: float, figures: list[float]
+) -> Serverless:
+    load_gb_per_s, engine_start_s, idle_s, billed_ratio = figures
     params = deployment.model.params_count or 0.0
     gb = params * deployment.weights.body_bits / 8 / float(BYTES_PER_GB)
-    cold = serverless.cold_start_s.raw(gb, terms.base("cold_gb_per_s"), terms.base("engine_start_s"))
+    cold = serverless.cold_start_s.raw(gb, load_gb_per_s, engine_start_s)
     month = float(HOURS_PER_MONTH)
     rate = usage.requests_per_month * attempts_ratio / month / float(S_PER_HOUR)
     on_count = replicas_count * usage.utilisation_ratio * usage.active_hours_per_month / month
@@ -189,9 +223,9 @@ def serverless_of(
         each,
         usage.profile or (1.0,),
         request_s=usage.request_s,
-        idle_s=terms.base("serverless_idle_s"),
+        idle_s=idle_s,
         cold_s=cold,
         warm_count=usage.warm_workers_count,
-        start_billed_ratio=terms.base("serverless_start_billed_ratio"),
+        start_billed_ratio=billed_ratio,
     )
     return Serverless(found.on_count * month, found.cold_ratio, cold)

@@ -270,13 +270,13 @@ def test_outputs_of_several_months_come_from_a_table(tmp_path):
 def test_without_outputs_or_hours_it_says_what_to_pass(tmp_path):
     bill = written(tmp_path / "f.csv", charge("1500", hours="600"))
     answer = track(decided(), [bill])
-    assert set(answer["months"][0]["variance_money"]) == {"use", "price", "unexplained"}
+    assert set(answer["months"][0]["variance_money"]) == {"use", "price", "other", "unexplained"}
     assert any("--accepted" in note for note in answer["notes"])
     flat = written(tmp_path / "g.csv", charge("1500"))
     answer = track(decided(), [flat], accepted=1000.0)
-    assert set(answer["months"][0]["variance_money"]) == {"volume", "rate", "unexplained"}
+    assert set(answer["months"][0]["variance_money"]) == {"volume", "rate", "other", "unexplained"}
     nothing = track(decided(), [bill], accepted=0.0)
-    assert set(nothing["months"][0]["variance_money"]) == {"use", "price", "unexplained"}
+    assert set(nothing["months"][0]["variance_money"]) == {"use", "price", "other", "unexplained"}
     assert nothing["months"][0]["billed_unit_money"] is None
 
 

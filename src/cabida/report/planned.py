@@ -94,7 +94,7 @@ def _bill_lines(option: Option) -> dict[str, float]:
     for line in option.cost_lines:
         if owned and line.key in CAPITAL:
             continue
-        group = "rent" if line.key in RENT else "energy" if line.key in ENERGY else "other"
+        group = "rent" if line.key in (*RENT, "rented") else "energy" if line.key in ENERGY else "other"
         group = (
             "people" if line.key in PEOPLE else line.key if line.key in ("credit", "commitment") else group
         )

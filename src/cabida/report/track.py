@@ -202,7 +202,8 @@ def variance(plan: Planned, billed: BilledMonth, output: Output | None) -> dict[
 
     Machines (or calls) are a product: outputs, attempts for each, hours for each attempt, money an hour; what is not
     known joins its neighbours: ``use`` is hours without outputs, ``rate`` money for each output without hours. Taxes,
-    credits, adjustments and what was bought and not used stand apart; the rest is unexplained.
+    credits, adjustments, what was bought and not used, and lines that are no machine's (``other``) stand apart; what
+    machines cost and nothing known explains is unexplained.
     """
     machines = billed.machine_money
     category = billed.by_category
@@ -220,7 +221,7 @@ def variance(plan: Planned, billed: BilledMonth, output: Output | None) -> dict[
     }
     rest = billed.amortised_money - machines - sum(apart.values()) - plan.other_money
     found |= {name: value for name, value in apart.items() if value}
-    found["unexplained"] = rest + gap
+    found |= {"other": rest, "unexplained": gap}
     return found
 
 

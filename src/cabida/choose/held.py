@@ -37,7 +37,7 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """What is held of an accelerator, over time: what using it adds an hour while it lasts, and what takes its place."""
+    """What is held of an accelerator over time: what using it adds an hour while it lasts, and what comes after."""
 
     held: Held
     months: float  # until it ends, at most the horizon

@@ -71,7 +71,7 @@ def use_cautions(
         return
     rule = api_book.caching(offer.provider)
     prefix, hit = api_cached(Plain(terms), offer, usage)
-    values = {"provider": offer.provider, "prefix": number(shared), "least": number(rule.least_tokens)}
+    values = {"provider": offer.provider, "prefix": number(shared, 6), "least": number(rule.least_tokens, 6)}
     if not prefix:
         yield Caution("CB-C144", tr("money.api.too_short", **values), "info")
         return

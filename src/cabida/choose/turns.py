@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cabida.brief import Brief
 from cabida.checks.sentences import short_title
 from cabida.choose import drivers
+from cabida.choose.api_volume import volume_flip
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Turn, first_turn
 from cabida.choose.options import format_of
@@ -110,6 +111,7 @@ def flips(
             first, [one for one in worked if one.candidate.id in barred], titles, currency, told
         )
         found.append(_acceptance_flip(turning, able, titles))
+        found.append(volume_flip(able, titles, currency))
     return tuple(flip for flip in found if flip is not None)
 
 

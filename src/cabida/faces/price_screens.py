@@ -32,6 +32,8 @@ MARKS = (
 def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
     """Prices, each with what to mind; long lists are cut."""
     shown = rows if whole else rows[:MOST_ROWS]
+    if shown and shown[0]["unit"] == "mtok":
+        return Group(_served(shown), *_cut(rows, shown))
     names = ("gpu", "provider", "capacity", "region", "price", "seen", "book.mind", "source")
     header = [tr(f"faces.{name}") for name in names]
     cells = [
@@ -54,11 +56,31 @@ def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
             least=130,
         )
     ]
-    if len(rows) > len(shown):
-        blocks += [Text(), clean(tr("faces.book.more", count=text.number(len(rows) - len(shown), 6)))]
+    blocks += _cut(rows, shown)
     rates = {(one["sighted_currency"], one["currency"]): one for one in shown if "rate" in one}
     blocks += _rates({"of": of, "to": to, **_rate_of(one)} for (of, to), one in rates.items())
     return Group(*blocks)
+
+
+def _cut(rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]]) -> list[RenderableType]:
+    left = len(rows) - len(shown)
+    return [Text(), clean(tr("faces.book.more", count=text.number(left, 6)))] if left else []
+
+
+def _served(rows: Sequence[dict[str, Any]]) -> RenderableType:
+    """Prices of models behind APIs, per million tokens."""
+    header = [tr(f"faces.{name}") for name in ("model", "provider", "book.read", "book.written", "seen")]
+    cells = [
+        (
+            one["gpu"],
+            one["provider"],
+            f"{say.decimal(one['input_amount'], 3)} {one['currency']}",
+            f"{say.decimal(one['amount'], 3)} {one['currency']}",
+            one["seen"] or tr("report.undated"),
+        )
+        for one in rows
+    ]
+    return table(header, cells, right=(2, 3), whole=(2, 3, 4))
 
 
 def price(one: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from statistics import median, quantiles
 from typing import Any
 
@@ -352,13 +353,23 @@ def price(id: str, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
         near = ", ".join(ids[:3]) if found else closest(id, ids) or "cabida prices list --json"
         raise InvalidInput([problem("CB-U016", ref=id, near=near)])
     one = found[-1]
-    told = asdict(one)
-    fields = {name: value for name, value in told.items() if name not in ("source", "field_sources")}
+    fields = {
+        name: _exact(value) for name, value in asdict(one).items() if name not in ("source", "field_sources")
+    }
     file, line, recorded = book.where_from(one.id, store)
     if file:
         fields |= {"imported_from": file, "imported_line": line, "recorded_at": recorded}
     sources = {"": said(one.source)} | {name: said(source) for name, source in one.field_sources.items()}
     return fields, sources
+
+
+def _exact(value: Any) -> Any:
+    """Amounts as the text they were read as, at any depth."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _exact(part) for key, part in value.items()}
+    return [_exact(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def said(source: Any) -> str:

@@ -102,7 +102,9 @@ def _named(name: str, memory_gib: Decimal | None) -> Part | None:
     sizes = known()["memory_gib"].get(key)
     if sizes and memory_gib is not None:
         id = next((id for size, id in sizes.items() if _near(float(memory_gib), float(size))), None)
-        return Part(id, _form(name)) if id else None
+        if id is None:
+            raise Odd(Why.OTHER_MEMORY, next(iter(sizes.values())))
+        return Part(id, _form(name))
     id = known()["parts"].get(key) or _ids().get(key)
     if id:
         return Part(id, _form(name))

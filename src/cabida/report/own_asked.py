@@ -118,14 +118,14 @@ def _counts(card: Accelerator, kind: str, said: Mapping[str, Any]) -> tuple[int,
 
 
 def _book_price(card: Accelerator, count: int, offers: tuple[Offer, ...], terms: Terms) -> Tenure:
-    """The latest dated purchase price of the book; one without a date only where there is no other."""
+    """The cheapest dated price of the book, new before used; one without a date only where there is no other."""
     found = money.offers_for(card, count, offers, terms, capacity=("buy",))
     if not found:
         undated = [one for one in facts.offers() if one.accelerator == card.id and one.capacity == "buy"]
         found = money.offers_for(card, count, undated, terms, capacity=("buy",))
     if not found:
         raise InvalidInput(problem("CB-U091", name=card.name, id=card.id))
-    return found[0]
+    return min(found, key=lambda one: (one.offer.condition in ("used", "refurbished"), one.money_per_hour))
 
 
 def _purchase(

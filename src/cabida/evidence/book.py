@@ -129,10 +129,12 @@ def current_api_offers(
     from cabida.facts import api_book
 
     current = {(*api_book.key_of(one), one.hours_utc): one for one in facts.current_api_offers(as_of, models)}
-    own: dict[tuple[str, ...], ApiOffer] = {}
+    own: dict[tuple[str, str, str], ApiOffer] = {}
     for one in _own_api(as_of, recorded_by, store):
         key = (*api_book.key_of(one), one.hours_utc)
-        if (models is None or one.model in models) and (key not in own or one.seen > own[key].seen):
+        ended = as_of is not None and one.until and one.until <= as_of
+        wanted = not ended and (models is None or one.model in models)
+        if wanted and (key not in own or one.seen > own[key].seen):
             own[key] = one
     for key, one in own.items():
         current[key] = api_book.checked(current[key], one) if key in current else one

@@ -287,11 +287,11 @@ def prices_aside(
     shipped = [one for one in facts.rejected_offers() if not as_of or one.offer.seen <= as_of]
     banned = {one.offer.id for one in shipped if one.reason == "outside_band"}
     rows: list[dict[str, Any]] = []
-    for one in shipped:
-        if one.reason != "outside_band":
-            rows += [] if gpu else [_aside(one.offer, one.reason, terms)]
-        elif not gpu or one.offer.accelerator in groups:
-            groups.setdefault(one.offer.accelerator, []).append(one.offer)
+    for left in shipped:
+        if left.reason != "outside_band":
+            rows += [] if gpu else [_aside(left.offer, left.reason, terms)]
+        elif not gpu or left.offer.accelerator in groups:
+            groups.setdefault(left.offer.accelerator, []).append(left.offer)
     for group in groups.values():
         rows += _aside_of(group, banned, terms)
     rows.sort(key=lambda row: (row["reason"], row["gpu"], row["amount"]))

@@ -20,7 +20,9 @@ NOTHING_PER_HOUR_USD = 0.01  # no accelerator runs on that: its electricity cost
 NOTHING_PER_CARD_USD = 1.0
 MARKET_LOW_RATIO = 0.5
 MARKET_SPOT_RATIO = 0.25  # of the on-demand middle, where too few spot prices are known
-FEWEST_FOR_A_FLOOR = 4  # prices of one part and capacity before their quartile says anything about one of them
+FEWEST_FOR_A_FLOOR = (
+    4  # prices of one part and capacity before their quartile says anything about one of them
+)
 FEWEST_FOR_A_MIDDLE = 4  # sellers of one part and capacity before they have a middle of their own
 
 
@@ -84,7 +86,9 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
         if not reason:
             found.kept.append(offer)
             continue
-        told = Aside(offer, reason, price, middle and middle.money, middle.votes_count if middle else 0)
+        told = Aside(
+            offer, reason, price, middle.money if middle else None, middle.votes_count if middle else 0
+        )
         if is_own(offer) and (reason != "nothing" or offer.capacity == "have"):
             found.kept.append(offer)
             found.doubted += [told] if offer.capacity != "have" else []
@@ -165,7 +169,9 @@ def _reason(offer: Offer, price: float, middle: Middle | None, dollar: float) ->
 
 def _floors(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Key, float]:
     """What a marketplace's price must reach, by part and capacity."""
-    sold = {(offer.accelerator, offer.capacity) for offer, _ in listed if offer.provider_kind == "marketplace"}
+    sold = {
+        (offer.accelerator, offer.capacity) for offer, _ in listed if offer.provider_kind == "marketplace"
+    }
     if not sold:
         return {}
     daily = _voted([one for one in listed if (one[0].accelerator, one[0].capacity) in sold], daily=True)

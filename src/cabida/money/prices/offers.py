@@ -106,9 +106,18 @@ def untaxed(offer: Offer) -> Offer:
     if not offer.tax_ratio:
         return offer
     factor = 1 + Decimal(str(offer.tax_ratio))
-    amounts = {name: getattr(offer, name) for name in ("amount", "low_amount", "high_amount", "median_amount")}
-    net = {name: None if amount is None else amount / factor for name, amount in amounts.items()}
-    return replace(offer, **net, tax_ratio=0.0)
+
+    def net(amount: Decimal | None) -> Decimal | None:
+        return None if amount is None else amount / factor
+
+    return replace(
+        offer,
+        amount=offer.amount / factor,
+        low_amount=net(offer.low_amount),
+        high_amount=net(offer.high_amount),
+        median_amount=net(offer.median_amount),
+        tax_ratio=0.0,
+    )
 
 
 def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:

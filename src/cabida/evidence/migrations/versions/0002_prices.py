@@ -1,5 +1,7 @@
 """The price book: imports of price lists, their sources, sightings, API prices, and rows nobody could read."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -63,19 +65,19 @@ def upgrade() -> None:
             )
 
 
-def _texts(*names: str) -> list[sa.Column]:
+def _texts(*names: str) -> list[sa.Column[Any]]:
     return [sa.Column(name, sa.Text, nullable=False) for name in names]
 
 
-def _counts(*names: str) -> list[sa.Column]:
+def _counts(*names: str) -> list[sa.Column[Any]]:
     return [sa.Column(name, sa.Integer, nullable=False) for name in names]
 
 
-def _of_import() -> sa.Column:
+def _of_import() -> sa.Column[Any]:
     return sa.Column("import_id", sa.Integer, sa.ForeignKey("price_imports.id"), nullable=False)
 
 
-def _sighted() -> list[sa.Column]:
+def _sighted() -> list[sa.Column[Any]]:
     return [
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),

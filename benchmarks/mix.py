@@ -21,10 +21,14 @@ import numpy as np
 
 from cabida.money.hold.mix import Future, Kind, Problem
 from cabida.money.hold.mix_levels import Demand, Shape, future, futures, grouped
-from cabida.money.hold.mix_model import solve, written
+from cabida.money.hold.mix_model import written
+from cabida.money.hold.mix_solve import solve
 
 HOURS, MEAN_PER_S, SEED = 8760, 30.0, 0
-SIZES = (("l4", 1.1, 0.8), ("a10", 1.6, 1.0), ("l40s", 3.9, 1.9), ("a100", 6.2, 2.2), ("h100", 14.0, 4.0), ("h200", 17.0, 4.9))
+SIZES = (
+    ("l4", 1.1, 0.8), ("a10", 1.6, 1.0), ("l40s", 3.9, 1.9), ("a100", 6.2, 2.2), ("h100", 14.0, 4.0),
+    ("h200", 17.0, 4.9),
+)  # fmt: skip
 GROWTHS = (("low", 0.1, 0.185), ("base", 0.4, 0.63), ("high", 0.8, 0.185))
 FIXED = {"team": 2000.0, "gateway": 300.0}
 MONTH = 730.0
@@ -43,12 +47,31 @@ def kinds() -> tuple[Kind, ...]:
     found = []
     for name, rate, price in SIZES:
         common: dict[str, Any] = {"fixed": ("team",), "node_lots": 8.0, "node_money_per_month": 150.0}
-        bought = 0.5 * price * MONTH
+        bought, booked = 0.5 * price * MONTH, 0.66 * price * MONTH
         found += [
-            Kind(f"{name} buy", name, "buy", rate, money_per_month=bought, term_months=inf, drifts=False, **common),
-            Kind(f"{name} reserved", name, "reserved", rate, money_per_month=0.66 * price * MONTH, term_months=12.0, **common),
+            Kind(
+                f"{name} buy",
+                name,
+                "buy",
+                rate,
+                money_per_month=bought,
+                term_months=inf,
+                drifts=False,
+                **common,
+            ),
+            Kind(
+                f"{name} reserved", name, "reserved", rate, money_per_month=booked, term_months=12.0, **common
+            ),
             Kind(f"{name} hourly", name, "on-demand", rate, money_per_hour=price, **common),
-            Kind(f"{name} spot", name, "spot", 0.95 * rate, money_per_hour=0.5 * price, share_ratio=0.3, **common),
+            Kind(
+                f"{name} spot",
+                name,
+                "spot",
+                0.95 * rate,
+                money_per_hour=0.5 * price,
+                share_ratio=0.3,
+                **common,
+            ),
         ]
     api = Kind("api", "api", "api", inf, request_money=(0.00035, 0.0002), fixed=("gateway",))
     return (*found, api)
@@ -91,7 +114,9 @@ def by_scipy(problem: Problem, gap_ratio: float) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--levels", type=int, default=12)
     parser.add_argument("--gap", type=float, default=2e-3)

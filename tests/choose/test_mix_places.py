@@ -10,7 +10,7 @@ from cabida.errors import InvalidInput
 from cabida.money.hold.mix import Kind, Problem
 from cabida.money.hold.mix_draws import draws_of, worked_out
 from cabida.money.hold.mix_levels import Demand, future, grouped
-from cabida.money.hold.mix_model import solve
+from cabida.money.hold.mix_solve import solve
 
 
 def draws(count=12, seed=7):

@@ -53,7 +53,10 @@ def decided(text):
 
 
 def realtime(
-    capacity="[on-demand, reserved]", data="any", cards="l40s, a100-sxm-80", profile="office-hours Europe/Madrid"
+    capacity="[on-demand, reserved]",
+    data="any",
+    cards="l40s, a100-sxm-80",
+    profile="office-hours Europe/Madrid",
 ):
     return decided(BRIEF.format(capacity=capacity, data=data, cards=cards, profile=profile))
 
@@ -68,7 +71,9 @@ def test_one_kind_alone_costs_what_its_bill_says(text, monkeypatch):
     for kind in asked.problem.kinds:
         if kind.name in bills:
             found = mixing.alone(asked, [kind])
-            assert found.money_per_month == pytest.approx(bills[kind.name].per_month_money, rel=1e-6), kind.name
+            assert found.money_per_month == pytest.approx(bills[kind.name].per_month_money, rel=1e-6), (
+                kind.name
+            )
             assert found.unit_money == pytest.approx(bills[kind.name].per_accepted_money, rel=1e-6), kind.name
             seen.add(kind.capacity)
     assert {"on-demand", "reserved"} <= seen
@@ -84,7 +89,10 @@ def test_a_profile_with_peaks_mixes_a_reserved_base_with_hours_and_the_decision_
     told = next(one for one in outcome.decision.flips if one.name == "mix")
     assert "less for each accepted output" in told.sentence
     assert "paid whether it is used or not" in told.sentence
-    assert outcome.decision.options[0].capacity in ("reserved", "on-demand")  # the choice itself is one option
+    assert outcome.decision.options[0].capacity in (
+        "reserved",
+        "on-demand",
+    )  # the choice itself is one option
     assert sum(part.money_per_month for part in mix.parts) + mix.shared_money_per_month == pytest.approx(
         mix.money_per_month
     )
@@ -150,5 +158,7 @@ def test_a_budget_below_every_mix_leaves_none():
 def test_named_types_alone_are_mixed():
     brief, outcome, ask, means = realtime()
     asked = mixing.asked_of(brief, outcome.everything, ask, means, types=["l40s"])
-    cards = {asked.sources[kind.name].worked.candidate.deployment.accelerator.id for kind in asked.problem.kinds}
+    cards = {
+        asked.sources[kind.name].worked.candidate.deployment.accelerator.id for kind in asked.problem.kinds
+    }
     assert cards == {"l40s"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cabida.money.hold.mix import Future, Kind, Level, Problem, term_steps
 from cabida.money.hold.mix_draws import commitments, drawn_range
 from cabida.money.hold.mix_levels import Demand, future, futures, grouped, steps_of
-from cabida.money.hold.mix_model import cheapest, solve
+from cabida.money.hold.mix_solve import cheapest, solve
 from cabida.money.prices.commitment import profile_money, reserve_quantity
 
 HOURS = 730.0
@@ -105,7 +105,9 @@ def test_lots_minimum_and_what_is_had():
 
 
 def test_all_of_spot_keeps_its_share_together():
-    kinds = [replace(hourly(f"s{at}", 1.0, 0.2 + at / 100), capacity="spot", share_ratio=0.5) for at in range(2)]
+    kinds = [
+        replace(hourly(f"s{at}", 1.0, 0.2 + at / 100), capacity="spot", share_ratio=0.5) for at in range(2)
+    ]
     found = solve(problem([*kinds, hourly("steady", 1.0, 1.0)], [8.0]))
     assert found.served[0][0][0] == pytest.approx((4.0, 0.0, 4.0))
 
@@ -148,7 +150,8 @@ def test_a_mean_price_decides_as_every_price_does():
     whole = solve(Problem(kinds, futures(demand, steps, growths, drifts), steps), gap_ratio=0.0)
     mean = sum(weight * future(demand, steps, 0.0, drift).price_ratios[0] for _, drift, weight in drifts)
     few = tuple(
-        replace(future(demand, steps, growth, 0.0, weight), price_ratios=(mean,)) for _, growth, weight in growths
+        replace(future(demand, steps, growth, 0.0, weight), price_ratios=(mean,))
+        for _, growth, weight in growths
     )
     found = solve(Problem(kinds, few, steps), gap_ratio=0.0)
     assert found.money_per_month == pytest.approx(whole.money_per_month)

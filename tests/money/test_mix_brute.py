@@ -7,7 +7,7 @@ import random
 import pytest
 
 from cabida.money.hold.mix import Future, Kind, Level, Problem
-from cabida.money.hold.mix_model import cheapest, solve
+from cabida.money.hold.mix_solve import cheapest, solve
 
 CASES = 200
 HOURS = 730.0
@@ -44,7 +44,9 @@ def small(seed):
         )
     levels = [
         [Level(need, need * draw.uniform(0.5, 1.0), HOURS / 2, HOURS / 2) for need in needs]
-        for needs in ([draw.uniform(0, 6) for _ in range(draw.randint(1, 2))] for _ in range(draw.randint(1, 2)))
+        for needs in (
+            [draw.uniform(0, 6) for _ in range(draw.randint(1, 2))] for _ in range(draw.randint(1, 2))
+        )
     ]
     weights = [1 / len(levels)] * len(levels)
     futures = tuple(
@@ -97,7 +99,8 @@ def brute(problem):
     def tops(kind, need):
         if kind.group == "api":
             return range(1)
-        lots = math.ceil((math.ceil(need / kind.requests_per_s - 1e-12) + problem.spare_replicas_count) / kind.replicas_count)
+        replicas = math.ceil(need / kind.requests_per_s - 1e-12) + problem.spare_replicas_count
+        lots = math.ceil(replicas / kind.replicas_count)
         return range(int(min(lots, kind.most_count)) + 1)
 
     for size in range(1, len(groups) + 1):
@@ -164,7 +167,9 @@ def test_kinds_of_different_acceptance_compete_by_accepted_outputs():
             for at in range(2)
         ]  # fmt: skip
         need = draw.uniform(1, 6)
-        problem = Problem(tuple(kinds), (Future("one", 1.0, ((Level(need, need, HOURS, HOURS),),), (1.0,)),), (12.0,))
+        problem = Problem(
+            tuple(kinds), (Future("one", 1.0, ((Level(need, need, HOURS, HOURS),),), (1.0,)),), (12.0,)
+        )
         found = cheapest(problem, gap_ratio=0.0)
         least = math.inf
         for lots in itertools.product(range(8), repeat=2):
@@ -174,6 +179,8 @@ def test_kinds_of_different_acceptance_compete_by_accepted_outputs():
             paid = sum(n * k.money_per_hour * HOURS for n, k in zip(lots, kinds, strict=True))
             better = max((0, 1), key=lambda at: kinds[at].accepted_ratio)
             first = min(need, rooms[better])
-            accepted = first * kinds[better].accepted_ratio + (need - first) * kinds[1 - better].accepted_ratio
+            accepted = (
+                first * kinds[better].accepted_ratio + (need - first) * kinds[1 - better].accepted_ratio
+            )
             least = min(least, paid / (accepted * HOURS * 3600))
         assert found.unit_money == pytest.approx(least, rel=1e-6), seed

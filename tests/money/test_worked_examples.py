@@ -10,7 +10,7 @@ import pytest
 from cabida.money import currency
 from cabida.money.bills import unit
 from cabida.money.hold.mix import Future, Kind, Level, Problem
-from cabida.money.hold.mix_model import solve
+from cabida.money.hold.mix_solve import solve
 from cabida.money.own import against, carbon, ownership
 from cabida.money.prices import api, commitment
 from cabida.timing.runs import goodput
@@ -183,7 +183,8 @@ def hourly(kinds, demand):
 
 
 def three_hours(i):
-    reserved = Kind("reserve", "reserve", "reserved", i["reserved_mtok_h"], money_per_month=i["reserved_usd_h"], term_months=inf)
+    paid = {"money_per_month": i["reserved_usd_h"], "term_months": inf}
+    reserved = Kind("reserve", "reserve", "reserved", i["reserved_mtok_h"], **paid)
     rented = Kind("rent", "rent", "on-demand", i["od_mtok_h_per_unit"], money_per_hour=i["od_usd_h"])
     api = Kind("api", "api", "api", inf, request_money=(i["api_usd_mtok"] / 3600,))
     found = [solve(hourly([reserved, rented, api], [mtok]), {"reserve": (1,)}) for mtok in i["demand_mtok_h"]]
@@ -194,7 +195,9 @@ def mix(i):
     kinds = [Kind(name, name, "on-demand", rate, money_per_hour=price) for name, price, rate in i["kinds"]]
     found = solve(hourly(kinds, [i["need_mtok_h"]]), gap_ratio=0.0)
     counts = found.lots[0][0][0]
-    return {"usd_h": found.money_per_month} | {kind.name: count for kind, count in zip(kinds, counts, strict=True)}
+    return {"usd_h": found.money_per_month} | {
+        kind.name: count for kind, count in zip(kinds, counts, strict=True)
+    }
 
 
 def tries_do_not_matter(i):

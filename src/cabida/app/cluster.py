@@ -39,22 +39,25 @@ def placed(on: str) -> Iterator[Callable[[Callable[[Any], Any], Sequence[Any]], 
         import ray
     except ImportError:
         raise InvalidInput([problem("CB-X071")]) from None
-    begun = not ray.is_initialized()
+    cluster: Any = ray
+    begun = not cluster.is_initialized()
     if begun:
-        _begin(ray)
+        _begin(cluster)
 
     def spread(work: Callable[[Any], Any], questions: Sequence[Any]) -> list[Any]:
-        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        cpus = max(1, int(cluster.cluster_resources().get("CPU", 1)))
         size = max(1, -(-len(questions) // (cpus * CHUNKS_PER_CPU)))
-        remote = ray.remote(everything_here)
+        remote = cluster.remote(everything_here)
         chunks = [questions[at : at + size] for at in range(0, len(questions), size)]
-        return [one for found in ray.get([remote.remote(work, chunk) for chunk in chunks]) for one in found]
+        return [
+            one for found in cluster.get([remote.remote(work, chunk) for chunk in chunks]) for one in found
+        ]
 
     try:
         yield spread
     finally:
         if begun:
-            ray.shutdown()
+            cluster.shutdown()
 
 
 def _begin(ray: Any) -> None:

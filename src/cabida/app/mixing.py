@@ -59,7 +59,9 @@ def mix(
     day = as_of or date.today().isoformat()
     read = briefs.complete(briefs.read_brief(brief, as_of=day), assume=assume, as_of=day)
     if read.workload not in ("realtime-inference", "batch-inference"):
-        raise InvalidInput([problem("CB-X073", file=read.file, line=read.line("workload"), workload=read.workload)])
+        raise InvalidInput(
+            [problem("CB-X073", file=read.file, line=read.line("workload"), workload=read.workload)]
+        )
     wanted = [facts.accelerator(name).id for name in types]
     outcome = decide(read, day, seed, progress)
     found = mixed(read, outcome, wanted, scenarios, on)

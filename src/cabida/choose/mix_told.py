@@ -81,7 +81,9 @@ def mix_noun(
     asked: Asked, found: Solution, single: tuple[Kind, Solution] | None, brief: Brief, *, quick: bool = False
 ) -> Mix:
     """The solution as plain data."""
-    used = [index for index, share in enumerate(found.shares) if share > LEAST_SHARE_RATIO or _held(found, index)]
+    used = [
+        index for index, share in enumerate(found.shares) if share > LEAST_SHARE_RATIO or _held(found, index)
+    ]
     parts = tuple(_part(asked, found, index) for index in used)
     saving = 1 - found.unit_money / single[1].unit_money if single and single[1].unit_money > 0 else 0.0
     mixed = len(used) > 1
@@ -115,14 +117,14 @@ def _part(asked: Asked, found: Solution, index: int) -> MixPart:
     kind, source = asked.problem.kinds[index], asked.sources[asked.problem.kinds[index].name]
     counts = [row[index] for steps in found.lots for levels in steps for row in levels]
     thing, offer = source.worked.candidate.deployment, source.tenure.offer if source.tenure else None
-    provider = offer.provider if offer else (source.worked.candidate.api.provider if source.worked.candidate.api else "")
+    seller = offer or source.worked.candidate.api
     return MixPart(
         name=kind.name,
         title=_title(source),
         option=source.worked.candidate.id,
         accelerator=thing.accelerator.id if thing else "",
         capacity=kind.capacity,
-        provider=provider,
+        provider=seller.provider if seller else "",
         term_months=source.tenure.committed_months if source.tenure else 0.0,
         requests_per_s=0.0 if kind.api else kind.requests_per_s,
         replicas_least_count=min(counts, default=0) * kind.replicas_count,
@@ -191,18 +193,15 @@ def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPa
         one_type = [kind for kind in kinds if kind.api or kind.group == group]
         answer = alone(asked, one_type)
         if answer is not None and _uses(answer, group):
-            thing = asked.sources[next(kind.name for kind in one_type if kind.group == group)].worked.candidate.deployment
-            name = thing.accelerator.name if thing else group
-            yield _other("one_type", tr("mix.path.one_type_api" if len(one_type) > _own_count(one_type) else "mix.path.one_type", name=name), answer, found)
+            first = next(kind.name for kind in one_type if kind.group == group)
+            thing = asked.sources[first].worked.candidate.deployment
+            key = "mix.path.one_type_api" if any(kind.api for kind in one_type) else "mix.path.one_type"
+            yield _other("one_type", tr(key, name=thing.accelerator.name if thing else group), answer, found)
     for capacity in dict.fromkeys(kinds[at].capacity for at in used):
         rest = [kind for kind in kinds if kind.capacity != capacity]
         if rest and (answer := alone(asked, rest)) is not None:
             title = tr("mix.path.without", held=tr(f"choose.capacity.{capacity}"))
             yield _other("without", title, answer, found)
-
-
-def _own_count(kinds: Sequence[Kind]) -> int:
-    return sum(1 for kind in kinds if not kind.api)
 
 
 def _uses(answer: Solution, group: str) -> bool:
@@ -225,7 +224,9 @@ def _other(kind: str, title: str, answer: Solution, found: Solution) -> MixPath:
 def _draws(drawn: Sequence[Drawn], seed: int) -> MixDraws:
     paid = sorted(one.mix_money for one in drawn if one.mix_money is not None)
     both = [(one.mix_money, one.single_money) for one in drawn if one.mix_money is not None]
-    cheaper = sum(1 for mix, single in both if single is None or (mix is not None and mix <= single * (1 + 1e-9)))
+    cheaper = sum(
+        1 for mix, single in both if single is None or (mix is not None and mix <= single * (1 + 1e-9))
+    )
     regret = [
         one.mix_money / one.hindsight_money - 1
         for one in drawn
@@ -246,7 +247,13 @@ def _draws(drawn: Sequence[Drawn], seed: int) -> MixDraws:
 def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, brief: Brief) -> str:
     cost = money(noun.money_per_month, brief.currency)
     told = [_told(part, asked) for part in noun.parts]
-    parts = told[0] if len(told) == 1 else tr("mix.and", first=", ".join(told[:-1]), last=told[-1]) if told else ""
+    parts = (
+        told[0]
+        if len(told) == 1
+        else tr("mix.and", first=", ".join(told[:-1]), last=told[-1])
+        if told
+        else ""
+    )
     if len(noun.parts) < 2 or single is None or noun.saving_ratio <= 0:
         return tr("mix.no_mix", parts=parts, cost=cost)
     values = {"saving": percent(noun.saving_ratio), "single": _title(asked.sources[single[0].name])}
@@ -279,6 +286,10 @@ def _risk(noun: Mix, asked: Asked) -> str:
     found = [tr("mix.risk.contracts", count=len(noun.parts))]
     found += [tr("mix.risk.stacks", count=len(stacks))] if len(stacks) > 1 else []
     found += [tr(f"mix.risk.{name}") for name in ("api", "spot", "reserved", "buy") if name in kinds]
+    flags = {flag for part in noun.parts for flag in part.flags}
+    found += [
+        tr(f"mix.risk.{flag}") for flag in ("assumed", "undated", "stale", "marketplace") if flag in flags
+    ]
     return " ".join(found)
 
 

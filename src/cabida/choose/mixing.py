@@ -16,7 +16,7 @@ from cabida.money import Tenure, Usage
 from cabida.money.hold.mix import Future, Kind, Problem, Solution, whole
 from cabida.money.hold.mix_bill import Piece, api_piece, held_piece, shared
 from cabida.money.hold.mix_levels import Demand, Shape, future, grouped, steps_of
-from cabida.money.hold.mix_model import cheapest
+from cabida.money.hold.mix_solve import cheapest
 from cabida.timing import ServingSpeed
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
@@ -82,11 +82,13 @@ def asked_of(
     off, drift = means.terms.ranges["growth_error_ratio"], means.terms.ranges["price_drift_ratio_per_year"]
     growth = brief.traffic.growth_per_year_ratio
     edges = ("low", "base", "high")
-    growths = tuple(zip(edges, (growth + off.low, growth + off.base, growth + off.high), WEIGHTS, strict=True))
+    growths = tuple(
+        zip(edges, (growth + off.low, growth + off.base, growth + off.high), WEIGHTS, strict=True)
+    )
     prices = tuple(zip(edges, (drift.low, drift.base, drift.high), WEIGHTS, strict=True))
+    steps: tuple[float, ...] = (demand.horizon_months,)
     if quick:
-        steps = (demand.horizon_months,)
-        futures = (future(demand, steps, growth, 0.0, name="base"),)
+        futures: tuple[Future, ...] = (future(demand, steps, growth, 0.0, name="base"),)
     else:
         steps = steps_of(demand.horizon_months, changing=True)
         futures = _futures(demand, steps, growths, prices)
@@ -214,7 +216,9 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
     held = means.held_counts.get(thing.accelerator.id, 0) // each if tenure.capacity == "have" else inf
     limits = means.brief.limits
     ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
-    usage = usage_of(ask, one.acceptance_ratio, shift_of(ask, one.capacity_requests_per_s, one.acceptance_ratio))
+    usage = usage_of(
+        ask, one.acceptance_ratio, shift_of(ask, one.capacity_requests_per_s, one.acceptance_ratio)
+    )
     piece = held_piece(
         thing,
         usage,
@@ -251,7 +255,8 @@ def solved(asked: Asked, *, quick: bool = False) -> Solution | None:
         if fewer is None or fewer.unit_money > least * (1 + CONTRACT_RATIO):
             break
         best = fewer
-    return replace(whole(asked.problem, best), bound_money=bound - best.problem.accepted_money * best.accepted_per_month)
+    worth = best.problem.accepted_money * best.accepted_per_month
+    return replace(whole(asked.problem, best), bound_money=bound - worth)
 
 
 def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:

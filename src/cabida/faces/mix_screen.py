@@ -53,7 +53,9 @@ def _parts(mix: dict[str, Any], currency: str) -> RenderableType:
     ]
     rows.append(("", tr("mix.shared"), "", "", text.money(mix["shared_money_per_month"], currency)))
     rows.append(("", tr("mix.total"), "", "", text.money(mix["money_per_month"], currency)))
-    return table(_head("number", "part", "replicas", "share", "month"), rows, right=(2, 3, 4), whole=(0, 2, 4))
+    return table(
+        _head("number", "part", "replicas", "share", "month"), rows, right=(2, 3, 4), whole=(0, 2, 4)
+    )
 
 
 def _range(part: dict[str, Any]) -> str:

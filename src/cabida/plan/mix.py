@@ -19,7 +19,9 @@ class MixPart:
     capacity: str  # on-demand | spot | reserved | block | buy | have | serverless | api
     provider: str
     term_months: float  # 0 = none
-    requests_per_s: float  # that one replica sustains at the objectives, repeats and margin taken off; 0 for an API
+    requests_per_s: (
+        float  # that one replica sustains at the objectives, repeats and margin taken off; 0 for an API
+    )
     replicas_least_count: int  # on at the quietest level that was planned for
     replicas_most_count: int  # at the busiest
     accelerators_most_count: int
@@ -41,7 +43,7 @@ class MixLevel:
 
 @dataclass(frozen=True, slots=True)
 class MixPath:
-    """Something else that could be done. ``kind``: single (one type held one way), one_type, without (a way to hold)."""
+    """Something else that could be done: a single type held one way, one_type alone, or without a way to hold."""
 
     kind: str
     title: str

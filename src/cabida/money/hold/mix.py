@@ -2,7 +2,7 @@
 
 The question is a two-stage mixed-integer programme. Commitments (owned, held, reserved, blocks) are whole lots, chosen
 once for all futures and kept in every hour of their term; what is rented by the hour is whole lots chosen for each
-level of demand in each future; an API takes any amount. ``mix_model`` writes it as a matrix and solves it exactly.
+level of demand in each future; an API takes any amount. ``mix_model`` writes it as a matrix, ``mix_solve`` solves it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Kind:
     replicas_count: int = 1  # of one lot
     accelerators_count: int = 1  # of one lot
     money_per_hour: float = 0.0  # of one lot while it is on; 0 when committed
-    money_per_month: float = 0.0  # of one lot held: all of it when committed, else what follows the largest size
+    money_per_month: float = (
+        0.0  # of one lot held: all of it when committed, else what follows the largest size
+    )
     node_lots: float = inf  # lots in one machine
     node_money_per_month: float = 0.0
     request_money: tuple[float, ...] = (0.0,)  # of one request served, by price period
@@ -79,13 +81,17 @@ class Problem:
     kinds: tuple[Kind, ...]
     futures: tuple[Future, ...]
     steps_months: tuple[float, ...]
-    fixed: Mapping[str, float] = field(default_factory=dict)  # a month, paid once while any kind that needs it serves
+    fixed: Mapping[str, float] = field(
+        default_factory=dict
+    )  # a month, paid once while any kind that needs it serves
     spare_replicas_count: int = 0  # of each group that serves, at all hours
     monthly_money: float = inf
     total_money: float = inf
     power_w: float = inf
     accelerators_most_count: float = inf
-    accepted_money: float = 0.0  # what an accepted output is worth: lets kinds of different acceptance compete
+    accepted_money: float = (
+        0.0  # what an accepted output is worth: lets kinds of different acceptance compete
+    )
 
     def only(self, kinds: Sequence[Kind]) -> Problem:
         """The same with these kinds alone."""
@@ -130,7 +136,9 @@ class Solution:
             for months, levels, rows in zip(self.problem.steps_months, future.levels, steps, strict=True):
                 for level, row in zip(levels, rows, strict=True):
                     if level.need_per_s > 0:
-                        asked = future.weight_ratio * months * level.hours * level.served_per_s / level.need_per_s
+                        asked = (
+                            future.weight_ratio * months * level.hours * level.served_per_s / level.need_per_s
+                        )
                         totals = [had + asked * part for had, part in zip(totals, row, strict=True)]
         whole = sum(totals)
         return tuple(part / whole if whole else 0.0 for part in totals)
@@ -165,11 +173,15 @@ def whole(problem: Problem, part: Solution) -> Solution:
         problem=replace(part.problem, kinds=problem.kinds),
         starts=tuple(nothing if at is None else part.starts[at] for at in order),
         lots=tuple(
-            tuple(tuple(tuple(0 if at is None else row[at] for at in order) for row in rows) for rows in steps)
+            tuple(
+                tuple(tuple(0 if at is None else row[at] for at in order) for row in rows) for rows in steps
+            )
             for steps in part.lots
         ),
         served=tuple(
-            tuple(tuple(tuple(0.0 if at is None else row[at] for at in order) for row in rows) for rows in steps)
+            tuple(
+                tuple(tuple(0.0 if at is None else row[at] for at in order) for row in rows) for rows in steps
+            )
             for steps in part.served
         ),
         kind_money=tuple(0.0 if at is None else part.kind_money[at] for at in order),

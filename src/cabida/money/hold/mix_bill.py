@@ -28,7 +28,7 @@ NODE_COUNT = 8  # accelerators of a machine of which nothing else is known
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A kind whose team and gateway, ``once_money`` a month, are still to be shared: ``stack`` names what shares them."""
+    """A kind whose team and gateway, ``once_money`` a month, are still to be shared by all of its ``stack``."""
 
     kind: Kind
     stack: str

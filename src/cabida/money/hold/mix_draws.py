@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
 from cabida.money.hold.mix import Problem, Solution
 from cabida.money.hold.mix_levels import Demand, future
-from cabida.money.hold.mix_model import cheapest, solve
+from cabida.money.hold.mix_solve import cheapest, solve
 
 DRAW_GAP_RATIO = 2e-3
 
@@ -57,8 +57,8 @@ def drawn_range(low: float, base: float, high: float, point: float) -> float:
         return base
     left = (base - low) / (high - low)
     if point <= left:
-        return low + (point * (high - low) * (base - low)) ** 0.5
-    return high - ((1 - point) * (high - low) * (high - base)) ** 0.5
+        return low + sqrt(point * (high - low) * (base - low))
+    return high - sqrt((1 - point) * (high - low) * (high - base))
 
 
 def draws_of(
@@ -110,7 +110,7 @@ def worked_out(draw: Draw) -> Drawn:
 
 
 def at_future(solution: Solution, demand: Demand, growth: float, price: float) -> float | None:
-    """A month of the mix in one future, its commitments kept; ``None`` when they and what may be added can't hold it."""
+    """A month of the mix in one future, its commitments kept; ``None`` when it can't be held."""
     problem = unlimited(solution.problem)
     one = future(demand, problem.steps_months, growth, price)
     found = solve(replace(problem, futures=(one,)), commitments(solution), gap_ratio=DRAW_GAP_RATIO)

@@ -46,7 +46,12 @@ def grouped(
     """
     weights = np.asarray(profile, dtype=np.float64)
     named = np.asarray(periods if len(periods) else np.zeros(len(weights)), dtype=np.int64)
-    if not len(weights) or len(named) != len(weights) or not np.isfinite(weights).all() or (weights < 0).any():
+    if (
+        not len(weights)
+        or len(named) != len(weights)
+        or not np.isfinite(weights).all()
+        or (weights < 0).any()
+    ):
         message = "a profile has at least one hour, none of them negative, each with one price period"
         raise ValueError(message)
     mean = float(weights.mean()) or 1.0

@@ -50,21 +50,22 @@ def import_prices(
         InvalidInput: CB-E010 to CB-E018, the store can't be written.
     """
     from cabida.evidence import book
-    from cabida.evidence.prices import read
+    from cabida.evidence.prices.reading import read, without_collecting
 
     rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            found = read(file, provider=provider, currency=currency, as_of=as_of or "", progress=progress)
-        except InvalidInput as error:
-            errors += [one.as_dict() for one in error.problems]
-            continue
-        row = told(found, str(file))
-        if keep and (found.offers or found.api_offers or found.unread):
-            added = book.add(found, store)
-            row |= {"new_count": added.new_count, "known_count": added.known_count}
-        rows.append(row)
+    with without_collecting():
+        for file in files:
+            try:
+                found = read(file, provider=provider, currency=currency, as_of=as_of or "", progress=progress)
+            except InvalidInput as error:
+                errors += [one.as_dict() for one in error.problems]
+                continue
+            row = told(found, str(file))
+            if keep and (found.offers or found.api_offers or found.unread):
+                added = book.add(found, store)
+                row |= {"new_count": added.new_count, "known_count": added.known_count}
+            rows.append(row)
     return {"files": rows, "errors": errors, "kept": keep}
 
 

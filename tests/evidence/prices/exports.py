@@ -360,8 +360,12 @@ def write_xlsx(path, header, rows):
             return f"<c><v>{value}</v></c>"
         return f'<c t="s"><v>{shared.setdefault(str(value), len(shared))}</v></c>'
 
-    lines = [f'<row r="{at}">{"".join(map(cell, row))}</row>' for at, row in enumerate([header, *rows], 1)]
+    lines = [
+        f'<row r="{at}" spans="1:9" x14ac:dyDescent="0.25">{"".join(map(cell, row))}</row>'
+        for at, row in enumerate([header, *rows], 1)
+    ]
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    excel = 'xmlns:x14ac="http://schemas.microsoft.com/office/spreadsheetml/2009/9/ac"'
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
@@ -381,7 +385,7 @@ def write_xlsx(path, header, rows):
         )
         book.writestr(
             "xl/worksheets/sheet1.xml",
-            f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>",
+            f"<worksheet {main} {excel}><sheetData>{''.join(lines)}</sheetData></worksheet>",
         )
         texts = "".join(f"<si><t>{escape(text)}</t></si>" for text in shared)
         book.writestr("xl/sharedStrings.xml", f"<sst {main}>{texts}</sst>")

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import random
+import re
+import zipfile
 from collections import Counter
 from decimal import Decimal
 
@@ -314,3 +316,33 @@ def test_any_order_of_columns_says_the_same(tmp_path, name, seed, mark):
         return found.offers, found.billing, found.unread, found.format
 
     assert told(order) == told(range(len(header)))
+
+
+def test_a_spreadsheet_of_another_program_is_read(tmp_path):
+    """Dates as numbers, formulas, names with a prefix, empty columns: as openpyxl and others write them."""
+    from datetime import date
+
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["Prices of November", None, None])
+    book.active.append([])
+    book.active.append(["provider", "gpu", "price", "", "currency", "date"])
+    book.active.append(["A & B <GmbH>", "H100", 2.5, None, "EUR", date(2026, 11, 2)])
+    book.active.append(["C", "L40S", "0,79 €", None, None, date(2026, 11, 3)])
+    book.active["D9"] = "=1+1"
+    path = tmp_path / "prices.xlsx"
+    book.save(path)
+    found = of(path)
+    assert [(one.provider, str(one.amount), one.currency, one.seen) for one in found.offers] == [
+        ("A & B <GmbH>", "2.5", "EUR", "2026-11-02"),
+        ("C", "0.79", "EUR", "2026-11-03"),
+    ]
+    prefixed = tmp_path / "prefixed.xlsx"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(prefixed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name.startswith("xl/worksheets/"):
+                text = re.sub(rb"<(/?)(?=\w)", rb"<\1x:", text).replace(b"xmlns=", b"xmlns:x=")
+            new.writestr(name, text)
+    assert [one.amount for one in of(prefixed).offers] == [one.amount for one in found.offers]

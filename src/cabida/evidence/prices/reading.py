@@ -71,7 +71,7 @@ def read(
     asked = Asked(provider.strip()[:MOST_NAME], currency.strip(), as_of, today or date.today().isoformat())
     if not what.sure:
         made.note("encoding")
-    with _without_collecting():
+    with without_collecting():
         _read(what, made, asked, file, progress)
     if made.undated_count:
         made.note("undated")
@@ -79,7 +79,7 @@ def read(
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """A hundred thousand records are made and none dropped: the collector would only walk over them."""
     was = gc.isenabled()
     gc.disable()

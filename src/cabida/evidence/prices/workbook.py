@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import IO, Any
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from typing import IO
+from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers import expat
 
 from cabida.evidence.prices.nouns import Read, Table
@@ -23,7 +23,9 @@ from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE
 EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 DATE_FORMATS = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 MOST_SHARED = 5_000_000
-_REF = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+MOST_ROW_BYTES = 64 << 20
+_SPACE = re.compile(rb"""\s(xmlns(?::([\w.-]{1,40}))?\s*=\s*(?:"[^"<]*"|'[^'<]*'))""")
+_DATA = re.compile(rb"<((?:\w{1,20}:)?)sheetData>")
 _DATE_WORD = re.compile(r"[dmyhs]", re.IGNORECASE)
 _QUIET = re.compile(r"\"[^\"]*\"|\[[^\]]*\]|\\.")
 
@@ -190,9 +192,9 @@ class _Cells:
             if kind == "inlineStr":
                 text: str | None = "".join(one.itertext())
             elif len(one) == 1:
-                text = one[0].text if one[0].tag[-2:] == "}v" else None
+                text = one[0].text if one[0].tag[-1:] == "v" else None
             else:  # a formula stands before its value
-                text = next((part.text for part in one if part.tag[-2:] == "}v"), None)
+                text = next((part.text for part in one if part.tag[-1:] == "v"), None)
             if text and at < MOST_COLUMNS:
                 found[at] = self._value(text, kind, one.get("s", ""))
         return found
@@ -224,24 +226,34 @@ class _Cells:
 def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
     """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
     cells = _Cells(_shared(book), *_date_styles(book))
-    parser: Any = XMLPullParser(events=("end",))
-    line, before = 0, b""
+    line = 0
     try:
         with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:
-            while block := stream.read(BLOCK_BYTES):
-                if b"<!DOCTYPE" in before + block or b"\x00" in block:
-                    raise refuse(what.path, "broken", error="DOCTYPE")
-                before = block[-9:]
-                parser.feed(block)
-                for _, one in parser.read_events():
-                    if one.tag[-4:] != "}row":
-                        continue
-                    said = one.get("r", "")
-                    line = int(said) if said.isdigit() and len(said) < 8 else line + 1
-                    yield line, cells.of(one)
-                    one.clear()
+            for one in _elements(what, stream):
+                said = one.get("r", "")
+                line = int(said) if said.isdigit() and len(said) < 8 else line + 1
+                yield line, cells.of(one)
     except (zipfile.BadZipFile, zlib.error, EOFError, ParseError, ValueError, OSError, RuntimeError) as error:
         raise refuse(what.path, "broken", error=str(error)[:120]) from None
+
+
+def _elements(what: Opened, stream: IO[bytes]) -> Iterator[Element]:
+    """The row elements of a sheet, a block of them at a time."""
+    closing, wrap, rest = b"", b"", b""
+    while block := stream.read(BLOCK_BYTES):
+        if b"<!DOCTYPE" in rest[-9:] + block or b"\x00" in block:
+            raise refuse(what.path, "broken", error="DOCTYPE")
+        rest += block
+        if not closing and (found := _DATA.search(rest)):
+            spaces = {name: whole for whole, name in _SPACE.findall(rest[: found.start()])}
+            wrap = b"<all " + b" ".join(spaces.values()) + b">"
+            rest, closing = rest[found.end() :], b"</" + found[1] + b"row>"
+        whole, mark, after = rest.rpartition(closing or b"</row>")
+        if mark and closing:
+            rest = after
+            yield from fromstring(wrap + whole + mark + b"</all>")
+        if len(rest) > MOST_ROW_BYTES:
+            raise refuse(what.path, "broken", error="row")
 
 
 def _headed(read: Read, rows: Iterator[tuple[int, dict[int, str]]]) -> Table | None:

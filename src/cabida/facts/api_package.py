@@ -43,9 +43,12 @@ MOST_REMARK = 320  # letters
 MOVING = "-latest"  # an id that means another model after the next release
 _BATCH_ENTRY = ":batch"
 # builds of a model that answer like it: served faster, in fewer bits, or by another route
-_SAME = re.compile(r"(?:-(?:turbo|lite|fp8|fast|maas|nitro|exacto))+$")
+_SAME = re.compile(r"(?:-(?:lite|fp8|fast|maas|nitro|exacto)|(?<=-instruct)-turbo)+$")
+_LLAMA = re.compile(r"^llama-?v?(?=\d)")
+_BUILD = re.compile(r"(?<=-)(?:\d{4}|thinking)(?=-|$)")
 _POINT = re.compile(r"(?<=\d)p(?=\d)")
-_SUFFIXES = ("-instruct", "-it", "-chat", "-hf")
+_TUNED = ("-instruct", "-it", "-chat", "-chat-hf")
+_SUFFIXES = ("-chat-hf", "-instruct", "-it", "-chat", "-hf")
 
 Rate = tuple[str, str, int, str, str]  # unit, amount, above_tokens, hours_utc, mode
 Period = tuple[
@@ -134,18 +137,28 @@ def _catalogue() -> dict[str, str]:
 def catalogued(name: str) -> str:
     """Id in the catalogue of the model an API calls ``name``; "" when it is none of them.
 
-    The organisation, the way it is served and instruct endings may differ; dates, sizes and fine-tunes may not, and a
-    moving name stands for no model at all.
+    The organisation, the way it is served and instruct endings may differ; dates, sizes, thinking and fine-tunes may
+    not, and a moving name stands for no model at all. Of a model and its tuned build the tuned one is sold.
     """
     if name.endswith(MOVING):
         return ""
     known = _catalogue()
     key = _SAME.sub("", _POINT.sub(".", name_key(name)))
-    short = re.sub(r"^(?:meta-)?llama-v(?=\d)", "llama-", key.removeprefix("meta-"))
-    tried = [key, short, *(short + ending for ending in _SUFFIXES)]
-    tried += [short.removesuffix(ending) for ending in _SUFFIXES]
-    found = (known[one] for one in tried if one in known)
-    return next((id for id in found if compact_key(id) == compact_key(short)), "")
+    short = _LLAMA.sub("llama-", key.removeprefix("meta-"))
+    stem = next((short.removesuffix(ending) for ending in _SUFFIXES if short.endswith(ending)), short)
+    tried = [
+        key,
+        short,
+        *(f"{start}{stem}{ending}" for ending in (*_SUFFIXES, "") for start in ("", "meta-")),
+    ]
+    found = [known[one] for one in tried if one in known]
+    alike = [id for id in found if compact_key(id) == compact_key(short) and _marks(id) >= _marks(short)]
+    return next((id for id in alike if name_key(id).endswith(_TUNED)), alike[0] if alike else "")
+
+
+def _marks(name: str) -> set[str]:
+    """What makes two builds of one name two models: a date, or that it thinks first."""
+    return set(_BUILD.findall(name_key(name)))
 
 
 def _periods(one: Any, apart: Any) -> Iterator[Period]:

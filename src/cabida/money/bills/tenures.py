@@ -16,9 +16,7 @@ from cabida.timing.runs import goodput
 from cabida.units import BYTES_PER_GB, HOURS_PER_DAY, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 SHORTEST_WRITE_S = 1.0
-ALWAYS_ON_REQUESTS = (
-    7.0  # within a time-out, from which a worker is off for less than a thousandth of the time
-)
+ALWAYS_ON_REQUESTS = 7.0  # in a time-out of the mean hour: a worker is off for a thousandth of it
 BLOCK_STEPS = ("block_step_hours", "block_short_hours", "block_long_step_hours")
 
 
@@ -189,8 +187,8 @@ def serverless_ratios(
 ) -> tuple[float, float]:
     """Workers' hours with quick starts and short time-outs, and with slow and long ones, over those taken."""
     rate = usage.requests_per_month * attempts_ratio / float(S_PER_MONTH)
-    if rate * min(usage.profile or (1.0,)) * terms.ranges["serverless_idle_s"].low > ALWAYS_ON_REQUESTS:
-        return 1.0, 1.0  # a worker is always on, whatever the time-out
+    if rate * terms.ranges["serverless_idle_s"].low > ALWAYS_ON_REQUESTS:
+        return 1.0, 1.0  # in most hours a worker is on all the time, whatever the time-out
     load, start, idle, billed = (
         terms.ranges[name]
         for name in ("cold_gb_per_s", "engine_start_s", "serverless_idle_s", "serverless_start_billed_ratio")

@@ -14,6 +14,7 @@ from typing import Any
 
 from cabida.quantity import exp, formula, least, most, where
 
+ALWAYS_REQUESTS = 40.0  # kept at once, from which a worker is off for no more than a rounding error
 HAIR = 1e-9  # of rounding forgiven, so that a full worker is one worker
 
 
@@ -108,6 +109,9 @@ def workers(
         full = (loaded + HAIR) // 1
         rest = most(0.0, rate - full * worker_requests_per_s)
         kept, starting = rest * (request_s + idle_s), rest * cold_s
+        if isinstance(kept, float) and kept > ALWAYS_REQUESTS and full + warm_count >= 1:
+            on = on + share * max(warm_count, full + 1.0)
+            continue
         part = worker_on_ratio.raw(kept, starting)
         part = part - (1 - start_billed_ratio) * starting_ratio.raw(kept, starting)
         on = on + share * most(warm_count, full + part)

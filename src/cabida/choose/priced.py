@@ -20,6 +20,7 @@ from cabida.evidence import book
 from cabida.facts import api_book
 from cabida.memory import ServingMemory
 from cabida.money import Tenure
+from cabida.money.own.against import nodes_for_availability
 from cabida.plan import Candidate, Deployment, Load
 from cabida.text import number, tr
 from cabida.timing import ServingSpeed
@@ -136,9 +137,37 @@ def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> It
     speed = found.speed if ask.batch or found.speed is None else simulate_model(one.steps, load, spread, seed)
     serving = Serving(shift, spare, speed, load, found.requests_per_s)
     for tenure in one.tenures(means, shift.replicas_count + spare):
-        yield _judged(_billed(one, ask, means, tenure, serving), means)
+        for held, fleet in _spared(one, means, tenure, serving):
+            yield _judged(_billed(one, ask, means, held, fleet), means)
     yield from held_too_few(one, ask, means, found, count)
     yield from (_judged(both, means) for both in held_and_rented(one, ask, means, serving))
+
+
+def _spared(
+    one: Runnable, means: Means, tenure: Tenure, serving: Serving
+) -> Iterator[tuple[Tenure, Serving]]:
+    """A way of holding with the spares it takes: of one's own fleet as many as the binomial says.
+
+    What is rented is replaced in minutes: one spare will do for any number; a part of one's own takes days. Where the
+    larger fleet can't be held in this way, it isn't.
+    """
+    replicas = serving.shift.replicas_count
+    spare = fleet_spares(tenure, replicas, serving.spare_replicas_count, means)
+    if spare == serving.spare_replicas_count:
+        yield tenure, serving
+        return
+    for larger in one.tenures(means, replicas + spare):
+        if larger.id == tenure.id:
+            yield larger, replace(serving, spare_replicas_count=spare)
+
+
+def fleet_spares(tenure: Tenure, replicas_count: int, spare_count: int, means: Means) -> int:
+    """Spare replicas of what one owns: enough that all that is needed is up for the stated share of the time (E21)."""
+    if not spare_count or not tenure.owned:
+        return spare_count
+    up = means.terms.base("desktop_availability_ratio" if tenure.at_desk else "node_availability_ratio")
+    held = nodes_for_availability(replicas_count, up, means.terms.base("spare_target_ratio"))
+    return max(spare_count, held - replicas_count)
 
 
 def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serving) -> Worked:

@@ -212,7 +212,7 @@ def _owned(
     return {
         "energy" if key == "colocation" else key: ways.apply(unit.run_share_money, value, share, _month(ways))
         for key, value in monthly.items()
-        if key in (*RUN_LINES, "colocation") and (isinstance(value, Quantity) or value)
+        if key in (*RUN_LINES, "colocation") and not (isinstance(value, float) and not value)
     }
 
 

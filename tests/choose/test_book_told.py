@@ -119,3 +119,12 @@ def test_the_price_of_an_allowed_place_counts_though_another_is_cheaper(imported
 def test_a_slice_of_a_card_is_no_card(imported):
     imported(replace(offer("0.08"), fraction_ratio=0.1))
     assert all(one.provider != "Mine" for one in decided().options)
+
+
+def test_the_rate_that_figures_were_converted_at_is_shown_with_its_day(imported):
+    imported(offer("0.45", id="eur", currency="EUR"))
+    ratio, day, _ = facts.exchange_rate("EUR", "USD", AS_OF)
+    (sentence,) = told(decided(), "CB-C123")
+    assert "1 EUR = " in sentence
+    assert day in sentence
+    assert f"{ratio:.4f}"[:5] in sentence

@@ -35,6 +35,15 @@ def book_cautions(kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
         yield Caution("CB-C122", tr("money.book.doubted", **_values(one.offer), ratio=number(one.ratio or 0.0)))
     if aside:
         yield Caution("CB-C120", tr("money.book.aside", count=aside, of=of_count), "info")
+    yield from _converted(kept, means)
+
+
+def _converted(kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
+    """The rates, with their days, that foreign figures were converted at: prices, and assumptions kept in dollars."""
+    sold = [one.candidate.api or (one.tenure.offer if one.tenure else None) for one in kept]
+    foreign = {one.currency.upper() for one in sold if one is not None} | {"USD"}
+    for code in sorted(foreign - {means.terms.currency}):
+        yield Caution("CB-C123", tr("money.book.rate", rate=means.terms.rate(code).sentence()), "info")
 
 
 def _ended(means: Means) -> Iterator[Caution]:

@@ -52,19 +52,20 @@ def mix(
     from cabida import brief as briefs
     from cabida import facts
     from cabida.choose import decide
+    from cabida.choose.mixing import WORKLOADS
     from cabida.report.mix import mix_answer
 
     if language:
         use_language(language)
     day = as_of or date.today().isoformat()
-    read = briefs.complete(briefs.read_brief(brief, as_of=day), assume=assume, as_of=day)
-    if read.workload not in ("realtime-inference", "batch-inference"):
-        raise InvalidInput(
-            [problem("CB-X073", file=read.file, line=read.line("workload"), workload=read.workload)]
-        )
+    read = briefs.read_brief(brief, as_of=day)
+    if read.workload not in WORKLOADS:
+        line = read.line("workload")
+        raise InvalidInput([problem("CB-X073", file=read.file, line=line, workload=read.workload)])
+    whole = briefs.complete(read, assume=assume, as_of=day)
     wanted = [facts.accelerator(name).id for name in types]
-    outcome = decide(read, day, seed, progress)
-    found = mixed(read, outcome, wanted, scenarios, on)
+    outcome = decide(whole, day, seed, progress)
+    found = mixed(whole, outcome, wanted, scenarios, on)
     return mix_answer(outcome.decision, found)
 
 

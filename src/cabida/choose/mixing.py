@@ -20,6 +20,7 @@ from cabida.money.hold.mix_solve import cheapest
 from cabida.timing import ServingSpeed
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
+WORKLOADS = ("realtime-inference", "batch-inference")  # whose work is requests that can be spread
 WEIGHTS = (0.185, 0.63, 0.185)  # of the low, base and high of a 90 % range (Keefer and Bodily 1983)
 MOST_TYPES, QUICK_TYPES = 6, 3
 MOST_LEVELS, QUICK_LEVELS = 8, 6
@@ -52,7 +53,7 @@ class Asked:
 
 def mixable(brief: Brief, ask: Ask | None) -> bool:
     """Whether a brief's work can be spread over several ways at once: a service's or a batch's requests."""
-    return ask is not None and brief.workload in ("realtime-inference", "batch-inference")
+    return ask is not None and brief.workload in WORKLOADS
 
 
 def asked_of(
@@ -103,7 +104,9 @@ def asked_of(
         power_w=brief.limits.power_w or inf,
         accelerators_most_count=brief.consider.accelerators_max_count or inf,
     )
-    return Asked(problem, sources, demand, growths, prices, max(ask.profile) == min(ask.profile))
+    return Asked(
+        problem, sources, demand, growths, prices, not ask.batch and max(ask.profile) == min(ask.profile)
+    )
 
 
 def _futures(

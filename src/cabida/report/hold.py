@@ -15,7 +15,15 @@ from cabida.facts import mig
 from cabida.facts.model import Accelerator
 from cabida.money import Tenure, Terms
 from cabida.money.assumptions import Range, assumed_ranges
-from cabida.money.hold.reserve import Commitment, Reservation, Scenario, reserve, scenarios, shaped
+from cabida.money.hold.reserve import (
+    MOST_UNITS,
+    Commitment,
+    Reservation,
+    Scenario,
+    reserve,
+    scenarios,
+    shaped,
+)
 from cabida.money.prices.commitment import reserve_threshold_ratio
 from cabida.money.prices.tenure import is_market
 from cabida.report.hold_asked import Asked, told
@@ -38,6 +46,9 @@ def hold_answer(asked: Asked, as_of: str) -> dict[str, Any]:
     demand = tuple(float(ceil(units / each - 1e-9)) for units in wanted)
     ways = _ways(asked, card, terms, ceil(max(demand)))
     hourly = _hourly(asked, ways)
+    grown = max(demand) * max(1.0, 1 + _growth(asked, terms).high) ** (asked.horizon_months / 12)
+    if grown > MOST_UNITS:
+        raise InvalidInput([problem("CB-R076", count=number(grown), most=number(MOST_UNITS, 6))])
     cases = scenarios(_growth(asked, terms), terms.ranges["price_drift_ratio_per_year"])
     rows = [
         _row(

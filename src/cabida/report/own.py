@@ -269,7 +269,7 @@ def _assumptions(useful: Quantity, explained: Explained, terms: Terms) -> list[d
         name for name in explained.shared if name in terms.ranges and explained.shared[name].name in moving
     }
     names = [name for name in explained.shared if name in terms.ranges]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in (*names, "node_availability_ratio", "desktop_availability_ratio", "progress_ratio"):
         taken = terms.ranges[name]
         if name in terms.stated or any(row["name"] == name for row in rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from cabida.money import Terms
@@ -28,7 +29,7 @@ def flips(bought: Purchase, terms: Terms, whole: Ownership) -> list[dict[str, An
     rent = whole.rents[0]
 
     def owning_saves(changed: Purchase, under: Terms) -> float:
-        return rent.money_per_hour - worked_out(Plain(under), changed)["useful"]
+        return rent.money_per_hour - float(worked_out(Plain(under), changed)["useful"])
 
     use = rent.break_even_utilisation_ratio
     price = float(bought.offer.amount)
@@ -48,11 +49,15 @@ def flips(bought: Purchase, terms: Terms, whole: Ownership) -> list[dict[str, An
     ]
     tariffs = {"electricity_money_per_kwh": (0.0, 10 * terms.base("electricity_money_per_kwh"))}
     for name, (low, high) in (WITHIN | (tariffs if bought.by_meter else {})).items():
-        at = _crossing(
-            lambda value, name=name: owning_saves(bought, with_value(terms, name, value)), low, high
-        )  # type: ignore[misc]
+        at = _crossing(partial(_saving_at, owning_saves, bought, terms, name), low, high)
         found.append(_flip(name, terms.base(name), at))
     return found
+
+
+def _saving_at(
+    owning_saves: Callable[[Purchase, Terms], float], bought: Purchase, terms: Terms, name: str, value: float
+) -> float:
+    return owning_saves(bought, with_value(terms, name, value))
 
 
 def _flip(name: str, now: float, at: float | None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.quantity import formula, total
 from cabida.units import HOURS_PER_YEAR, MONTHS_PER_YEAR, W_PER_KW
 
@@ -80,7 +82,7 @@ def running_money_per_year(
     parts_money_per_year: float,
     licences_money_per_year: float,
     insurance_money_per_year: float,
-) -> float:
+) -> Any:
     """All that is paid each year beside the capital."""
     return total(
         energy_money_per_year,

@@ -19,7 +19,7 @@ from cabida.text import has_text, tr
 WIDEST, TALLEST, LEAST = 64, 12, 24
 GLYPHS = {"worked": ("█", "#"), "idle": ("░", "-"), "hourly": ("▒", "+")}
 STYLES = {"worked": "green", "idle": "red", "hourly": "blue"}
-WIDE = 110
+WIDE, MIDDLE = 110, 90
 
 
 class Curve:
@@ -37,11 +37,12 @@ class Curve:
         width = max(LEAST, min(WIDEST, options.max_width - label - 3))
         columns = [self.ordered[int(at * len(self.ordered) / width)] for at in range(width)]
         level = -(-int(top) // each) * each
+        held = max(1, round(self.reserved / each)) * each if self.reserved else 0
         while level > 0:
             row = Text(f"{text.number(level, 6):>{label}} ", no_wrap=True, overflow="crop")
             row.append("|" if plain else "┤")
             for need in columns:
-                kind = self._kind(need, level - each)
+                kind = _kind(need, level - each, held)
                 row.append(GLYPHS[kind][plain] if kind else " ", STYLES.get(kind, ""))
             yield row
             level -= each
@@ -51,14 +52,15 @@ class Curve:
             f"{' ' * (label + 2)}0 %{' ' * (width - 8)}100 %", style="dim", no_wrap=True, overflow="crop"
         )
 
-    def _kind(self, need: float, above: float) -> str:
-        if above < self.reserved:
-            return "worked" if need > above else "idle"
-        return "hourly" if need > above else ""
-
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""
         return Measurement(LEAST, options.max_width)
+
+
+def _kind(need: float, above: float, held: float) -> str:
+    if above < held:
+        return "worked" if need > above else "idle"
+    return "hourly" if need > above else ""
 
 
 def screen(answer: dict[str, Any]) -> RenderableType:
@@ -148,9 +150,13 @@ def _terms(answer: dict[str, Any]) -> RenderableType:
             [[row[name] for name in shown] for row in rows],
             right=[at for at, name in enumerate(shown) if name not in ("term", "provider", "flags")],
         )
-        for shown in (names, [one for one in names if one not in ("above", "idle", "flags")])
+        for shown in (
+            names,
+            [one for one in names if one not in ("above", "idle", "flags")],
+            ["term", "price", "count", "month", "saves"],
+        )
     ]
-    return Fitting(made[0], made[1], least=WIDE)
+    return Fitting(made[0], Fitting(made[1], made[2], least=MIDDLE), least=WIDE)
 
 
 def _flag(name: str) -> str:

@@ -23,7 +23,7 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_UNITS = 200_000
+MOST_UNITS = 20_000
 WEIGHTS = (
     0.185,
     0.63,

@@ -122,7 +122,7 @@ def test_a_slice_of_a_card_is_no_card(imported):
 
 
 def test_the_rate_that_figures_were_converted_at_is_shown_with_its_day(imported):
-    imported(offer("0.45", id="eur", currency="EUR"))
+    imported(offer("0.30", id="eur", currency="EUR"))
     ratio, day, _ = facts.exchange_rate("EUR", "USD", AS_OF)
     (sentence,) = told(decided(), "CB-C123")
     assert "1 EUR = " in sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cabida.choose.both import Rented
 from cabida.choose.splits import describe, describe_run, engine_name
 from cabida.choose.worked import Room, Speed, Worked
 from cabida.memory import MediaMemory, ServingMemory, TrainingMemory
@@ -71,8 +72,17 @@ def model_of(one: Worked) -> str:
 
 
 def accelerators_of(one: Worked) -> int:
-    """Accelerators an option holds, spares and whole machines included."""
-    return one.tenure.accelerators_count if one.tenure else 0
+    """Accelerators an option holds, spares and whole machines included, what is rented beside it too."""
+    return (one.tenure.accelerators_count if one.tenure else 0) + rented_beside(one)[2]
+
+
+def rented_beside(one: Worked) -> tuple[int, int, int]:
+    """Replicas, spares and accelerators rented beside what is held."""
+    if not isinstance(one.beside, Rented):
+        return 0, 0, 0
+    rented = one.beside
+    spares = rented.candidate.spare_replicas_count
+    return rented.candidate.replicas_count, spares, rented.tenure.accelerators_count
 
 
 def several_models(worked: Sequence[Worked]) -> bool:
@@ -133,6 +143,7 @@ def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: 
     deployment, run, tenure, api = one.candidate.deployment, one.candidate.run, one.tenure, one.candidate.api
     thing = one.candidate.thing
     cost = one.cost
+    more = rented_beside(one)
     offer = tenure.offer if tenure else None
     return Option(
         rank=rank,
@@ -142,8 +153,8 @@ def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: 
         reasons=one.reasons,
         accelerator=thing.accelerator.id if thing else "",
         accelerators_count=accelerators_of(one),
-        replicas_count=one.candidate.replicas_count if deployment else 1,
-        spare_replicas_count=one.candidate.spare_replicas_count,
+        replicas_count=one.candidate.replicas_count + more[0] if deployment else 1,
+        spare_replicas_count=one.candidate.spare_replicas_count + more[1],
         split=describe(deployment.parallel) if deployment else describe_run(run) if run else "",
         weights=format_of(one),
         kv_cache=deployment.kv_cache.id if deployment else "",

@@ -51,6 +51,9 @@ class Curve:
         yield Text(
             f"{' ' * (label + 2)}0 %{' ' * (width - 8)}100 %", style="dim", no_wrap=True, overflow="crop"
         )
+        named = ("worked", "idle", "hourly") if self.reserved else ("hourly",)
+        key = "  ".join(f"{GLYPHS[kind][plain]} {tr(f'hold.key.{kind}')}" for kind in named)
+        yield Text(key, style="dim")
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""
@@ -79,7 +82,7 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     )
     count = best["count"] if best else 0
     blocks: list[RenderableType] = [clean(head, "bold"), clean(verdict(answer)), Text()]
-    blocks += [Curve(demand["duration_curve"], count), clean(_key(count), "dim"), Text()]
+    blocks += [Curve(demand["duration_curve"], count), Text()]
     if answer["reservations"]:
         blocks += [_terms(answer), Text()]
     blocks += [Padding(clean(line), (0, 0, 0, 0)) for line in ways(answer)]
@@ -106,11 +109,6 @@ def verdict(answer: dict[str, Any]) -> str:
         saving=text.percent(best["saving_ratio"]),
         stranded=text.money(best["stranded_at_half_money"], currency),
     )
-
-
-def _key(count: int) -> str:
-    named = ("worked", "idle", "hourly") if count else ("hourly",)
-    return "  ".join(f"{GLYPHS[kind][0]} {tr(f'hold.key.{kind}')}" for kind in named)
 
 
 def _terms(answer: dict[str, Any]) -> RenderableType:

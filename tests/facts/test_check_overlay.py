@@ -288,3 +288,26 @@ def test_own_facts_change_the_digest_a_decision_cites(own):
     with_own = facts.digest()
     own(OWN.replace("650 W", "640 W"))
     assert len({shipped, with_own, facts.digest()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "field"),
+    [
+        ("until: 2026-12-28", "until: soon", "until"),
+        ("until: 2026-12-28", "until: 2026-02-30", "until"),
+        ("upfront_ratio: 0", "upfront_ratio: 0\n    fraction_ratio: 0", "fraction_ratio"),
+        ("upfront_ratio: 0", "upfront_ratio: 0\n    minimum_count: 0", "minimum_count"),
+        ("capacity: on-demand", "capacity: borrowed", "capacity"),
+        ("amount: 1.90", "amount: NaN", "amount"),
+        ("amount: 1.90", "amount: -1.90", "amount"),
+    ],
+)
+def test_a_quote_that_can_not_be_is_refused_with_its_line(own, was, now, field):
+    page = (Path(__file__).parents[2] / "docs/own-facts.md").read_text("utf-8")
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    assert was in text
+    own(text.replace(was, now, 1))
+    (found,) = facts.check()
+    assert found.code == "CB-F004"
+    assert field in str(found)
+    assert found.line > 1

@@ -118,10 +118,15 @@ def _prices() -> Iterator[Problem]:
         if one.currency.upper() in euros:
             groups[one.accelerator, one.capacity].append(one)
     for group in groups.values():
-        middle_eur = median(one.amount * euros[one.currency.upper()] for one in group)
+        middle_eur = median(_whole(one) * euros[one.currency.upper()] for one in group)
         for one in group:
             middle = middle_eur / euros[one.currency.upper()]
-            if not BAND[0] <= one.amount / middle <= BAND[1]:
+            if not BAND[0] <= _whole(one) / middle <= BAND[1]:
                 yield problem(
                     "CB-F036", record=one.id, amount=one.amount, middle=f"{middle:.4g}", currency=one.currency
                 )
+
+
+def _whole(one: Offer) -> Decimal:
+    """What a whole accelerator costs at this price, without tax."""
+    return one.amount / Decimal(str(one.fraction_ratio)) / (1 + Decimal(str(one.tax_ratio)))

@@ -47,6 +47,7 @@ ABOVE_ZERO = frozenset(  # what is divided by, or is nothing when it is zero
     ]
 )
 BELOW_ZERO_TOO = ("EnergyFact.value",)  # a yearly change of a price
+DATES = ("Offer.seen", "Offer.until", "ApiOffer.seen", "ApiOffer.until")
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 REQUIRED_TEXT = frozenset(
     [
@@ -133,6 +134,15 @@ def _door(name: str) -> Any:
     return BeforeValidator(read)
 
 
+def _is_date(value: str) -> str:
+    """"" or a day, a month or a year of the calendar."""
+    try:
+        date.fromisoformat((value + "-01-01")[:10] if value else "2000-01-01")
+    except ValueError:
+        raise ValueError(tr("facts.no_day")) from None
+    return value
+
+
 def _row_type(noun: type, name: str, hint: Any) -> Any:
     if hint is Source:
         return SourceRow
@@ -140,6 +150,8 @@ def _row_type(noun: type, name: str, hint: Any) -> Any:
         return dict[str, SourceRow]
     if words := WORDS.get(f"{noun.__name__}.{name}"):
         return Literal[words]
+    if f"{noun.__name__}.{name}" in DATES:
+        return Annotated[str, AfterValidator(_is_date)]
     if hint is float or hint == float | None:
         return Annotated[hint, _door(name), _within(f"{noun.__name__}.{name}")]
     if hint == dict[str, float]:

@@ -162,3 +162,13 @@ def test_named_types_alone_are_mixed():
         asked.sources[kind.name].worked.candidate.deployment.accelerator.id for kind in asked.problem.kinds
     }
     assert cards == {"l40s"}
+
+
+def test_what_cannot_outgrow_the_plan_is_mixed_for_the_plan_and_says_so():
+    brief, outcome, ask, means = realtime()
+    planned = quick_mix(brief, outcome.everything, ask, means).money_per_month
+    tight = replace(brief, budget=replace(brief.budget, monthly_money=planned * 1.01))
+    mix = full_mix(tight, outcome.everything, ask, means)
+    assert mix.money_per_month <= planned * 1.01 + 1e-6
+    assert "beyond what is planned" in mix.risk
+    assert "beyond what is planned" not in full_mix(brief, outcome.everything, ask, means).risk

@@ -87,7 +87,7 @@ def mixed(brief: Brief, outcome: Outcome, types: Sequence[str], scenarios: int, 
     if missing := [name for name in types if name not in worked_ids]:
         known = ", ".join(sorted(worked_ids))
         raise InvalidInput([problem("CB-X074", file=brief.file, names=", ".join(missing), known=known)])
-    with placed(on) as each:
+    with placed(on if scenarios else "here") as each:
         found = full_mix(
             brief,
             outcome.everything,

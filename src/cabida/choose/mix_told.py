@@ -8,7 +8,7 @@ from dataclasses import replace
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.means import Means
-from cabida.choose.mixing import Asked, Source, alone, asked_of, best_single, mixable, solved
+from cabida.choose.mixing import Asked, Source, alone, as_planned, asked_of, best_single, mixable, solved
 from cabida.choose.options import title_of
 from cabida.choose.splits import engine_name, short_name
 from cabida.choose.worked import Worked
@@ -63,6 +63,9 @@ def full_mix(
     """
     asked = asked_of(brief, worked, ask, means, types=types)
     found = solved(asked) if asked else None
+    if asked is not None and found is None:
+        asked = as_planned(asked)
+        found = solved(asked)
     if asked is None or found is None:
         return None
     single = best_single(asked)
@@ -106,7 +109,7 @@ def mix_noun(
         flat=asked.flat,
         steps_count=len(asked.problem.steps_months),
     )
-    return replace(noun, sentence=_sentence(noun, asked, single, brief), risk=_risk(noun, asked))
+    return replace(noun, sentence=_sentence(noun, asked, single, brief), risk=_risk(noun, asked, quick=quick))
 
 
 def _held(found: Solution, index: int) -> bool:
@@ -273,10 +276,11 @@ def _told(part: MixPart, asked: Asked) -> str:
     return tr("mix.part.held", count=count, each=each, held=_held_as(source))
 
 
-def _risk(noun: Mix, asked: Asked) -> str:
+def _risk(noun: Mix, asked: Asked, *, quick: bool) -> str:
     """What is given up for a saving: more stacks to run, an API's limits, promises, what can be taken back."""
+    outgrown = [] if quick or len(asked.problem.futures) > 1 else [tr("mix.risk.growth")]
     if len(noun.parts) < 2:
-        return ""
+        return " ".join(outgrown)
     stacks = {
         (thing.model.id, thing.engine)
         for part in noun.parts
@@ -290,7 +294,7 @@ def _risk(noun: Mix, asked: Asked) -> str:
     found += [
         tr(f"mix.risk.{flag}") for flag in ("assumed", "undated", "stale", "marketplace") if flag in flags
     ]
-    return " ".join(found)
+    return " ".join([*found, *outgrown])
 
 
 def mix_flip(mix: Mix | None, best_unit_money: float, currency: str) -> Flip | None:

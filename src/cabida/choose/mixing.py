@@ -75,6 +75,8 @@ def asked_of(
         types: accelerators to mix; the cheapest ones when left out.
         quick: one future, few types and levels: what a decision has time for.
     """
+    if ask.requests_per_month <= 0 or ask.peak_requests_per_s <= 0:
+        return None
     demand = _demand(brief, ask, QUICK_LEVELS if quick else MOST_LEVELS)
     pieces, sources = _pieces(brief, worked, ask, means, demand, types, QUICK_TYPES if quick else MOST_TYPES)
     if not pieces:
@@ -260,6 +262,12 @@ def solved(asked: Asked, *, quick: bool = False) -> Solution | None:
         best = fewer
     worth = best.problem.accepted_money * best.accepted_per_month
     return replace(whole(asked.problem, best), bound_money=bound - worth)
+
+
+def as_planned(asked: Asked) -> Asked:
+    """The same at the planned growth alone: for what can't be held, or paid, should demand outgrow the plan."""
+    base = next(one for one in asked.problem.futures if one.name == "base")
+    return replace(asked, problem=replace(asked.problem, futures=(replace(base, weight_ratio=1.0),)))
 
 
 def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:

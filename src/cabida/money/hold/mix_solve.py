@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from cabida.money.hold.mix import Level, Problem, Solution
@@ -143,4 +144,6 @@ def cheapest(problem: Problem, *, gap_ratio: float = GAP_RATIO, unit_money: floa
         if found is None or (best is not None and found.unit_money >= best.unit_money * (1 - 1e-9)):
             return best or found
         best, worth = found, found.unit_money
+        if worth == inf:  # nothing is accepted: no price makes one mix better than another
+            break
     return best

@@ -287,6 +287,27 @@ def test_killed_in_the_middle_the_store_has_nothing_of_the_file(store, table):
     assert book.add(again, store).new_count == 3000
 
 
+WRITER = """
+import sys
+sys.path.insert(0, {here!r})
+from test_price_book import offer, price_file
+from cabida.evidence import book
+many = [offer(provider={name!r}, region=str(n)) for n in range(2000)]
+assert book.add(price_file(*many, sha={name!r} * 64), {store!r}).new_count == 2000
+"""
+
+
+def test_two_who_import_at_once_both_keep_everything(store):
+    words = [
+        [sys.executable, "-c", WRITER.format(here=str(Path(__file__).parent), name=name, store=str(store))]
+        for name in "ab"
+    ]
+    running = [subprocess.Popen(one, stderr=subprocess.PIPE, text=True) for one in words]
+    assert [(one.communicate()[1], one.returncode) for one in running] == [("", 0), ("", 0)]
+    assert len(book.imported(store=store)) == 4000
+    assert sorted(one.kept_count for one in book.imports(store)) == [2000, 2000]
+
+
 @pytest.mark.long
 def test_a_hundred_thousand_prices_are_kept_within_seconds(store):
     many = [offer(region=f"r{at}") for at in range(100_000)]

@@ -108,3 +108,24 @@ def test_exchange_rates_are_dated_and_consistent():
 def test_rates_nobody_published_have_to_be_stated(have, as_of):
     with pytest.raises(InvalidInput, match="CB-F006"):
         facts.exchange_rate(have, "EUR", as_of)
+
+
+def test_a_price_says_the_machine_it_is_of_and_what_is_in_it():
+    aws = [one for one in OFFERS if one.provider == "AWS" and one.node_shape == "p5.48xlarge"]
+    assert aws
+    assert all(one.accelerators_count == 8 and "host" in one.includes for one in aws)
+    assert all(one.node_shape not in one.notes for one in OFFERS if one.node_shape)
+    apart = [one for one in OFFERS if "billed separately" in one.notes.lower()]
+    assert apart
+    assert not [one.id for one in apart if "host" in one.includes]
+    assert {one.form_factor for one in OFFERS} >= {"", "SXM", "PCIe", "NVL", "OAM"}
+    assert all(one.fraction_ratio == 1 and one.tax_ratio == 0 for one in OFFERS)
+
+
+def test_a_sample_says_how_many_and_a_median_lies_within_it():
+    sampled = [one for one in OFFERS if one.sample_count > 1]
+    assert sampled
+    for one in OFFERS:
+        low, high = one.low_amount or one.amount, one.high_amount or one.amount
+        assert low <= (one.median_amount or one.amount) <= high
+    assert any(one.median_amount for one in sampled)

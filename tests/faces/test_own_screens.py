@@ -53,13 +53,18 @@ def test_a_card_at_home_takes_nobody_and_a_household_tariff():
 def test_a_rack_is_a_machine_and_a_fleet_holds_spares():
     rack = answered("gb300", "--price", "45000")
     assert (rack["kind"], rack["gpus"], rack["machines"]) == ("rack", 72, 1)
+    board = answered(
+        "h100", "--gpus", "3"
+    )  # modules come by the board: eight are bought for the work of three
+    assert (board["ownership"]["accelerators_count"], board["gpus"]) == (8, 3)
     fleet = answered("h100", "--gpus", "512", "--uptime", "0.98", "--target", "0.95")
     assert fleet["machines"] == 67  # E21
     assert fleet["ownership"]["spare_accelerators_count"] == 24
 
 
 def test_what_is_said_replaces_what_is_assumed():
-    said = answered("h100", "--years", "3", "--wacc", "0.08", "--resale", "0.25", "--network", "45000", "--install", "0",
+    said = answered("h100", "--years", "3", "--wacc", "0.08", "--resale", "0.25", "--network", "45000",
+                    "--install", "0",
                     "--server", "60000", "--price", "30000", "--staff", "0.1", "--electricity", "0.1")  # fmt: skip
     owned = said["ownership"]
     assert owned["capital_lines"] == pytest.approx({"accelerators": 240e3, "server": 60e3, "network": 45e3})

@@ -169,7 +169,7 @@ def by_use(bought: Purchase, terms: Terms, whole: Ownership) -> list[dict[str, A
     """An hour of useful work at several uses, and whether renting by the hour is cheaper."""
     rows = []
     rent = whole.rents[0] if whole.rents else None
-    for use in sorted({*UTILISATIONS, round(bought.utilisation_ratio, 4)}):
+    for use in sorted({*UTILISATIONS, bought.utilisation_ratio}):
         found = worked_out(Plain(terms), replace(bought, utilisation_ratio=use))
         rows.append(
             {

@@ -152,7 +152,7 @@ def _purchase(
         accelerator=card,
         offer=offer,
         kind=kind,
-        needed_count=held,
+        needed_count=count,
         held_count=held,
         unit_count=each,
         machines_count=machines,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, lgamma, log, log1p
 
 from cabida.quantity import formula
@@ -128,12 +129,20 @@ def nodes_for_availability(needed_count: int, availability_ratio: float, target_
     """
     if not 0 < availability_ratio <= 1 or not 0 <= target_ratio < 1:
         return needed_count
-    held_count = needed_count
-    while _up_ratio(needed_count, held_count, availability_ratio) < target_ratio:
-        held_count += 1
-    return held_count
+    enough_count, step_count = needed_count, 1
+    while _up_ratio(needed_count, enough_count, availability_ratio) < target_ratio:
+        enough_count, step_count = enough_count + step_count, step_count * 2
+    short_count = max(needed_count - 1, enough_count - step_count)
+    while enough_count - short_count > 1:
+        middle = (short_count + enough_count) // 2
+        if _up_ratio(needed_count, middle, availability_ratio) < target_ratio:
+            short_count = middle
+        else:
+            enough_count = middle
+    return enough_count
 
 
+@cache
 def delivered_count(needed_count: int, held_count: int, availability_ratio: float) -> float:
     """Of ``needed_count`` machines how many are up on average, ``held_count`` being there to stand in (binomial)."""
     return sum(

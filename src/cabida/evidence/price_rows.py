@@ -29,6 +29,8 @@ AMOUNTS = tuple(COLUMNS.index(name) for name in ("amount", "low_amount", "high_a
 INCLUDES = COLUMNS.index("includes")
 LATER = tuple(own.name for own in fields(Offer) if own.name not in (*COLUMNS, *APART))  # kept as JSON
 LATER_DEFAULTS = {own.name: own.default for own in fields(Offer) if own.name in LATER}
+API_FIELDS = tuple(own.name for own in fields(ApiOffer) if own.name not in APART)
+API_LISTS = tuple(own.name for own in fields(ApiOffer) if str(own.type).startswith("tuple"))
 DIGEST_BYTES = 16
 ID_LETTERS = 8  # of the digest, behind a name, so that no two sightings share one
 _FIELDS = attrgetter(*COLUMNS)
@@ -87,9 +89,14 @@ def sources_of(text: str) -> dict[str, Source]:
 
 def api_text(one: ApiOffer) -> str:
     """Every field of an API price but its sources and its name, as JSON."""
-    row = store.encode([one], ApiOffer)["rows"][0]
-    said = {own.name: cell for own, cell in zip(fields(ApiOffer), row, strict=True) if own.name not in APART}
-    return json.dumps(said, ensure_ascii=False, sort_keys=True)
+    if any(getattr(one, name) for name in API_LISTS):
+        row = store.encode([one], ApiOffer)["rows"][0]
+        said = {
+            own.name: cell for own, cell in zip(fields(ApiOffer), row, strict=True) if own.name in API_FIELDS
+        }
+    else:  # the same, where no field holds records of its own
+        said = {name: getattr(one, name) for name in API_FIELDS}
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def api_of(name: str, digest: bytes, text: str, source: Source) -> ApiOffer:

@@ -271,6 +271,7 @@ def test_a_date_is_taken_from_the_row_then_as_asked_then_from_the_name(tmp_path)
     path = exports.write_csv(tmp_path / "prices-20261015.csv", header, rows)
     assert [one.seen for one in of(path).offers] == ["2026-10-01", "2026-10-15"]
     assert [one.seen for one in of(path, as_of="2026-10-20").offers] == ["2026-10-01", "2026-10-20"]
+    assert ("redated", {"day": "2026-10-20", "named": "2026-10-15"}) in of(path, as_of="2026-10-20").notes
     undated = of(exports.write_csv(tmp_path / "prices.csv", header, rows))
     assert [one.seen for one in undated.offers] == ["2026-10-01", ""]
     assert ("undated", {}) in undated.notes

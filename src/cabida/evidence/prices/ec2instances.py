@@ -79,6 +79,8 @@ def _regions(
                 continue
             for what, text, said in _prices(prices):
                 read.rows_count += 1
+                if said.get("upfront_ratio") == UPFRONT["partialUpfront"]:
+                    read.note("partial")
                 try:
                     if region.startswith("cn-"):
                         refuse_row(Why.CURRENCY_UNSURE)

@@ -218,6 +218,9 @@ def dated(read: Read, asked: Asked, path: Path, inside: str = "") -> str:
             break
     else:
         read.dated, read.seen = "", ""
+    named = _named_day(path)
+    if read.dated == "asked" and named and named != read.seen:
+        read.note("redated", day=read.seen, named=named)
     if read.seen > asked.today:
         read.note("future", day=read.seen)
     return read.seen

@@ -164,6 +164,8 @@ def _row(
     count = counted(said["gpus"]) if said.get("gpus") else Decimal(1)
     capacity = _capacity(said.get("capacity", ""))
     total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity)
+    if (_per(said.get("unit", ""))[1] or 0) > 24:
+        make.read.note("month")
     currency = (said.get("currency", "").upper() or currency_of(text) or default)[:3]
     if not re.fullmatch(r"[A-Z]{3}", currency):
         raise Odd(Why.NO_CURRENCY)

@@ -63,7 +63,7 @@ CHANGES = {
     "nothing accepted": ("acceptance: 0.945", "acceptance: 0", "CB-B011"),
     "94.5 accepted": ("acceptance: 0.945", "acceptance: 94.5", "CB-B011"),
     "everything fails": ("failure_rate: 0.2 %", "failure_rate: 100 %", "CB-B011"),
-    "no accelerator held": ("count: 4", "count: 0", "CB-B011"),
+    "no accelerator held": ("count: 4", "count: 0", "CB-B061"),
     "half an accelerator": ("count: 4", "count: 2.5", "CB-B010"),
     "unknown accelerator": ("accelerator: l40s", "accelerator: l40x", "CB-B028"),
     "unknown model": ("Llama-3.1-8B-Instruct", "Llama-3.1-9B-Instruct", "CB-B038"),

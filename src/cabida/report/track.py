@@ -318,6 +318,8 @@ def doubled(
     Raises:
         InvalidInput: what ``told`` makes of the two files and the line.
     """
+    if len(files) < 2:
+        return
     seen: dict[tuple[object, ...], str] = {}
     for file, lines in files.items():
         for line in lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from cabida.evidence.prices.billing import BillingLine
 
@@ -65,8 +66,13 @@ def moment(text: str) -> datetime:
 
 def months_of(line: BillingLine) -> dict[str, float]:
     """The months a charge falls in, each with its share of the charge's time."""
-    start = moment(line.charge_start)
-    end = moment(line.charge_end) if line.charge_end else start
+    return _months(line.charge_start, line.charge_end)
+
+
+@lru_cache(maxsize=4096)  # the lines of a bill share their periods
+def _months(first: str, last: str) -> dict[str, float]:
+    start = moment(first)
+    end = moment(last) if last else start
     if end <= start:
         return {f"{start:%Y-%m}": 1.0}
     whole, found = (end - start).total_seconds(), dict[str, float]()

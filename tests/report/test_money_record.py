@@ -144,13 +144,16 @@ def test_a_volume_curve_falls_and_is_drawn_on_two_logarithms():
     assert all(math.isfinite(y) for _, y in points)
 
 
-def test_what_is_carried_by_the_mix_reaches_the_demand():
+def test_the_parts_of_the_mix_stand_on_each_other_up_to_the_demand():
+    made = money_decision()
     with speaking("en"):
-        chart = curve_charts.mix_demand(money_decision())
-    lines = re.findall(r'<path class="line-(\d)" d="M([^"]+)"', chart.svg)
-    assert lines[0][1] == lines[-1][1]  # the last part stands on the others and closes the demand
-    nothing = replace(money_decision(), mix=None)
-    assert curve_charts.mix_demand(nothing) is None
+        chart = curve_charts.mix_demand(made)
+    tops = [float(y) for y in re.findall(r'<path class="fill-\d" d="M[\d.]+,([\d.]+)', chart.svg)]
+    asked = float(re.search(r'<path class="line-demand" d="M[\d.]+,([\d.]+)', chart.svg)[1])
+    assert tops == sorted(tops)  # the tallest is drawn first
+    assert tops[0] <= asked + 0.1  # all parts together reach the busiest hour
+    assert tops[1] == pytest.approx(asked, abs=0.1)  # three replicas of 4 req/s each carry its 12
+    assert curve_charts.mix_demand(replace(made, mix=None)) is None
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

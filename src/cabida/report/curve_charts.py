@@ -12,14 +12,15 @@ from cabida.plan import Decision, Option
 from cabida.plan.ownership import Ownership
 from cabida.report import words as say
 from cabida.report.every_form import first
-from cabida.report.memory_chart import short
-from cabida.report.svg import WIDTH, Chart, clip, line, path, svg, ticks, words
+from cabida.report.memory_chart import memory, patterns, short
+from cabida.report.svg import WIDTH, Chart, clip, line, path, rect, svg, ticks, words
 from cabida.report.trade import Axis
 from cabida.text import tr
 
 LINES = ("line-1", "line-2", "line-3", "line-4", "line-5")
 LEFT, TOP, BOTTOM = 60.0, 20.0, 240.0
 MOST_LINES = len(LINES)
+MOST_AREAS = 8  # patterns that can be told apart
 LETTER = 7.6  # width of one, at most
 HOURS_PER_DAY = 24
 HOURS_PER_YEAR = 8760.0
@@ -47,6 +48,8 @@ def drawn(
     units: tuple[str, str],
     limits: Sequence[float] = (),
     up_ticks: Sequence[tuple[float, str]] = (),
+    areas: Sequence[Line] = (),
+    fills: str = "",
 ) -> str:
     """The drawing: grid, lines, dashed limits across, and a legend below, one row each so that none touches another."""
     marks = [words(0, 12, units[1], "small")]
@@ -62,6 +65,11 @@ def drawn(
             free = start + wide + LETTER
     marks.append(words(WIDTH - 8, BOTTOM + 38, units[0], "small", "end"))
     marks += [line(across.at(at), TOP, across.at(at), BOTTOM, "limit") for at in limits]
+    marks += [fills] if fills else []
+    for one in areas:  # the tallest first: each covers the lower part of the one before
+        marks.append(
+            path(_stairs([(across.at(x), up.at(y)) for x, y in one.points]), one.css, close_at=BOTTOM)
+        )
     entries = []
     for at, one in enumerate(lines):
         css = one.css or LINES[at % len(LINES)]
@@ -71,6 +79,9 @@ def drawn(
     y = BOTTOM + 60
     for css, name in entries:
         marks += [line(0, y - 4, 26, y - 4, css), words(34, y, name, "small")]
+        y += 20
+    for one in areas:
+        marks += [rect(0, y - 11, 26, 12, one.css), words(34, y, one.name, "small")]
         y += 20
     return svg(title, caption, y - 6, marks, key)
 
@@ -296,7 +307,7 @@ def _day(decision: Decision) -> list[float]:
 
 
 def mix_demand(decision: Decision) -> Chart | None:
-    """Hours of a month from the busiest to the quietest, and what each part of the mix carries of them."""
+    """Hours of a month from the busiest to the quietest, and the capacity of each part of the mix, one on the other."""
     mix = decision.mix
     if mix is None or not mix.levels or not mix.parts:
         return None
@@ -305,25 +316,27 @@ def mix_demand(decision: Decision) -> Chart | None:
     for level in levels:
         begins.append(reached)
         reached += level.hours_per_month
-    lines = [
-        Line(
-            tr("report.line.demand"),
-            (
-                *zip(begins, [one.requests_per_s for one in levels], strict=True),
-                (reached, levels[-1].requests_per_s),
-            ),
-            True,
-        )
-    ]
-    below = [0.0] * len(levels)
-    for at, part in enumerate(mix.parts[: MOST_LINES - 1]):
-        below = [already + one.served_per_s[at] for already, one in zip(below, levels, strict=True)]
-        lines.append(Line(part.title, (*zip(begins, below, strict=True), (reached, below[-1])), True))
-    across = Axis(0.0, reached, LEFT, WIDTH - 8)
-    up = Axis(0.0, max(one.requests_per_s for one in levels) * 1.1, BOTTOM, TOP)
+
+    def line_of(name: str, heights: Sequence[float], css: str = "") -> Line:
+        return Line(name, (*zip(begins, heights, strict=True), (reached, heights[-1])), True, css)
+
+    below, areas = [0.0] * len(levels), list[Line]()
+    for at, part in enumerate(mix.parts[:MOST_AREAS]):
+        there = [
+            one.served_per_s[at] if part.requests_per_s <= 0 else part.requests_per_s * one.replicas_count[at]
+            for one in levels
+        ]
+        below = [low + more for low, more in zip(below, there, strict=True)]
+        areas.append(line_of(part.title, below, f"fill-{at % 8 + 1}"))
+    asked = [one.requests_per_s for one in levels]
+    across, up = Axis(0.0, reached, LEFT, WIDTH - 8), Axis(0.0, max(*asked, *below) * 1.08, BOTTOM, TOP)
     title, caption = tr("report.chart.demand_mix"), tr("report.chart.demand_mix_caption")
     marks = [(value, text.number(value)) for value in ticks(0.0, reached, 4)]
-    shown = drawn("demand-mix", title, caption, lines, across, up, marks, ("h", "req/s"))
+    lines = [line_of(tr("report.line.demand"), asked, "line-demand")]
+    units, fills = ("h", "req/s"), "" if memory(decision) else patterns()  # once a page
+    shown = drawn(
+        "demand-mix", title, caption, lines, across, up, marks, units, areas=areas[::-1], fills=fills
+    )
     header = (tr("report.demand_head"), "h", *(part.title for part in mix.parts))
     rows = tuple(
         (

@@ -38,7 +38,7 @@ def memory(decision: Decision) -> Chart | None:
     drawn = options[:DRAWN_MOST]
     widest = max(max(one.usable_bytes, sum(_parts(one).values())) for one in drawn)
     marks, y = legend([(css[key], say.part(key)) for key in names], 12)
-    marks.insert(0, _patterns())
+    marks.insert(0, patterns())
     for option in drawn:
         marks += _row(option, css, widest, y)
         y += 52
@@ -109,7 +109,8 @@ def _cells(option: Option, names: list[str]) -> tuple[str, ...]:
     return (short(option), *sizes, text.size(option.usable_bytes), _left(option))
 
 
-def _patterns() -> str:
+def patterns() -> str:
+    """The fills that a black-and-white print tells apart, for a drawing's own use."""
     made = "".join(
         f'<pattern id="fill-{at}" width="6" height="6" patternUnits="userSpaceOnUse">'
         f'<rect class="part-{at}" width="6" height="6"/><path class="hatch" d="{stroke}"/></pattern>'

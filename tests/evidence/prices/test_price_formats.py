@@ -66,6 +66,13 @@ def test_skypilot_prices_are_of_the_instance(files):
     assert found.offer_lines[0] == 2
 
 
+def test_skypilot_memory_may_be_of_all_together(tmp_path):
+    said = json.dumps({"Gpus": [{"Name": "A100", "MemoryInfo": {"SizeInMiB": 8 * 81920}}]})
+    row = ("gpu_8x_a100", "A100", 8, 124, 1800, said, "14.32", "", "us-east-1", "", "")
+    [one] = of(exports.write_csv(tmp_path / "lambda.csv", exports.SKYPILOT, [row])).offers
+    assert (one.provider, one.accelerator, str(one.amount)) == ("Lambda", "a100-sxm-80", "1.79")
+
+
 def test_gpuhunt_is_dated_by_its_name_and_spot_is_a_row(files):
     found = of(files["gpuhunt"])
     assert {one.seen for one in found.offers} == {"2026-11-07"}

@@ -15,6 +15,7 @@ from pathlib import Path
 from cabida.evidence.prices.making import Making, dated, whose
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
 from cabida.evidence.prices.numbers import amount, counted, nothing
+from cabida.evidence.prices.parts import Part
 
 NAME, TITLE = "skypilot", "SkyPilot catalogue"
 MOST_INFO = 4_000  # characters of a GpuInfo cell that are looked at
@@ -55,7 +56,7 @@ def _row(make: Making, line: int, row: dict[str, str], provider: str, seen: str)
     name, machine = row["acceleratorname"].strip(), row["instancetype"].strip()
     count = counted(row["acceleratorcount"] or "1")
     memory = memory_gib(row["gpuinfo"]) or UNSAID_GIB.get(name)
-    part = make.parts.named(name, memory if count >= 1 else None, machine)
+    part = _part(make, name, memory, machine, count)
     prices = [
         (capacity, row[key])
         for capacity, key in (("on-demand", "price"), ("spot", "spotprice"))
@@ -81,6 +82,18 @@ def _row(make: Making, line: int, row: dict[str, str], provider: str, seen: str)
             odd = one
     if odd:
         raise odd
+
+
+def _part(make: Making, name: str, memory: Decimal | None, machine: str, count: Decimal) -> Part:
+    """The part; some clouds tell the memory of all of them together."""
+    if memory is None or count < 1:
+        return make.parts.named(name, None, machine)
+    try:
+        return make.parts.named(name, memory, machine)
+    except Odd as odd:
+        if odd.why != Why.OTHER_MEMORY or count == 1:
+            raise
+        return make.parts.named(name, memory / count, machine)
 
 
 @lru_cache(maxsize=4_096)

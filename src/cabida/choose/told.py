@@ -16,6 +16,7 @@ from cabida.choose.explained import cost_tree_of
 from cabida.choose.held_told import held_cautions
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
+from cabida.choose.owned import energy_tree
 from cabida.choose.paying import BESIDE
 from cabida.choose.splits import accelerators_per_node
 from cabida.choose.worked import Worked
@@ -101,10 +102,10 @@ def _switched(first: Worked, brief: Brief, means: Means) -> list[Assumption]:
 
 
 def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
-    """Names of the cost assumptions behind the lines of the first option."""
+    """Names of the assumptions behind the bill, the electricity and the carbon of the first option."""
     if not kept:
         return []
-    nodes = cost_tree_of(kept[0], means)
+    nodes = cost_tree_of(kept[0], means) | energy_tree(kept[0], means)
     names = {part.name for tree in nodes.values() for part in tree.leaves() if part.grade == "assumed"}
     return sorted(name for name in names if name in means.terms.ranges)
 

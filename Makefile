@@ -53,6 +53,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulator.py
 	$(BIN)/python benchmarks/recommend.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/page.py
 
 clean:

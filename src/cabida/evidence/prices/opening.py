@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from cabida import files
 from cabida.errors import InvalidInput
-from cabida.evidence.lines import opened
 from cabida.text import problem, tr
 
 BLOCK_BYTES = 1 << 20
@@ -62,12 +62,23 @@ def refuse(file: Path | str, key: str, **values: object) -> InvalidInput:
     return InvalidInput([problem("CB-E050", file=str(file), why=why)])
 
 
+def opened(path: Path) -> IO[bytes]:
+    """The file, open to be read.
+
+    Raises:
+        InvalidInput: CB-E050.
+    """
+    try:
+        return files.opened(path)
+    except (OSError, ValueError) as error:
+        raise refuse(path, "unopened", error=getattr(error, "strerror", None) or str(error)) from None
+
+
 def look(path: Path) -> Opened:
     """What lies at ``path``: its hash, its size and how to read it.
 
     Raises:
-        InvalidInput: CB-E001, it can't be opened; CB-E050, it is empty, broken, packed too well, or of a kind that
-            isn't read.
+        InvalidInput: CB-E050, it can't be opened, is empty, broken, packed too well, or of a kind that isn't read.
     """
     with opened(path) as stream:
         head = stream.read(8)

@@ -63,7 +63,7 @@ def read(
         progress: told every few thousand rows.
 
     Raises:
-        InvalidInput: CB-E001, CB-E050 to CB-E055: nothing of the file can be read, with the reason.
+        InvalidInput: CB-E050 to CB-E055: nothing of the file can be read, with the reason.
     """
     file = Path(path)
     what = look(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from math import ceil
+from math import ceil, isfinite
 
 from cabida import money
 from cabida.brief import Brief
@@ -74,6 +74,8 @@ def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, 
     held = _held_of(one, means)
     weights = shares(horizon)
     bills = _bills(one, ask, means, held, weights)
+    if not all(isfinite(value) for bill in bills for value in (*bill.lines.values(), bill.spend_money)):
+        return ()  # there is no month to tell
     offer = tenure.offer if tenure else None
     drawn = [
         Drawn(each.kind, each.money, each.usable_months, each.discount_ratio)

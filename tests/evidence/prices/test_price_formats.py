@@ -285,6 +285,13 @@ def test_a_date_is_taken_from_the_row_then_as_asked_then_from_the_name(tmp_path)
     assert undated.offers[1].source.seen == TODAY
 
 
+def test_a_currency_without_a_rate_is_left_aside(tmp_path):
+    rows = [("RunPod", "H100", "2.5", code, "2026-11-01") for code in ("USD", "ARS", "eur", "XXX")]
+    found = of(exports.write_csv(tmp_path / "p.csv", ("provider", "gpu", "price", "currency", "seen"), rows))
+    assert [one.currency for one in found.offers] == ["USD", "EUR"]
+    assert [(one.line, one.why) for one in found.unread] == [(3, "no_rate"), (5, "no_rate")]
+
+
 def test_what_is_said_twice_is_counted_once(tmp_path):
     row = ("RunPod", "H100", "2.5", "USD", "2026-11-01")
     found = of(

@@ -13,6 +13,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
 from cabida.evidence.prices.numbers import each, stamped
 from cabida.evidence.prices.parts import Part, Parts, known, provider, provider_in, shared
+from cabida.facts.market import currencies
 from cabida.facts.model import ApiOffer, Offer
 from cabida.facts.models import find_model, models
 from cabida.quantity import Source
@@ -75,10 +76,12 @@ class Making:
         """One price of ``total`` for ``count`` of a part sold together; said again, it is only counted.
 
         Raises:
-            Odd: ``zero``, or a count that can't be.
+            Odd: ``zero``, ``no_rate``, or a count that can't be.
         """
         if not total:
             raise Odd(Why.ZERO)
+        if currency not in rated():
+            raise Odd(Why.NO_RATE)
         part, units = shared(part, count)
         name, kind = self.provider(provider)
         key = (
@@ -171,6 +174,12 @@ class Making:
             found = find_model(bare) if _family(bare) in _families() else None
             self._models[name] = found.id if found else name
         return self._models[name]
+
+
+@cache
+def rated() -> frozenset[str]:
+    """Currencies a rate is known for: a price in another could be held against no other."""
+    return frozenset(currencies())
 
 
 def tidy(value: Decimal) -> Decimal:

@@ -108,6 +108,7 @@ class Why(StrEnum):
     NO_CURRENCY = "no_currency"
     NO_DATE = "no_date"
     NO_PROVIDER = "no_provider"
+    NO_RATE = "no_rate"
     NO_TOKEN_PRICE = "no_token_price"
     NOT_A_NUMBER = "not_a_number"
     NOT_FINITE = "not_finite"

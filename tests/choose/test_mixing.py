@@ -6,11 +6,12 @@ from functools import cache
 
 import pytest
 
-from cabida.brief import complete, parse_brief
+from cabida.brief import Held, complete, parse_brief
 from cabida.choose import decide, mixing
 from cabida.choose.ask import ask_of
 from cabida.choose.means import means_of
 from cabida.choose.mix_told import full_mix, mix_flip, quick_mix
+from cabida.money.hold.mix_bill import held_piece
 from cabida.plan.decision import Decision
 from cabida.report.store import from_json, to_json
 
@@ -172,3 +173,27 @@ def test_what_cannot_outgrow_the_plan_is_mixed_for_the_plan_and_says_so():
     assert max(sum(level.replicas_count) for level in mix.levels) <= most
     assert "beyond what is planned" in mix.risk
     assert "beyond what is planned" not in full_mix(brief, outcome.everything, ask, means).risk
+
+
+def test_a_quota_and_a_minimum_bind_what_a_seller_lets_one_take():
+    brief, outcome, ask, _ = realtime(cards="l40s")
+    means = means_of(brief, AS_OF)
+    free = mixing.asked_of(brief, outcome.everything, ask, means, quick=True)
+    used = next(kind for kind in free.problem.kinds if kind.capacity == "on-demand")
+    offer = free.sources[used.name].tenure.offer
+    means.quotas[offer.provider.lower(), offer.accelerator] = [
+        Held("l40s", 3, "quota", provider=offer.provider)
+    ]
+    asked = mixing.asked_of(brief, outcome.everything, ask, means, quick=True)
+    assert 3.0 in asked.problem.quotas.values()
+    assert mixing.alone(asked, [next(kind for kind in asked.problem.kinds if kind.name == used.name)]) is None
+    least = replace(free.sources[used.name].tenure, offer=replace(offer, minimum_count=11))
+    usage = free.sources[used.name].worked.usage
+    deployment = free.sources[used.name].worked.candidate.deployment
+    pieces = [
+        held_piece(deployment, usage, means.terms, tenure, 5.0, name="k").kind
+        for tenure in (free.sources[used.name].tenure, least)
+    ]
+    assert [kind.least_count for kind in pieces] == [1, 11]
+    assert pieces[1].money_per_hour == pytest.approx(pieces[0].money_per_hour)
+    assert pieces[1].node_money_per_month == pytest.approx(pieces[0].node_money_per_month)

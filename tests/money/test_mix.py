@@ -100,6 +100,11 @@ def test_lots_minimum_and_what_is_had():
     rented = hourly("rented", 1.0, 1.0)
     assert solve(problem([few, rented], [2.9])).starts[0] == (3,)
     assert solve(problem([few, rented], [1.0])).starts[0] == (0,)
+    ruled = replace(rented, quota="q")
+    both = problem(
+        [replace(few, least_count=1, most_count=1, quota="q"), ruled, API], [5.0], quotas={"q": 3.0}
+    )
+    assert sum(solve(both).lots[0][0][0]) == 3
     held = reserved("have", 1.0, 0.1, most_count=2)
     assert solve(problem([held, rented], [5.0])).lots[0][0][0] == (2, 3)
 

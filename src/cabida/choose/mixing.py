@@ -8,6 +8,7 @@ from math import inf
 
 from cabida.brief import Brief
 from cabida.choose.ask import ASSUMED_WINDOW_S, START_UP_HOURS, Ask, shift_of, usage_of
+from cabida.choose.held import quota_of
 from cabida.choose.limits import late_delivery, risks, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.priced import spare_count
@@ -105,6 +106,7 @@ def asked_of(
         total_money=brief.budget.total_money if brief.budget.total_money is not None else inf,
         power_w=brief.limits.power_w or inf,
         accelerators_most_count=brief.consider.accelerators_max_count or inf,
+        quotas=_quotas(sources, means),
     )
     return Asked(
         problem, sources, demand, growths, prices, not ask.batch and max(ask.profile) == min(ask.profile)
@@ -236,6 +238,9 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
         power_w=(thing.accelerator.tdp_w or 0.0) * ratio if limits.power_w else 0.0,
         on_hours_per_month=demand.on_hours_per_month,
     )
+    quota = _quota_name(tenure, means)
+    if quota:
+        piece = replace(piece, kind=replace(piece.kind, quota=quota))
     if tenure.capacity != "spot":
         return piece
     share = SPOT_SHARE_RATIO if not ask.batch else 1.0
@@ -262,6 +267,21 @@ def solved(asked: Asked, *, quick: bool = False) -> Solution | None:
         best = fewer
     worth = best.problem.accepted_money * best.accepted_per_month
     return replace(whole(asked.problem, best), bound_money=bound - worth)
+
+
+def _quota_name(tenure: Tenure, means: Means) -> str:
+    """The provider and part under which a brief's quota limits this way to hold; "" where nobody said one."""
+    if tenure.capacity in ("have", "buy") or quota_of(means.quotas, tenure.offer) is None:
+        return ""
+    return f"{tenure.offer.provider.lower()} {tenure.offer.accelerator} {tenure.offer.region.lower()}"
+
+
+def _quotas(sources: dict[str, Source], means: Means) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for source in sources.values():
+        if source.tenure is not None and (name := _quota_name(source.tenure, means)):
+            found[name] = float(quota_of(means.quotas, source.tenure.offer) or 0)
+    return found
 
 
 def as_planned(asked: Asked) -> Asked:

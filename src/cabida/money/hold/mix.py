@@ -62,6 +62,7 @@ class Kind:
     drifts: bool = True  # its price moves with the market until it is signed
     power_w: float = 0.0  # of one lot on one's own premises
     capital_money: float = 0.0  # of one lot, on day one
+    quota: str = ""  # name of the limit in ``Problem.quotas`` that its accelerators count against
 
     @property
     def committed(self) -> bool:
@@ -89,9 +90,8 @@ class Problem:
     total_money: float = inf
     power_w: float = inf
     accelerators_most_count: float = inf
-    accepted_money: float = (
-        0.0  # what an accepted output is worth: lets kinds of different acceptance compete
-    )
+    quotas: Mapping[str, float] = field(default_factory=dict)  # accelerators held at once under each, at most
+    accepted_money: float = 0.0  # worth of an accepted output: lets kinds of different acceptance compete
 
     def only(self, kinds: Sequence[Kind]) -> Problem:
         """The same with these kinds alone."""

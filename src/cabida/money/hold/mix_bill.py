@@ -68,7 +68,9 @@ def held_piece(
     replicas = max(1, accelerators // each)
     node = deployment.node.accelerators_count if deployment.node else NODE_COUNT
     node_lots = node // accelerators
-    probe = max(1, node_lots)
+    least = max(1, -(-tenure.offer.minimum_count // accelerators))
+    machines = -(-least // max(1, node_lots))  # enough that no minimum is paid beyond them
+    probe = machines * max(1, node_lots)
 
     def bill(lots: int, requests_ratio: float, used_ratio: float) -> Cost:
         asked = replace(
@@ -85,7 +87,7 @@ def held_piece(
     asked, busy = bill(probe, 2.0, 0.0), bill(probe, 1.0, 1.0)
     held = _sum(base, HELD) / probe
     size = _slope(base, larger, (*HELD, *PER_MACHINE)) / probe
-    machine = _sum(larger, PER_MACHINE) - _sum(base, PER_MACHINE)
+    machine = (_sum(larger, PER_MACHINE) - _sum(base, PER_MACHINE)) / machines
     request = _slope(base, asked, HELD) / usage.requests_per_month
     attempts = float(attempts_ratio.raw(usage.failure_ratio, usage.acceptance_ratio, usage.tries_count))
     rate = capacity_requests_per_s / attempts
@@ -98,7 +100,7 @@ def held_piece(
         size, machine = size + machine, 0.0
     term = inf if tenure.capacity in TO_THE_END else tenure.committed_months
     committed = not tenure.scalable
-    once = base.per_month_money - _sum(base, HELD) - size * probe - (machine if node_lots else 0.0)
+    once = base.per_month_money - _sum(base, HELD) - size * probe - (machine * machines if node_lots else 0.0)
     once -= request * usage.requests_per_month
     kind = Kind(
         name=name,
@@ -114,6 +116,7 @@ def held_piece(
         request_money=(request + worked,),
         term_months=(term or inf) if committed else 0.0,
         most_count=most_replicas_count // replicas if most_replicas_count < inf else inf,
+        least_count=least,
         accepted_ratio=base.coverage_ratio,
         drifts=tenure.capacity not in TO_THE_END,
         power_w=power_w * accelerators if tenure.owned else 0.0,

@@ -322,14 +322,21 @@ def _limits(made: Written) -> None:
             ]
             made.matrix.row(drawn, high=problem.power_w)
     if problem.accelerators_most_count < inf:
-        for place, _ in made.places():
-            held = [
-                (column, float(one.accelerators_count))
-                for kind, one in enumerate(problem.kinds)
-                if not one.api
-                for column in made.held(kind, place)
-            ]
-            made.matrix.row(held, high=problem.accelerators_most_count)
+        everything = [kind for kind, one in enumerate(problem.kinds) if not one.api]
+        _at_most(made, everything, problem.accelerators_most_count)
+    for name, most in problem.quotas.items():
+        _at_most(made, [kind for kind, one in enumerate(problem.kinds) if one.quota == name], most)
+
+
+def _at_most(made: Written, kinds: list[int], accelerators_count: float) -> None:
+    """No more accelerators of these kinds at any place."""
+    for place, _ in made.places() if kinds else ():
+        held = [
+            (column, float(made.problem.kinds[kind].accelerators_count))
+            for kind in kinds
+            for column in made.held(kind, place)
+        ]
+        made.matrix.row(held, high=accelerators_count)
 
 
 def summed(made: Written, step: int | None) -> list[tuple[int, float]]:

@@ -102,7 +102,7 @@ def ways_to_hold(accelerator: Accelerator, count: int, billing: Billing, terms: 
     Raises:
         InvalidInput: CB-U015, none is known.
     """
-    offers: Iterable[Any] = book.offers(billing.as_of or None)
+    offers: Iterable[Any] = book.offers(billing.as_of or None, [accelerator.id.partition(":")[0]])
     if (profile := mig.profile_of(accelerator)) is not None:
         offers = slice_offers(accelerator, profile, offers)
     found = money.offers_for(accelerator, count, offers, terms, capacity=billing.capacity)[:MOST_OFFERS]

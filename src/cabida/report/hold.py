@@ -136,7 +136,7 @@ def _growth(asked: Asked, terms: Terms) -> Range:
 def _ways(asked: Asked, card: Accelerator, terms: Terms, count: int) -> list[Tenure]:
     """Every priced way to hold so many whole ones."""
     providers = (asked.provider,) if asked.provider else ()
-    found = money.offers_for(card, count, book.offers(terms.as_of), terms, providers=providers)
+    found = money.offers_for(card, count, book.offers(terms.as_of, [card.id]), terms, providers=providers)
     return [one for one in found if one.offer.fraction_ratio >= 1]
 
 

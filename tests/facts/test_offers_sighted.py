@@ -82,7 +82,6 @@ def test_api_prices_find_the_models_they_serve():
     assert all(one.input_amount >= 0 and one.output_amount >= 0 for one in facts.api_offers())
 
 
-
 def test_energy_by_kind_and_place():
     assert facts.energy("pue")
     (spain,) = [one for one in facts.energy("carbon_intensity_country", "ESP") if one.unit == "gCO2e/kWh"]

@@ -72,7 +72,9 @@ def add(found: Read, store: Path | str | None = None) -> Added:
             for text in (api_text(one),)
         ]
         connection.exec_driver_sql("SAVEPOINT before_it")
-        _insert(connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows())
+        _insert(
+            connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows()
+        )
         new_count = _insert(connection, "price_sightings", OFFERS_INTO, rows)
         new_count += _insert(connection, "api_sightings", API_INTO, api_rows)
         all_count = len(rows) + len(api_rows)

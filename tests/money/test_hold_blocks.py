@@ -67,7 +67,9 @@ def batch(hours, runs):
     )
 
 
-@pytest.mark.parametrize(("hours", "runs", "days"), [(4, 1, 1), (30, 1, 2), (60, 2, 4), (100, 30, 30), (8, 4, 4)])
+@pytest.mark.parametrize(
+    ("hours", "runs", "days"), [(4, 1, 1), (30, 1, 2), (60, 2, 4), (100, 30, 30), (8, 4, 4)]
+)
 def test_a_batch_pays_a_block_for_each_run(hours, runs, days):
     cost = money.serving_cost(serving(BLOCK, 8), batch(hours, runs), TERMS)
     held = sum(cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))

@@ -54,7 +54,9 @@ def brute(demand, price, term, cases, horizon):
     st.floats(-0.4, 0.6),
     st.floats(-0.3, 0.3),
 )
-def test_the_count_is_the_cheapest_there_is(demand, price, kept, months, upfront, resale, least, growth, drift):
+def test_the_count_is_the_cheapest_there_is(
+    demand, price, kept, months, upfront, resale, least, growth, drift
+):
     term = Commitment(months, kept, upfront, *least, resale, 0.1)
     cases = (Scenario("a", growth, drift, 0.4), Scenario("b", 0.0, 0.0, 0.6))
     horizon = 9
@@ -137,7 +139,9 @@ def test_later_terms_are_renewed_only_where_they_pay():
 
 
 def test_money_bound_on_day_one_costs():
-    later, now = (reserve([2], 2.0, Commitment(12, 1.0, upfront, wacc_ratio=0.1), CALM, 12) for upfront in (0, 1))
+    later, now = (
+        reserve([2], 2.0, Commitment(12, 1.0, upfront, wacc_ratio=0.1), CALM, 12) for upfront in (0, 1)
+    )
     assert now.money == pytest.approx(later.money * 1.05)
 
 

@@ -146,7 +146,8 @@ def test_what_is_not_known_of_starts_and_time_outs_is_in_the_interval():
     assert spread[0] > spread[1]
     assert much.per_accepted_low < much.per_accepted_money < much.per_accepted_high
     ends = [
-        serverless_ratios(serving(SECONDS, 1).deployment, 1, month(asked), 1.0, TERMS) for asked in (2000, 8e7)
+        serverless_ratios(serving(SECONDS, 1).deployment, 1, month(asked), 1.0, TERMS)
+        for asked in (2000, 8e7)
     ]
     assert ends[0][0] < 1 < ends[0][1]
     assert ends[1] == (1.0, 1.0)

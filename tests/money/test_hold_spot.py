@@ -38,7 +38,9 @@ def test_a_published_band_is_read(said, band):
     assert found in assumed_ranges()
 
 
-@pytest.mark.parametrize("said", ["", "Interruptible estimated at ~50% of on-demand", "20% off", "interruptible"])
+@pytest.mark.parametrize(
+    "said", ["", "Interruptible estimated at ~50% of on-demand", "20% off", "interruptible"]
+)
 def test_what_is_no_band_is_none(said):
     assert spot.band_of(offer("1.00", "spot", notes=said)) == ""
 
@@ -52,9 +54,7 @@ def test_the_bands_are_the_intervals_of_the_exponential_law():
 
 
 def test_spot_without_interruption_data_is_flagged():
-    unknown, known = (
-        money.tenure_of(offer("1.00", "spot", notes=said), CARD, TERMS) for said in ("", BAND)
-    )
+    unknown, known = (money.tenure_of(offer("1.00", "spot", notes=said), CARD, TERMS) for said in ("", BAND))
     assert "interruptions" in unknown.flags
     assert "interruptions" not in known.flags
     told = [one.sentence for one in money.price_warnings(unknown, "2026-11-30")]
@@ -63,7 +63,9 @@ def test_spot_without_interruption_data_is_flagged():
 
 def _ranges(hours, restart):
     source = Source("a test")
-    return {"restart_s": money.Range(restart, restart, restart, source)}, money.Range(hours, hours, hours, source)
+    return {"restart_s": money.Range(restart, restart, restart, source)}, money.Range(
+        hours, hours, hours, source
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -114,7 +116,9 @@ def test_a_spot_bill_adds_up_and_carries_what_is_not_known():
     assert spread[0] > spread[1]
     plain = money.serving_cost(serving(offer("1.00")), USAGE, TERMS)
     held = sum(plain.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
-    assert sum(costs[1].line(key) for key in ("compute", "idle", "retries_waste", "spares")) == pytest.approx(held)
+    assert sum(costs[1].line(key) for key in ("compute", "idle", "retries_waste", "spares")) == pytest.approx(
+        held
+    )
 
 
 def test_what_stands_in_for_spot_is_the_same_seller_by_the_hour():
@@ -141,7 +145,10 @@ def test_a_run_on_spot_carries_its_interruptions_interval():
     wide, narrow = (
         money.training_cost(training(offer("1.00", "spot", notes=said)), RUN, TERMS) for said in ("", BAND)
     )
-    assert wide.per_accepted_high / wide.per_accepted_money > narrow.per_accepted_high / narrow.per_accepted_money
+    assert (
+        wide.per_accepted_high / wide.per_accepted_money
+        > narrow.per_accepted_high / narrow.per_accepted_money
+    )
     assert wide.per_month_money > narrow.per_month_money
     tree = money.training_tree(training(offer("1.00", "spot")), RUN, TERMS)
     assert float(tree["cost_per_run"]) == pytest.approx(wide.per_month_money)

@@ -138,6 +138,8 @@ def test_json_is_the_answer():
     assert made["reservations"][0]["outcomes"]
 
 
-@pytest.mark.parametrize("words", [("l4", "--reserved", "x=1"), ("l4", "--mean", "0"), ("l4", "--profile", "odd"), ()])
+@pytest.mark.parametrize(
+    "words", [("l4", "--reserved", "x=1"), ("l4", "--mean", "0"), ("l4", "--profile", "odd"), ()]
+)
 def test_what_is_mistyped_is_a_usage_error(words):
     run(*words, code=2)

@@ -90,7 +90,8 @@ def test_costs_add_up_and_have_an_interval(decision):
         assert one.unit_cost.low < one.unit_cost.high
         assert sum(line.money for line in one.cost_lines) == pytest.approx(one.cost_per_month_money)
         assert one.cost_per_month_money > 0
-    assert sum(one.best_probability for one in decision.options) == pytest.approx(1.0)
+    shown = sum(one.best_probability for one in decision.options)
+    assert 0.5 < shown <= 1.0 + 1e-9  # the rest is won by kinds that are not shown
     assert all(one.expected_regret_money >= 0 for one in decision.options)
 
 
@@ -174,7 +175,7 @@ def test_serving_turns_are_told(name, decided):
     flips = {one.name.split("_")[0]: one for one in decision.flips}
     assert {"price", "utilisation", "acceptance"} <= flips.keys()
     for one in decision.flips:
-        if one.name == "paying":  # side by side, no turn
+        if one.name in ("paying", "mix"):  # side by side, no turn
             continue
         assert FIGURE.search(one.sentence) or one.at is None
         assert (one.at is None) == (one.flips_to == "")

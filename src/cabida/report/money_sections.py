@@ -68,7 +68,14 @@ def sureness(decision: Decision) -> Section | None:
     letters = doubt_charts.intervals_in_letters(decision)
     tornado = doubt_charts.swings_in_letters(decision)
     letters += ["", *tornado] if letters and tornado else tornado
-    return Section("sureness", (f"{drawn}.", *turning), (), charts, tuple(letters))
+    others = 1.0 - sum(one.best_probability for one in decision.options)
+    some = any(one.best_probability > 0 for one in decision.options)
+    rest = (
+        (tr("report.not_shown_best", probability=say.probability(others)),)
+        if some and others >= 0.005
+        else ()
+    )
+    return Section("sureness", (f"{drawn}.", *rest, *turning), (), charts, tuple(letters))
 
 
 def ownership(decision: Decision) -> Section | None:

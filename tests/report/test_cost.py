@@ -76,7 +76,7 @@ def test_idle_comes_from_the_curve_of_the_day():
     flat = app.cost("llama-3.1-8b", **SMALL, **asked, capacity=["reserved"])
     day = [0.0] * 12 + [1.0] * 12
     half = app.cost("llama-3.1-8b", **SMALL, **asked, profile=day, capacity=["reserved"])
-    assert half["fleet"]["replicas_by_hour"][:12] == [0] * 12
+    assert half["fleet"]["replicas_by_hour"][:12] == [1] * 12  # one stands ready
     assert half["utilisation"] == pytest.approx(flat["utilisation"] / 2, rel=0.02)
     key = {row["provider"]: row for row in flat["rows"]}
     for row in half["rows"]:

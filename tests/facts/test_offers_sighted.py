@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from cabida import facts
+from cabida import facts, money
 from cabida.errors import InvalidInput
 from cabida.facts import store
-from cabida.text import has_text
+from cabida.money.prices.believed import judged
 
 OFFERS = facts.offers()
 
@@ -18,22 +18,26 @@ def rows(name):
         return list(csv.DictReader(file))
 
 
-def test_every_sighting_is_either_in_use_or_visibly_set_aside():
+def test_every_sighting_is_either_of_a_known_part_or_visibly_set_apart():
     printed = {row["id"] for name in ("offers_rent.csv", "offers_buy.csv") for row in rows(name)}
     used = {one.id for one in OFFERS}
-    aside = {one.offer.id for one in facts.rejected_offers()}
-    assert used | aside == printed
-    assert not used & aside
-    assert all(has_text(f"facts.rejected.{one.reason}") for one in facts.rejected_offers())
+    apart = {one.id for one in facts.unmapped_offers()}
+    assert used | apart == printed
+    assert not used & apart
 
 
-def test_prices_out_of_band_are_set_aside():
-    outside = [one.offer for one in facts.rejected_offers() if one.reason == "outside_band"]
-    assert "vast.ai-l4-on-demand-1x-2026-08-22" in {one.id for one in outside}  # 0.02 an hour
+def test_a_price_is_believed_or_not_by_what_its_sellers_ask_not_when_the_book_was_made():
+    low = {
+        "vast.ai-l4-on-demand-1x-2026-08-22",
+        "verda-v100-sxm2-16-spot-1x-2026-05-24",
+    }  # 0.02 and 0.05 an hour
+    assert low <= {one.id for one in OFFERS}
+    found = judged(OFFERS, money.terms("USD", as_of="2026-11-30"))
+    assert low <= {one.offer.id for one in found.aside if one.reason == "too_low"}
 
 
 def test_slices_modified_and_unknown_parts_are_no_offers():
-    aside = {one.offer.accelerator for one in facts.rejected_offers() if one.reason == "unknown_part"}
+    aside = {one.accelerator for one in facts.unmapped_offers()}
     assert {"RTX 4090 (48 GB mod) PCIe", "GTX 1060", "B200 NVL"} <= aside
 
 

@@ -55,7 +55,7 @@ def test_every_source_of_the_hand_kept_files_survives(name):
 @pytest.mark.parametrize("name", ["offers_rent.csv", "offers_buy.csv", "offers_api.csv"])
 def test_every_source_of_the_price_series_survives(name):
     loaded = {one.id: one for one in (*facts.offers(), *store.table("api_offers"))}
-    loaded |= {one.offer.id: one.offer for one in facts.rejected_offers()}
+    loaded |= {one.id: one for one in facts.unmapped_offers()}
     with (store.DATA / name).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             source = loaded[row["id"]].source

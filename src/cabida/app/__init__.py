@@ -18,7 +18,7 @@ from cabida.app.price_book import exchange_rates, price, price_history, prices, 
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Decision, Progress, Setup
-from cabida.report.catalogue import fact, facts_list, models
+from cabida.report.catalogue import fact, facts_check, facts_list, models
 from cabida.text import use_language
 
 if TYPE_CHECKING:
@@ -369,6 +369,7 @@ __all__ = [
     "exchange_rates",
     "explain",
     "fact",
+    "facts_check",
     "facts_list",
     "fit",
     "here",

@@ -70,9 +70,10 @@ def show(id_: str, as_json: bool, as_of: str | None) -> None:
 @shared
 def check(as_json: bool, as_of: str | None) -> None:
     """Invariants of the tables; exit 3 when one is broken."""
+    from cabida import app
     from cabida import facts as world
 
-    faults = world.check()
+    faults = app.facts_check()
     if faults:
         raise InvalidInput(faults)
     answer = {"digest": world.digest(), "faults": []}

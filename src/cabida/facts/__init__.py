@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     )
     from cabida.facts.load import schema
     from cabida.facts.market import (
-        Rejected,
         analyst_offers,
         api_offers,
         currencies,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
         energy,
         exchange_rate,
         offers,
-        rejected_offers,
+        unmapped_offers,
     )
     from cabida.facts.models import model, models
     from cabida.facts.own import add, import_prices
@@ -52,8 +51,8 @@ _ROOMS = {
     "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
     "measurements node node_for nodes software",
     "load": "schema",
-    "market": "Rejected analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
-    "rejected_offers",
+    "market": "analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
+    "unmapped_offers",
     "models": "model models",
     "own": "add import_prices",
     "pipelines": "components components_of find_pipeline pipeline pipelines",
@@ -62,7 +61,6 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
     "Description",
-    "Rejected",
     "accelerator",
     "accelerators",
     "add",
@@ -95,9 +93,9 @@ __all__ = [
     "offers",
     "pipeline",
     "pipelines",
-    "rejected_offers",
     "schema",
     "software",
+    "unmapped_offers",
     "weight_format",
 ]
 

@@ -1,16 +1,13 @@
 """What must hold of the facts: ``cabida facts check``.
 
 Every figure has a source and a date; tensor rates are dense and rise as types shrink; what software sees never
-exceeds the label; nodes and offers name accelerators that exist; no price in use lies outside its band, nor is it in
-a currency that nobody publishes a rate for.
+exceeds the label; nodes and offers name accelerators that exist; no price is in a currency that nobody publishes a
+rate for.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from decimal import Decimal
-from statistics import median
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
@@ -18,7 +15,6 @@ from cabida.facts import hardware, market, mig
 from cabida.facts.formats import formats
 from cabida.facts.model import Accelerator, ApiOffer, Offer
 from cabida.facts.pipelines import components, pipelines
-from cabida.facts.series import BAND
 from cabida.quantity import GRADES, Source
 from cabida.text import problem
 
@@ -30,7 +26,7 @@ RISING = (("tf32", "bf16"), ("bf16", "fp8"), ("fp8", "fp4"))  # the smaller type
 def check() -> list[Problem]:
     """Everything that is wrong with the facts in use, one's own included; empty when nothing is."""
     try:
-        return [*_sources(), *_accelerators(), *_references(), *_currencies(), *_prices()]
+        return [*_sources(), *_accelerators(), *_references(), *_currencies()]
     except InvalidInput as error:  # a user's file: its problems are the answer
         return list(error.problems)
 
@@ -41,7 +37,7 @@ def records() -> Iterator[Any]:
         yield from table.values()
     for series in (market.offers(), market.api_offers(), market.energy(), market.analyst_offers()):
         yield from series
-    yield from (one.offer for one in market.rejected_offers())
+    yield from market.unmapped_offers()
     yield from hardware.collectives()
     yield from (*mig.every().values(), *pipelines().values(), *components().values())
     yield from hardware.measurements()
@@ -108,25 +104,3 @@ def _currencies() -> Iterator[Problem]:
         if one.currency.upper() not in known:
             names = ", ".join(sorted(known))
             yield problem("CB-F038", record=one.id, currency=one.currency, known=names)
-
-
-def _prices() -> Iterator[Problem]:
-    """Prices far from the median of their part and kind of capacity, compared at today's rates."""
-    euros = {code: Decimal(market.exchange_rate(code, "EUR")[0]) for code in market.currencies()}
-    groups: dict[tuple[str, str], list[Offer]] = defaultdict(list)
-    for one in market.offers():
-        if one.currency.upper() in euros:
-            groups[one.accelerator, one.capacity].append(one)
-    for group in groups.values():
-        middle_eur = median(_whole(one) * euros[one.currency.upper()] for one in group)
-        for one in group:
-            middle = middle_eur / euros[one.currency.upper()]
-            if not BAND[0] <= _whole(one) / middle <= BAND[1]:
-                yield problem(
-                    "CB-F036", record=one.id, amount=one.amount, middle=f"{middle:.4g}", currency=one.currency
-                )
-
-
-def _whole(one: Offer) -> Decimal:
-    """What a whole accelerator costs at this price, without tax."""
-    return one.amount / Decimal(str(one.fraction_ratio)) / (1 + Decimal(str(one.tax_ratio)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 
 from cabida.errors import InvalidInput
@@ -11,14 +10,6 @@ from cabida.facts import overlay, store
 from cabida.facts.model import ApiOffer, EnergyFact, Offer
 from cabida.quantity import Source
 from cabida.text import problem
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A sighting set aside, and why: ``unknown_part`` or ``outside_band`` (texts facts.rejected.*)."""
-
-    offer: Offer
-    reason: str
 
 
 def offers(as_of: str | None = None) -> tuple[Offer, ...]:
@@ -30,10 +21,9 @@ def offers(as_of: str | None = None) -> tuple[Offer, ...]:
     return found if as_of is None else tuple(one for one in found if one.seen and one.seen <= as_of)
 
 
-def rejected_offers() -> tuple[Rejected, ...]:
-    """Sightings that are kept but not used, each with its reason."""
-    raw = store.payload("offers_rejected")
-    return tuple(map(Rejected, store.decode(raw), raw["reasons"]))
+def unmapped_offers() -> tuple[Offer, ...]:
+    """Sightings that are kept but not used: the part isn't in the catalogue, or its memory isn't that part's."""
+    return store.table("offers_unmapped")
 
 
 def analyst_offers() -> tuple[Offer, ...]:

@@ -1,7 +1,7 @@
 """Machine-made series at compile time: price sightings, measurements, energy figures, exchange rates.
 
-A sighting that names no known part, or lies outside a tenth to ten times the median of its part and kind of
-capacity, is kept aside with its reason, never dropped in silence.
+A sighting that names no known part is kept apart, never dropped in silence. Which of the others can be believed is
+judged where prices are used (``money.prices.believed``), against all that is known then.
 """
 
 from __future__ import annotations
@@ -9,29 +9,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from decimal import Decimal
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.facts import load, store
+from cabida.facts import load
 from cabida.facts.model import Accelerator, ApiOffer, EnergyFact, Offer
 from cabida.quantity import Source
 
 GATHERED = "2026-11-30"  # when rows without a date of their own were read
-# of the median: wider than any market, narrower than a slip of the decimal point
-BAND = (Decimal("0.1"), Decimal(10))
-
-
-@dataclass(frozen=True, slots=True)
-class Sorted:
-    """Sightings fit to be used, and those set aside with the reason (a key of the facts catalogue)."""
-
-    kept: tuple[Offer, ...]
-    aside: tuple[tuple[Offer, str], ...]
 
 
 def measured(path: Path, noun: type) -> list[Any]:
@@ -81,36 +69,11 @@ def priced(path: Path) -> tuple[Offer, ...]:
     return tuple(_checked(Offer, rows, path))
 
 
-@cache
-def offers(data: Path) -> Sorted:
-    """Rent and purchase sightings, those outside the band or without a known part set aside."""
+def offers(data: Path, *, mapped: bool = True) -> list[Offer]:
+    """Rent and purchase sightings of known parts, or those of others."""
     known = {record.id for record in load.read_records(data / "accelerators.yaml", Accelerator)}
     found = (*priced(data / "offers_rent.csv"), *priced(data / "offers_buy.csv"))
-    mapped = [offer for offer in found if offer.accelerator in known]
-    middle = middles(mapped)
-    kept, aside = [], [(offer, "unknown_part") for offer in found if offer.accelerator not in known]
-    for offer in mapped:
-        ratio = offer.amount / middle[offer.accelerator, offer.capacity]
-        if BAND[0] <= ratio <= BAND[1]:
-            kept.append(offer)
-        else:
-            aside.append((offer, "outside_band"))
-    return Sorted(tuple(kept), tuple(aside))
-
-
-def middles(found: list[Offer]) -> dict[tuple[str, str], Decimal]:
-    """The median amount of each part under each kind of capacity."""
-    groups: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    for offer in found:
-        groups[offer.accelerator, offer.capacity].append(offer.amount)
-    return {key: median(amounts) for key, amounts in groups.items()}
-
-
-def rejected_rows(data: Path) -> dict[str, Any]:
-    """The sightings set aside, with their reasons, as snapshot data."""
-    aside = offers(data).aside
-    encoded = store.encode([offer for offer, _ in aside], Offer)
-    return {**encoded, "reasons": [reason for _, reason in aside]}
+    return [offer for offer in found if (offer.accelerator in known) == mapped]
 
 
 def api_offers(data: Path) -> list[ApiOffer]:

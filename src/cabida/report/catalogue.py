@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from cabida import facts
-from cabida.errors import InvalidInput
-from cabida.facts import mig
+from cabida.errors import InvalidInput, Problem
+from cabida.facts import mig, overlay
 from cabida.text import closest, problem
 
 
@@ -58,6 +59,27 @@ def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
     fields = {name: value for name, value in asdict(one).items() if name not in ("source", "field_sources")}
     sources = {"": _said(one.source)} | {name: _said(source) for name, source in one.field_sources.items()}
     return fields, sources
+
+
+def facts_check() -> list[Problem]:
+    """Everything that is wrong with the facts in use, and one's own prices that lie far from what others ask."""
+    return facts.check() or [*_slips()]
+
+
+def _slips() -> Iterator[Problem]:
+    own = {one.id: one.accelerator for one in overlay.own("offers")}
+    if not own:
+        return
+    from cabida import money
+    from cabida.money.prices.believed import judged
+
+    terms = money.terms()
+    found = judged([one for one in facts.offers() if one.accelerator in own.values()], terms)
+    for one in (*found.aside, *found.doubted):
+        if one.offer.id in own and one.middle_money:
+            middle = f"{one.middle_money / terms.rate(one.offer.currency).ratio:.4g}"
+            values = {"record": one.offer.id, "amount": one.offer.amount, "currency": one.offer.currency}
+            yield problem("CB-F036", **values, middle=middle)
 
 
 def _said(source: Any) -> str:

@@ -277,29 +277,23 @@ def prices_aside(
     """Prices that are kept but not used, with the middle they were held against; rows of files nobody could read.
 
     ``reason``: nothing (no accelerator runs on that), too_low and too_high (outside 0.1 to 10 times the middle),
-    below_market, outside_band (when the book was made), expired, unknown_part, doubted (one's own quote: used all the
-    same), unread.
+    below_market, expired, unknown_part, doubted (one's own quote: used all the same), unread.
     """
     terms, wanted = terms_of(currency, as_of), Wanted(gpu, as_of=as_of)
     groups: dict[str, list[Offer]] = {}
     for one in sighted(wanted, store):
         groups.setdefault(one.accelerator, []).append(one)
-    shipped = [one for one in facts.rejected_offers() if not as_of or one.offer.seen <= as_of]
-    banned = {one.offer.id for one in shipped if one.reason == "outside_band"}
-    rows: list[dict[str, Any]] = []
-    for left in shipped:
-        if left.reason != "outside_band":
-            rows += [] if gpu else [_aside(left.offer, left.reason, terms)]
-        elif not gpu or left.offer.accelerator in groups:
-            groups.setdefault(left.offer.accelerator, []).append(left.offer)
-    for group in groups.values():
-        rows += _aside_of(group, banned, terms)
+    rows = [row for group in groups.values() for row in _aside_of(group, terms)]
+    if not gpu:
+        unmapped = [one for one in facts.unmapped_offers() if not as_of or one.seen <= as_of]
+        rows += [_aside(one, "unknown_part", terms) for one in unmapped]
     rows.sort(key=lambda row: (row["reason"], row["gpu"], row["amount"]))
-    return rows + ([] if gpu else [_unread(one) for one in book.unread(store)])
+    unread = [] if gpu else [one for one in book.unread(store) if not as_of or one.at[:10] <= as_of]
+    return rows + [_unread(one) for one in unread]
 
 
-def _aside_of(group: Sequence[Offer], banned: set[str], terms: Terms) -> list[dict[str, Any]]:
-    """What of one accelerator's prices isn't used; ``banned`` were left out when the book was made."""
+def _aside_of(group: Sequence[Offer], terms: Terms) -> list[dict[str, Any]]:
+    """What of one accelerator's prices isn't used."""
     found = judged([one for one in group if not expired(one, terms.as_of)], terms)
     rows = [_aside(one, "expired", terms) for one in group if expired(one, terms.as_of)]
     for reason, told in (("", found.aside), ("doubted", found.doubted)):
@@ -308,7 +302,7 @@ def _aside_of(group: Sequence[Offer], banned: set[str], terms: Terms) -> list[di
             | {"middle": one.middle_money, "ratio": one.ratio, "votes": one.votes_count}
             for one in told
         ]
-    return rows + [_aside(one, "outside_band", terms) for one in found.kept if one.id in banned]
+    return rows
 
 
 def _aside(one: Offer, reason: str, terms: Terms) -> dict[str, Any]:
@@ -345,8 +339,8 @@ def price(id: str, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
     Raises:
         InvalidInput: CB-U016, none or several are called so.
     """
-    every: list[Any] = [*book.offers(store=store), *book.api_offers(store=store), *facts.analyst_offers()]
-    every += [one.offer for one in facts.rejected_offers()]
+    every: list[Any] = [*book.offers(store=store), *book.api_offers(store=store)]
+    every += (*facts.analyst_offers(), *facts.unmapped_offers())
     found = [one for one in every if one.id == id] or [one for one in every if one.id.startswith(id)]
     if len({one.id for one in found}) != 1:
         ids = [one.id for one in (found or every)]

@@ -45,6 +45,7 @@ horizon: 24 months
 team: {platform_engineers: 0.1, loaded_cost: 90000 USD/year}
 consider: {capacity: [on-demand, reserved], providers: any, accelerators: [l40s, a100-sxm-80]}
 """
+SPOT_BATCH = BATCH.replace("[on-demand, reserved]", "[on-demand, spot]")
 
 
 @cache
@@ -62,9 +63,8 @@ def realtime(
     return decided(BRIEF.format(capacity=capacity, data=data, cards=cards, profile=profile))
 
 
-@pytest.mark.parametrize("text", [None, BATCH], ids=["realtime", "batch"])
-def test_one_kind_alone_costs_what_its_bill_says(text, monkeypatch):
-    monkeypatch.setattr(mixing, "QUICK_LEVELS", 24)
+@pytest.mark.parametrize("text", [None, BATCH, SPOT_BATCH], ids=["realtime", "batch", "spot batch"])
+def test_one_kind_alone_costs_what_its_bill_says(text):
     brief, outcome, ask, means = decided(text) if text else realtime()
     asked = mixing.asked_of(brief, outcome.everything, ask, means, quick=True)
     bills = {one.candidate.id: one.cost for one in outcome.everything}
@@ -77,7 +77,7 @@ def test_one_kind_alone_costs_what_its_bill_says(text, monkeypatch):
             )
             assert found.unit_money == pytest.approx(bills[kind.name].per_accepted_money, rel=1e-6), kind.name
             seen.add(kind.capacity)
-    assert {"on-demand", "reserved"} <= seen
+    assert ({"spot"} if text == SPOT_BATCH else {"on-demand", "reserved"}) <= seen
 
 
 def test_a_profile_with_peaks_mixes_a_reserved_base_with_hours_and_the_decision_says_so():

@@ -24,7 +24,8 @@ from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 WORKLOADS = ("realtime-inference", "batch-inference")  # whose work is requests that can be spread
 WEIGHTS = (0.185, 0.63, 0.185)  # of the low, base and high of a 90 % range (Keefer and Bodily 1983)
 MOST_TYPES, QUICK_TYPES = 6, 3
-MOST_LEVELS, QUICK_LEVELS = 8, 6
+MOST_LEVELS = 8
+QUICK_LEVELS = 24  # hours as they are: a path of one kind alone costs what its bill says
 GAP_RATIO, QUICK_GAP_RATIO = 2e-3, 1e-3
 APIS_COUNT = 2
 MIXED = ("on-demand", "spot", "reserved", "block", "buy", "have")
@@ -226,6 +227,8 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
     usage = usage_of(
         ask, one.acceptance_ratio, shift_of(ask, one.capacity_requests_per_s, one.acceptance_ratio)
     )
+    if isinstance(one.usage, Usage):
+        usage = replace(usage, request_s=one.usage.request_s)  # what an interruption makes be done again
     piece = held_piece(
         thing,
         usage,

@@ -21,6 +21,7 @@ from cabida.plan import Candidate, Deployment
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 PER_MACHINE = ("observability", "platform_labour")
+BY_THE_HOUR = (*HELD, "interruptions")  # of a lot, for the hours it is on
 TO_THE_END = ("buy", "have")
 ONCE_DIGITS = 6  # differences of bills are no finer
 NODE_COUNT = 8  # accelerators of a machine of which nothing else is known
@@ -85,14 +86,14 @@ def held_piece(
 
     base, larger = bill(probe, 1.0, 0.0), bill(2 * probe, 1.0, 0.0)
     asked, busy = bill(probe, 2.0, 0.0), bill(probe, 1.0, 1.0)
-    held = _sum(base, HELD) / probe
-    size = _slope(base, larger, (*HELD, *PER_MACHINE)) / probe
+    held = _sum(base, BY_THE_HOUR) / probe
+    size = _slope(base, larger, (*BY_THE_HOUR, *PER_MACHINE)) / probe
     machine = (_sum(larger, PER_MACHINE) - _sum(base, PER_MACHINE)) / machines
-    request = _slope(base, asked, HELD) / usage.requests_per_month
+    request = _slope(base, asked, BY_THE_HOUR) / usage.requests_per_month
     attempts = float(attempts_ratio.raw(usage.failure_ratio, usage.acceptance_ratio, usage.tries_count))
     rate = capacity_requests_per_s / attempts
     month_requests = rate * replicas * on_hours_per_month * float(S_PER_HOUR)
-    worked = _slope(base, busy, HELD) / probe / month_requests if month_requests else 0.0
+    worked = _slope(base, busy, BY_THE_HOUR) / probe / month_requests if month_requests else 0.0
     hourly = held / on_hours_per_month
     if usage.batch and tenure.scalable and month_requests:
         worked += held / month_requests  # paid for the work itself; of each hour that is on, only starting up
@@ -100,8 +101,8 @@ def held_piece(
         size, machine = size + machine, 0.0
     term = inf if tenure.capacity in TO_THE_END else tenure.committed_months
     committed = not tenure.scalable
-    once = base.per_month_money - _sum(base, HELD) - size * probe - (machine * machines if node_lots else 0.0)
-    once -= request * usage.requests_per_month
+    once = base.per_month_money - _sum(base, BY_THE_HOUR) - size * probe
+    once -= request * usage.requests_per_month + (machine * machines if node_lots else 0.0)
     kind = Kind(
         name=name,
         group=f"{deployment.model.id} {deployment.name}",

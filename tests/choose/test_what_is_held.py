@@ -11,7 +11,10 @@ from cabida.choose import decide
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.held import left_months, quota_of, quotas_of
 from cabida.choose.means import means_of
+from cabida.choose.owned import energy_tree
 from cabida.facts import accelerator
+from cabida.money.bills.serving import serving_bill
+from cabida.money.ways import Plain
 
 CONTRACT = "{accelerator: h100-sxm-80, count: 8, kind: contracted, price: 2 USD/h"
 
@@ -119,12 +122,19 @@ def test_walk_away_prices_tie_in_a_decision():
     first = options[0]
     assert first.walk_away is not None
     assert first.walk_away.amount is None or first.walk_away.amount >= first.walk_away.now_amount
+    offers = {one.candidate.id: one.tenure.offer.id for one in outcome.worked}
+    told = 0
     for one in options[1:]:
-        if one.status == "satisfies":
+        able = [other for other in options if other.status == "satisfies"]
+        mine = [other for other in able if offers[other.id] == offers[one.id]]
+        if one.status == "satisfies" and one is mine[0]:  # another setup under its offer rises with it
             assert one.walk_away.rival == first.id
             assert one.walk_away.discount_ratio is None or one.walk_away.discount_ratio >= -1e-9
+            told += 1
         else:
             assert one.walk_away is None
+    assert told
+    assert offers[first.walk_away.rival] != offers[first.id]
 
 
 TRAFFIC = (
@@ -159,3 +169,28 @@ def test_what_does_not_reach_is_rented_beside_it():
         and one.tenure.id == both.beside.tenure.id
     )
     assert any(one.capacity == "have" and one.status == "misses" for one in outcome.decision.options)
+
+
+def test_what_is_rented_beside_a_contract_pays_interruptions_and_nothing_twice():
+    """Spot's interruptions are in the line, what leaves the provider once; electricity is of both."""
+    risky = "{data: any, needed_by: 2027-06-01, availability: none, risk: high}"
+    here = "{capacity: [spot], providers: any, accelerators: [l40s]}"
+    contract = "[{accelerator: l40s, count: 4, kind: contracted, price: 0.8 USD/h}]"
+    brief = brief_of(have=contract, traffic=TRAFFIC, limits=risky, consider=here)
+    outcome = decide(brief, AS_OF, show_all=True)
+    means = means_of(brief, AS_OF)
+    pairs = zip(outcome.decision.options, outcome.worked, strict=True)
+    option, both = next(pair for pair in pairs if pair[1].cost.line("rented"))
+    rented = both.beside
+    bill = serving_bill(Plain(means.terms), rented.candidate, rented.usage, rented.tenure)
+    assert rented.tenure.capacity == "spot"
+    assert bill["interruptions"] > 0
+    kept = ("compute", "idle", "retries_waste", "spares", "observability", "interruptions")
+    assert both.cost.line("rented") == pytest.approx(sum(bill[key] for key in kept))
+    alone = next(one for one in outcome.worked if one.tenure.capacity == "have" and one.beside is None)
+    assert both.cost.line("network") == pytest.approx(alone.cost.line("network"))
+    month = option.metrics["energy_kwh_per_month"].value
+    assert option.metrics["energy_kwh_per_output"].value == pytest.approx(
+        month / both.cost.accepted_per_month
+    )
+    assert month > energy_tree(replace(both, beside=None), means)["energy_kwh_per_month"].value * 1.1

@@ -31,7 +31,9 @@ RENTED = (
     "spares",
     "network",
     "observability",
+    "interruptions",
 )  # people and gateway are there
+WHOLE = ("network", "observability")  # stated for a month, they stand in the bill of what is held
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,9 @@ class Rented:
     def bill(self, ways: Ways) -> Number:
         """What the rented part adds to a month."""
         lines = serving_bill(ways, self.candidate, self.usage, self.tenure)
-        return ways.apply(rented_money_per_month, *(lines[key] for key in RENTED))
+        there = {key for key in WHOLE if f"{key}_money_per_month" in ways.terms.stated}
+        parts = (0.0 if key in there else lines.get(key, 0.0) for key in RENTED)
+        return ways.apply(rented_money_per_month, *parts)
 
     def grown(self, tree: dict[str, Quantity], means: Means) -> dict[str, Quantity]:
         """The cost tree of what is held with the rented part: a new total and a new unit cost."""
@@ -109,6 +113,8 @@ def held_and_rented(one: Runnable, ask: Ask, means: Means, serving: Serving) -> 
     base, rest = _parts(one, ask, serving, held)
     usages = [usage_of(ask, one.acceptance_ratio, shift) for shift in (base, rest[0])]
     more = replace(usages[1], requests_per_month=usages[1].requests_per_month * rest[1])
+    if not own.owned:  # a contract's bill has what leaves the provider for all requests
+        more = replace(more, egress_gb_per_month=0.0)
     candidate = Candidate(
         id=f"{one.candidate_id(own)} + ", deployment=one.deployment, offer=own.offer, replicas_count=held
     )

@@ -7,14 +7,15 @@ from dataclasses import replace
 from math import exp, log, sqrt
 
 from cabida import facts, money
+from cabida.choose.both import Rented
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import TrainingUse, Usage
-from cabida.money.own.footprint import Working, footprint
+from cabida.money.own.footprint import Working, footprint, together
 from cabida.money.own.owned import ownership_of, rents_seen
 from cabida.money.own.purchase import KINDS_OF, Purchase
 from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
-from cabida.plan import Estimate, Option
+from cabida.plan import Candidate, Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.quantity import Quantity
 from cabida.units import HOURS_PER_MONTH
@@ -39,7 +40,7 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
     tenure, thing = one.tenure, one.candidate.thing
     if tenure is None or thing is None or tenure.capacity != "buy":
         return None
-    spare = _spare_count(one)
+    spare = _spare_count(one.candidate)
     needed = tenure.accelerators_count - spare
     used = used_ratio(one, means)
     if needed <= 0 or used <= 0:
@@ -72,11 +73,11 @@ def used_ratio(one: Worked, means: Means) -> float:
     tenure, usage = one.tenure, one.usage
     if tenure is None:
         return 0.0
-    month, needed = float(HOURS_PER_MONTH), tenure.accelerators_count - _spare_count(one)
+    month, needed = float(HOURS_PER_MONTH), tenure.accelerators_count - _spare_count(one.candidate)
     if isinstance(usage, TrainingUse):
         return min(1.0, run_hours(one, usage, means) * usage.runs_per_month / (needed * month))
     active = min(month, usage.active_hours_per_month)
-    serving = _serving_count(one) or needed
+    serving = _serving_count(one.candidate) or needed
     return min(1.0, usage.utilisation_ratio * active / month * serving / needed)
 
 
@@ -101,36 +102,40 @@ def energy_tree(one: Worked, means: Means) -> dict[str, Quantity]:
     tenure, thing = one.tenure, one.candidate.thing
     if tenure is None or thing is None:
         return {}
-    return footprint(thing.accelerator, tenure, _working(one, tenure, means), means.terms)
+    own = footprint(thing.accelerator, tenure, _working(one, tenure, means), means.terms)
+    if not isinstance(one.beside, Rented):
+        return own
+    rented, accepted = one.beside, one.cost.accepted_per_month
+    working = _service(rented.usage, rented.candidate, rented.tenure, accepted)
+    return together(own, footprint(thing.accelerator, rented.tenure, working, means.terms))
 
 
 def _working(one: Worked, tenure: Tenure, means: Means) -> Working:
     usage, accepted = one.usage, one.cost.accepted_per_month
     if isinstance(usage, TrainingUse):
         return Working(1.0, run_hours(one, usage, means), 1.0, usage.acceptance_ratio, per_month=False)
-    return _service(usage, one, tenure, accepted)
+    return _service(usage, one.candidate, tenure, accepted)
 
 
-def _service(usage: Usage, one: Worked, tenure: Tenure, accepted: float) -> Working:
+def _service(usage: Usage, candidate: Candidate, tenure: Tenure, accepted: float) -> Working:
     """Serving replicas are on with the demand where that saves money, spares all month and idle."""
     month, count = float(HOURS_PER_MONTH), float(tenure.accelerators_count)
     active = min(month, usage.active_hours_per_month)
-    spare = _spare_count(one)
+    spare = _spare_count(candidate)
     on_hours = ((count - spare) * (active if tenure.scalable else month) + spare * month) / count
-    serving = _serving_count(one) or count - spare
+    serving = _serving_count(candidate) or count - spare
     busy_hours = usage.utilisation_ratio * active * serving
     return Working(count, on_hours, min(1.0, busy_hours / (count * on_hours)) if on_hours else 0.0, accepted)
 
 
-def _spare_count(one: Worked) -> int:
-    deployment = one.candidate.deployment
-    each = deployment.parallel.accelerators_count if deployment else 0
-    return each * one.candidate.spare_replicas_count
+def _spare_count(candidate: Candidate) -> int:
+    each = candidate.deployment.parallel.accelerators_count if candidate.deployment else 0
+    return each * candidate.spare_replicas_count
 
 
-def _serving_count(one: Worked) -> int:
-    deployment = one.candidate.deployment
-    return deployment.parallel.accelerators_count * one.candidate.replicas_count if deployment else 0
+def _serving_count(candidate: Candidate) -> int:
+    each = candidate.deployment.parallel.accelerators_count if candidate.deployment else 0
+    return each * candidate.replicas_count
 
 
 def _estimate(figure: Quantity) -> Estimate:

@@ -47,6 +47,7 @@ def rented_money_per_month(
     spares_money_per_month: float,
     network_money_per_month: float,
     observability_money_per_month: float,
+    interruptions_money_per_month: float,
 ) -> Any:
     """Replicas rented beside what is held, where that does not reach: line "rented"."""
     return total(
@@ -56,6 +57,7 @@ def rented_money_per_month(
         spares_money_per_month,
         network_money_per_month,
         observability_money_per_month,
+        interruptions_money_per_month,
     )
 
 

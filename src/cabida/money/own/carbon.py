@@ -52,3 +52,27 @@ def carbon_market_g_per_output(energy_kwh_per_output: float, market_g_per_kwh: f
 def carbon_kg_per_month(building_kwh_per_month: float, intensity_g_per_kwh: float) -> float:
     """Location-based emissions of a month."""
     return building_kwh_per_month * intensity_g_per_kwh / G_PER_KG
+
+
+@formula
+def both_kwh_per_month(held_kwh_per_month: float, rented_kwh_per_month: float) -> float:
+    """Electricity of a month of what is held and of what is rented beside it."""
+    return held_kwh_per_month + rented_kwh_per_month
+
+
+@formula
+def both_kg_per_month(held_kg_per_month: float, rented_kg_per_month: float) -> float:
+    """Emissions of a month of both."""
+    return held_kg_per_month + rented_kg_per_month
+
+
+@formula
+def both_kwh_per_output(held_kwh_per_output: float, rented_kwh_per_output: float) -> float:
+    """Electricity of both behind one accepted output of the service."""
+    return held_kwh_per_output + rented_kwh_per_output
+
+
+@formula
+def both_g_per_output(held_g_per_output: float, rented_g_per_output: float) -> float:
+    """Emissions of both behind one accepted output of the service."""
+    return held_g_per_output + rented_g_per_output

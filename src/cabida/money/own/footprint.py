@@ -73,5 +73,19 @@ def footprint(
     return found
 
 
+SUMS = {
+    "energy_kwh_per_month": carbon.both_kwh_per_month,
+    "carbon_kg_per_month": carbon.both_kg_per_month,
+    "energy_kwh_per_output": carbon.both_kwh_per_output,
+    "carbon_g_per_output": carbon.both_g_per_output,
+    "carbon_market_g_per_output": carbon.both_g_per_output,
+}
+
+
+def together(held: dict[str, Quantity], rented: dict[str, Quantity]) -> dict[str, Quantity]:
+    """The figures of a service that two lots of accelerators carry; those that are known of both."""
+    return {name: SUMS[name](held[name], rented[name]) for name in held if name in rented}
+
+
 def _leaf(name: str, taken: Range) -> Quantity:
     return leaf(name, taken.base, taken.source, taken.low, taken.high)

@@ -120,6 +120,44 @@ def test_each_bad_line_of_a_file_is_named(tmp_path):
         app.hours_of(file)
     file.write_text("hour,units\n0,1\n1,2.5\n", encoding="utf-8")
     assert app.hours_of(file) == (1.0, 2.5)
+    file.write_text("0;1,5\n1;2,5\n", encoding="utf-8")
+    assert app.hours_of(file) == (1.5, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("1,5\n3,5\n4,0\n", "CB-R073"),
+        ("1,5\n", "CB-R073"),
+        ("1\n" * 8785, "CB-R077"),
+        ("nan\n" * 24, "CB-R073"),
+    ],
+)
+def test_hours_are_not_guessed_or_dropped(tmp_path, text, code):
+    file = tmp_path / "hours.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as caught:
+        app.hours_of(file)
+    assert {one.code for one in caught.value.problems} == {code}
+
+
+def test_hours_are_read_from_files_alone(tmp_path):
+    with pytest.raises(OSError, match="device"):
+        app.hours_of("/dev/zero")
+    file = tmp_path / "hours.csv"
+    file.write_text("1\n" * 3_000_000, encoding="utf-8")
+    with pytest.raises(OSError, match="larger"):
+        app.hours_of(file)
+
+
+def test_the_least_use_takes_one():
+    assert answer(hours=(1e-12,) * 24)["demand"]["peak"] == 1
+
+
+def test_what_is_said_twice_is_refused():
+    for flag, values in (("--reserved", ("12=1.9", "12=1.5")), ("--assume", ("restart_s=3", "restart_s=4"))):
+        found = CliRunner().invoke(cli, ["hold", "h100", flag, values[0], flag, values[1]])
+        assert found.exit_code == 2, found.output
 
 
 def test_the_screen_speaks_both_languages():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
+from cabida.files import HAND_KEPT_BYTES_MOST, read_bytes
 from cabida.text import problem
 
 MOST_HOURS = 8784  # of a leap year
+MOST_UNITS = 1e6
+HOUR_AND_UNITS = 2  # cells of a line
 
 
 def hold(
@@ -72,27 +76,57 @@ def hold(
 def hours_of(path: Path | str) -> tuple[float, ...]:
     """Accelerators in use by hour from a file, one number a line; blank lines and a first line of words are skipped.
 
+    The number is the last cell of its line. Cells stand between semicolons or tabs, where a comma is a decimal one; or
+    between commas: then ``1,5`` is hour 1 and 5 in use, and only where the first cells count hours.
+
     Raises:
-        InvalidInput: lines that are no number, all at once (CB-R073); nothing in use in any hour (CB-R074).
+        OSError: it is no regular file, or too large for a year of hours.
+        InvalidInput: lines that are no number, or may be two, all at once (CB-R073); nothing in use in any hour
+            (CB-R074); more hours than a year has (CB-R077).
     """
-    found, faults = [], []
-    lines = Path(path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    for at, line in enumerate(lines[: MOST_HOURS + 2], 1):
-        cell = line.rpartition(",")[2].strip().strip('"')
+    lines = read_bytes(path, HAND_KEPT_BYTES_MOST).decode("utf-8-sig", errors="replace").splitlines()
+    found, faults, counted = [], [], []
+    for at, line in enumerate(lines, 1):
+        cells = _cells(line)
+        cell = cells[-1]
         if not cell:
             continue
-        try:
-            units = float(cell)
-        except ValueError:
-            units = -1.0
+        units = _units(cell)
         if at == 1 and units < 0 and not any(letter.isdigit() for letter in cell):
             continue  # a heading
-        if not 0 <= units <= 1e6:
+        if not 0 <= units <= MOST_UNITS:
             faults.append(problem("CB-R073", file=str(path), line=at, text=cell[:40]))
-        else:
-            found.append(units)
+            continue
+        found.append(units)
+        if len(cells) == HOUR_AND_UNITS and cells[0].isdigit() and "," in line:
+            counted.append((at, int(cells[0][:9]), line))
+    faults += [
+        problem("CB-R073", file=str(path), line=at, text=line[:40])
+        for (_, before, _), (at, hour, line) in itertools.pairwise(counted)
+        if hour not in (before + 1, 0, 1)
+    ]
+    if len(counted) == 1:  # nothing shows that it counts hours
+        faults.append(problem("CB-R073", file=str(path), line=counted[0][0], text=counted[0][2][:40]))
     if faults:
         raise InvalidInput(faults)
     if not any(found):
         raise InvalidInput([problem("CB-R074", file=str(path))])
+    if len(found) > MOST_HOURS:
+        raise InvalidInput(
+            [problem("CB-R077", file=str(path), count=f"{len(found):,}", most=f"{MOST_HOURS:,}")]
+        )
     return tuple(found)
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line; behind a semicolon or a tab a comma is a decimal one."""
+    between = next((one for one in (";", "\t") if one in line), ",")
+    cells = [cell.strip().strip('"') for cell in line.split(between)]
+    return cells if between == "," else [cell.replace(",", ".") for cell in cells]
+
+
+def _units(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return -1.0

@@ -19,26 +19,30 @@ MONTHS = click.IntRange(1, 120)
 
 def _reserved(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[int, float]:
     """``MONTHS=PRICE`` as often as it was typed."""
-    found = {}
+    found: dict[int, float] = {}
     for pair in pairs:
         months, _, price = pair.partition("=")
         try:
             term: int = MONTHS(months.strip(), param, ctx)
-            found[term] = float(PRICE(price, param, ctx))
+            amount = float(PRICE(price, param, ctx))
         except click.BadParameter:
             raise click.BadParameter(tr("hold.no_pair", text=pair[:60])) from None
+        if found.setdefault(term, amount) != amount:
+            raise click.BadParameter(tr("hold.twice", text=term))
     return found
 
 
 def _stated(ctx: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, float]:
     """``NAME=VALUE`` as often as it was typed."""
-    found = {}
+    found: dict[str, float] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         try:
-            found[name.strip()] = float(Figure(-1e12, 1e12)(value, param, ctx))
+            figure = float(Figure(-1e12, 1e12)(value, param, ctx))
         except click.BadParameter:
             raise click.BadParameter(tr("hold.no_value", text=pair[:60])) from None
+        if found.setdefault(name.strip(), figure) != figure:
+            raise click.BadParameter(tr("hold.twice", text=name.strip()[:60]))
     return found
 
 

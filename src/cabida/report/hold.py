@@ -117,13 +117,13 @@ def _demand(asked: Asked) -> tuple[float, ...]:
     """Whole units by hour, of the asked mean and peak."""
     profile = asked.hours or named(asked.profile)
     if asked.hours:
-        return tuple(float(ceil(one - 1e-9)) for one in asked.hours)
+        return tuple(float(ceil(one - min(1e-9, one / 2))) for one in asked.hours)
     peak = asked.peak if asked.peak is not None else asked.mean * max(profile) * len(profile) / sum(profile)
     try:
         found = shaped(tuple(profile), asked.mean, peak)
     except ValueError:
         raise InvalidInput([problem("CB-R071", profile=asked.profile, mean=asked.mean, peak=peak)]) from None
-    return tuple(float(ceil(one - 1e-9)) for one in found)
+    return tuple(float(ceil(one - min(1e-9, one / 2))) for one in found)
 
 
 def _growth(asked: Asked, terms: Terms) -> Range:

@@ -9,15 +9,16 @@ import resource
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
 from cabida.brief.trace import read_trace
 from cabida.errors import CabidaError
+from cabida.evidence.prices import read
 from cabida.facts import checkpoint, gguf, overlay, paths  # noqa: F401  # imported before the limit is set
 from cabida.facts.load import read_records
 from cabida.facts.model import Offer
 from cabida.facts.models import model
-from cabida.facts.own import import_prices
 
 MEMORY_BYTES = 200 * 10**6
 
@@ -36,7 +37,7 @@ def doors(name):
     if name.endswith(".trace.csv"):
         return read_trace
     if name.endswith(".prices.csv"):
-        return import_prices
+        return partial(read, currency="USD")
     if name.endswith("-facts"):
         return facts_at
     return lambda path: model(str(path))

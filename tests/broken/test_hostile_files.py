@@ -295,7 +295,7 @@ GROUPS = {
     ".fine.json": (ALLOWED_CONFIGS, {""}),
     "-folder": (FOLDERS, {"CB-F012", "CB-F015", "CB-F042"}),
     ".trace.csv": (TRACES, {"CB-B007", "CB-B039"}),
-    ".prices.csv": (PRICES, {"CB-F004", "CB-F005", "CB-F018"}),
+    ".prices.csv": (PRICES, {"", "CB-E050", "CB-E054", "CB-E055"}),
     "-facts": (
         {name: facts_of(content) for name, content in FACTS.items()},
         {"CB-F002", "CB-F004", "CB-F007"},

@@ -225,64 +225,6 @@ def test_a_folder_is_made_and_an_empty_variable_means_the_one_here(tmp_path, mon
     assert facts.accelerator("l40s").tdp_w == 300
 
 
-PRICES = """\
-provider,accelerator,amount,currency,seen,capacity,country
-Nube,NVIDIA H100 80GB HBM3,2.35,EUR,2026-11-20,on-demand,ES
-Nube,l40s,9000,EUR,2026-11-21,buy,ES
-"""
-
-
-def test_prices_are_imported_once_and_keep_their_source(own, tmp_path):
-    sheet = tmp_path / "prices.csv"
-    sheet.write_text(PRICES, "utf-8")
-    path, count = facts.import_prices(sheet)
-    assert (path.name, count) == ("offers.yaml", 2)
-    hourly, bought = facts.offers()[-2:]
-    assert (hourly.accelerator, str(hourly.amount), hourly.currency, hourly.unit) == (
-        *("h100-sxm-80", "2.35"),
-        *("EUR", "accelerator_hour"),
-    )
-    assert (bought.unit, bought.country, bought.source.what) == ("accelerator", "ES", "Nube, from prices.csv")
-    with pytest.raises(InvalidInput, match="CB-F008"):
-        facts.import_prices(sheet)
-
-
-def test_bad_prices_are_located(own, tmp_path):
-    sheet = tmp_path / "prices.csv"
-    sheet.write_text(
-        PRICES + "Nube,h10O,1,EUR,2026-11-20\nNube,l4,x,EUR,2026-11-20\nNube,l4,1,EUR\n", "utf-8"
-    )
-    with pytest.raises(InvalidInput) as caught:
-        facts.import_prices(sheet)
-    assert [(found.code, found.line) for found in caught.value.problems] == [
-        ("CB-F001", 4),
-        ("CB-F004", 5),
-        ("CB-F005", 6),
-    ]
-    assert not (tmp_path / "offers.yaml").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "code", "said"),
-    [
-        (b"", "CB-F018", "no row"),
-        (b"provider,accelerator,amount,currency,seen\n", "CB-F018", "no row"),
-        (b"provider\n\xff\n", "CB-F018", "UTF-8"),
-        (PRICES.splitlines()[0].encode() + b"\nNube,l4,1,EUR,2026-11-20,on-demand,ES,more\n", "CB-F003", "?"),
-        (None, "CB-F018", "No such file"),
-    ],
-)
-def test_what_is_no_price_list_is_refused(own, tmp_path, content, code, said):
-    sheet = tmp_path / "prices.csv"
-    if content is not None:
-        sheet.write_bytes(content)
-    with pytest.raises(InvalidInput) as caught:
-        facts.import_prices(sheet)
-    (told,) = caught.value.problems
-    assert (told.code, told.file) == (code, str(sheet))
-    assert said in told.what
-
-
 def test_nothing_is_added_to_a_file_with_a_fault(own):
     path = own("- not a table\n", "offers.yaml")
     with pytest.raises(InvalidInput, match="CB-F007"):

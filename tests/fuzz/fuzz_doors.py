@@ -14,11 +14,11 @@ from unittest.mock import patch
 from cabida.brief.read import parse_brief
 from cabida.brief.trace import read_trace, summarise
 from cabida.errors import CabidaError
+from cabida.evidence.prices import read
 from cabida.facts import checkpoint, fetch, overlay
 from cabida.facts.formats import weight_format
 from cabida.facts.gguf_header import TYPES
 from cabida.facts.models import model
-from cabida.facts.own import import_prices
 from cabida.memory.weights import Split, plain_weights_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -110,8 +110,7 @@ def _trace(data, scratch):
 def _prices(data, scratch):
     path = scratch / "prices.csv"
     path.write_bytes(data)
-    (scratch / "own" / "offers.yaml").unlink(missing_ok=True)
-    import_prices(path, scratch / "own")
+    read(path, currency="USD", as_of="2026-11-30")
 
 
 def _http(data, scratch):

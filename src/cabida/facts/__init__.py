@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         unmapped_offers,
     )
     from cabida.facts.models import model, models
-    from cabida.facts.own import add, import_prices
+    from cabida.facts.own import add
     from cabida.facts.pipelines import components, components_of, find_pipeline, pipeline, pipelines
 
 _ROOMS = {
@@ -54,7 +54,7 @@ _ROOMS = {
     "market": "analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
     "unmapped_offers",
     "models": "model models",
-    "own": "add import_prices",
+    "own": "add",
     "pipelines": "components components_of find_pipeline pipeline pipelines",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
@@ -83,7 +83,6 @@ __all__ = [
     "find_accelerator",
     "find_pipeline",
     "formats",
-    "import_prices",
     "measurements",
     "model",
     "models",

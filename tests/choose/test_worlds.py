@@ -22,7 +22,9 @@ from cabida.choose.swings import swings
 from cabida.choose.training import search_training
 from cabida.choose.worlds import Drawn, Fixed, Moved, moving, stream_of, terms_in, valued
 from cabida.money import serving_cost, training_cost
+from cabida.money.bills.service_api import api_cost
 from cabida.money.bills.unit import attempts_ratio
+from cabida.money.terms import Pledge
 from cabida.plan import Option
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -174,6 +176,23 @@ def test_an_apis_reckoned_cost_is_its_lines_by_what_moves_them(chat):
         one.usage.requests_per_month * at_world(traffic, at) * (1 - (1 - acceptance) ** one.usage.tries_count)
     )
     assert costs[at] == pytest.approx(money / accepted, rel=1e-6)
+
+
+@pytest.mark.parametrize("driver", ["price", "traffic"])
+def test_what_a_credit_pays_of_an_api_is_worked_out_anew_in_each_world(chat, driver):
+    """A credit larger than any bill pays the tokens at every price and traffic, never more than them."""
+    able, ask, plain, _ = chat
+    api = next(one for one in able if one.candidate.api is not None)
+    pledge = Pledge("credit", api.candidate.api.provider, "", 1e9, plain.horizon_months)
+    terms = replace(plain, pledges=(pledge,))
+    cost = api_cost(api.candidate.api, api.usage, terms)
+    tokens = sum(cost.line(key) for key in ("compute", "retries_waste"))
+    assert cost.line("credit") == pytest.approx(-tokens)
+    ratios = np.array([0.5, 1.0, 3.0])
+    name = drivers.price_driver(api) if driver == "price" else driver
+    found = Reckoner(Fixed(name, ratios), ask, terms).unit_costs(replace(api, cost=cost))[0]
+    others = (cost.per_month_money - tokens - cost.line("credit")) / cost.accepted_per_month
+    assert found == pytest.approx(others / (1.0 if driver == "price" else ratios), rel=1e-9)
 
 
 def test_a_run_is_reckoned_by_its_real_bill_on_spot_too():

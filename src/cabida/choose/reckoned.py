@@ -18,6 +18,7 @@ from cabida.choose.worlds import World, terms_in, valued
 from cabida.money.bills import unit
 from cabida.money.bills.serving import SHOWN, attempted_requests, serving_bill
 from cabida.money.bills.training import training_bill
+from cabida.money.prices import pledges
 from cabida.money.terms import Terms, TrainingUse, Usage
 from cabida.money.ways import Plain
 from cabida.quantity import ceil_to, least, most
@@ -34,6 +35,7 @@ BESIDE_RANGES = {  # lines of what works beside a deployment, over their value; 
     "index_hosting": (0.7, 1.3),
     "judging": (0.75, 1.35),
 }
+TOKENS = ("compute", "retries_waste")  # lines of an API's bill that its provider is paid
 PER_ATTEMPT = ("moderation", "judging")  # lines that grow with the attempts
 
 
@@ -179,7 +181,7 @@ class Reckoner:
         return money
 
     def _api(self, one: Worked) -> Any:
-        """Tokens by price and attempts; gateway and people by their own ranges; review by what is accepted."""
+        """Tokens by price and attempts, less what pledges pay of them; gateway and people by their own ranges."""
         usage, terms = one.usage, self.drawn_terms
         assert isinstance(usage, Usage)
         came, traffic, attempts = self.usage_in(one, usage)
@@ -190,14 +192,21 @@ class Reckoner:
             terms, self.terms, "loaded_money_per_year"
         )
         factors = {
-            "compute": self.price_ratio(one) * attempts,
-            "retries_waste": self.price_ratio(one) * attempts,
+            **dict.fromkeys(TOKENS, self.price_ratio(one) * attempts),
             "serving_stack": _moved(terms, self.terms, "api_gateway_money_per_month"),
             "platform_labour": people,
             "review": accepted,
         } | dict.fromkeys(PER_ATTEMPT, attempts)
-        money = sum((line.money * factors.get(line.key, 1.0) for line in one.cost.lines), 0.0)
-        return money / (one.cost.accepted_per_month * accepted)
+        bill: dict[str, Any] = dict.fromkeys(TOKENS, 0.0)
+        bill |= {
+            line.key: line.money * factors.get(line.key, 1.0)
+            for line in one.cost.lines
+            if line.key not in pledges.PLEDGED
+        }
+        bill["total"] = sum(bill.values())
+        assert one.candidate.api is not None
+        pledges.off_month(Plain(terms), one.candidate.api.provider, "", bill, TOKENS)
+        return bill["total"] / (one.cost.accepted_per_month * accepted)
 
     def _training(self, one: Worked, use: TrainingUse) -> Any:
         speed = drivers.speed_ratio(self.world, one)

@@ -66,6 +66,12 @@ def test_a_run_pays_its_hours_its_failures_and_half_its_models(tuned):
         assert low > 1
 
 
+def test_finished_weights_leave_the_provider_and_optimizer_states_do_not(tuned):
+    for one in tuned.worked:
+        assert one.usage.checkpoint_gb == pytest.approx(8.03 * 14, rel=0.01)
+        assert one.cost.line("network") == pytest.approx(8.03 * 2 * 0.05, rel=0.01)  # 16 GB at 0.05
+
+
 def test_an_asked_checkpoint_interval_costs_what_it_costs():
     plain, often = (
         {one.candidate.id: one.usage.wall_s for one in decide(brief_of(said), AS_OF, show_all=True).worked}

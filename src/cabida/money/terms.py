@@ -52,7 +52,9 @@ class Usage:
     curve: LoadCurve | None = None  # where hours and utilisation come from, when known
     hours_utc: tuple[float, ...] = ()  # share of the requests in each hour of the day, UTC; () = evenly
     input_spread_ratio: float = 0.0  # standard deviation of ln(prompt length); 0 = all alike
-    shared_prefix_tokens: float | None = None  # an API may keep them; None = ``cached_ratio`` is what it does keep
+    shared_prefix_tokens: float | None = (
+        None  # an API may keep them; None = ``cached_ratio`` is what it does keep
+    )
     reasoning_tokens: float = 0.0  # of the output
 
 
@@ -68,6 +70,7 @@ class TrainingUse:
     checkpoint_gb: float = 0.0
     checkpoints_kept_count: float = 3.0
     runs_per_month: float = 1.0
+    taken_gb: float | None = None  # the finished weights, which leave the provider; None = a whole checkpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from cabida.facts.model import Accelerator, Node
+from cabida.memory.optimizers import HALF
 from cabida.money.bills import tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
@@ -16,6 +17,7 @@ from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine, TrainingRun
 from cabida.quantity import Quantity, least, where
 from cabida.text import tr
+from cabida.timing.runs.flops import trained_params
 from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
 
 RUN_LINES = (
@@ -83,7 +85,10 @@ def training_use(
     checkpoint_bytes: float = 0.0,
     runs_per_month: float = 1.0,
 ) -> TrainingUse:
-    """What a run of ``tokens_count`` tokens uses: hours that advance it, and all the wall time over them."""
+    """What a run of ``tokens_count`` tokens uses: hours that advance it, and all the wall time over them.
+
+    What is taken out at the end is what was trained, in 16 bits; its optimizer's states stay behind.
+    """
     ideal_s = tokens_count / tokens_per_s
     return TrainingUse(
         ideal_hours=ideal_s * run.accelerators_count / float(S_PER_HOUR),
@@ -93,6 +98,7 @@ def training_use(
         dataset_gb=dataset_bytes / float(BYTES_PER_GB),
         checkpoint_gb=checkpoint_bytes / float(BYTES_PER_GB),
         runs_per_month=runs_per_month,
+        taken_gb=trained_params(run) * HALF.value / float(BYTES_PER_GB),
     )
 
 
@@ -192,7 +198,8 @@ def _idle(ways: Ways, tenure: Tenure, use: TrainingUse, used_hours: float, price
 def _network(ways: Ways, tenure: Tenure, use: TrainingUse) -> Number:
     if tenure.owned:
         return 0.0
-    taken = ways.given("egress_gb", use.checkpoint_gb, "memory")
+    leaves_gb = use.checkpoint_gb if use.taken_gb is None else use.taken_gb
+    taken = ways.given("egress_gb", leaves_gb, "memory")
     return ways.apply(unit.egress_money, taken, ways.assume("egress_money_per_gb"))
 
 

@@ -7,6 +7,7 @@ import json
 import random
 import zipfile
 from datetime import datetime, timedelta
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 CARDS = (  # SkyPilot's name, gpuhunt's name, GiB, instance, count, dollars an hour of the instance
@@ -429,23 +430,29 @@ def write_parquet(path, header, rows):
     return path
 
 
+FILES = {  # format: the file's name, how it is written, and what is written in it
+    "skypilot": ("aws/vms.csv", write_csv, SKYPILOT, skypilot_rows),
+    "gpuhunt": ("aws-20261107-2.csv", write_csv, GPUHUNT, gpuhunt_rows),
+    "ec2instances": ("instances.json", write_json, ec2_tree),
+    "litellm": ("model_prices_and_context_window.json", write_json, litellm_tree),
+    "openrouter": ("models.json", write_json, openrouter_tree),
+    "focus-csv": ("focus.csv", write_csv, (*FOCUS, *FOCUS_LATER), focus_rows),
+    "focus-gz": ("focus.csv.gz", write_csv, (*FOCUS, *FOCUS_LATER), focus_rows),
+    "focus-parquet": ("focus.parquet", write_parquet, (*FOCUS, *FOCUS_LATER), focus_rows),
+    "opencost": ("allocation.json", write_json, opencost_tree),
+    "plain-csv": ("prices.csv", write_csv, PLAIN, plain_rows),
+    "plain-xlsx": ("prices.xlsx", write_xlsx, PLAIN, plain_rows),
+}
+
+
+def one(folder, form, rows, seed=1):
+    """One export of a format; its path."""
+    name, write, *header, made = FILES[form]
+    path = Path(folder) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write(path, *header, made(rows, seed))
+
+
 def every(folder, rows, seed=1):
     """One export of each format; path by name."""
-    from pathlib import Path
-
-    folder = Path(folder)
-    (folder / "aws").mkdir(parents=True, exist_ok=True)
-    focus = (*FOCUS, *FOCUS_LATER)
-    return {
-        "skypilot": write_csv(folder / "aws" / "vms.csv", SKYPILOT, skypilot_rows(rows, seed)),
-        "gpuhunt": write_csv(folder / "aws-20261107-2.csv", GPUHUNT, gpuhunt_rows(rows, seed)),
-        "ec2instances": write_json(folder / "instances.json", ec2_tree(rows, seed)),
-        "litellm": write_json(folder / "model_prices_and_context_window.json", litellm_tree(rows, seed)),
-        "openrouter": write_json(folder / "models.json", openrouter_tree(rows, seed)),
-        "focus-csv": write_csv(folder / "focus.csv", focus, focus_rows(rows, seed)),
-        "focus-gz": write_csv(folder / "focus.csv.gz", focus, focus_rows(rows, seed)),
-        "focus-parquet": write_parquet(folder / "focus.parquet", focus, focus_rows(rows, seed)),
-        "opencost": write_json(folder / "allocation.json", opencost_tree(rows, seed)),
-        "plain-csv": write_csv(folder / "prices.csv", PLAIN, plain_rows(rows, seed)),
-        "plain-xlsx": write_xlsx(folder / "prices.xlsx", PLAIN, plain_rows(rows, seed)),
-    }
+    return {form: one(folder, form, rows, seed) for form in FILES}

@@ -78,3 +78,17 @@ def test_ones_own_fleet_holds_more_spares_than_a_rented_one(decided):
     assert fleet_spares(rented, 40, 1, means) == 1
     assert fleet_spares(bought, 40, 0, means) == 0
     assert fleet_spares(bought, 1, 1, means) == 1
+
+
+def test_waiting_for_spot_machines_takes_no_electricity():
+    plain = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    plain |= {"consider": {"capacity": ["spot"], "accelerators": ["rtx4090"]}, "have": []}
+    read = briefs.complete(briefs.parse_brief(yaml.safe_dump(plain), as_of=DAY), assume=True, as_of=DAY)
+    outcome = decide(read, DAY)
+    option, worked = outcome.decision.options[0], outcome.worked[0]
+    terms = means_of(read, DAY).terms
+    hours = (worked.cost.line("compute") + worked.cost.line("failed_runs")) / worked.tenure.money_per_hour
+    watts = 450 * terms.base("busy_power_ratio") * terms.base("host_power_ratio")
+    kwh = watts / 1000 * hours * 1.58  # the hours that are paid, in the middle of the buildings there are
+    assert worked.tenure.capacity == "spot"
+    assert option.metrics["energy_kwh_per_output"].value == pytest.approx(kwh)

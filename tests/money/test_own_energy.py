@@ -47,6 +47,13 @@ def test_a_rented_one_draws_where_it_stands():
     assert pue_of(BOUGHT.offer, TERMS, owned=True, at_desk=True)[1].base == 1.0
 
 
+def test_the_overhead_a_brief_states_is_of_its_own_building():
+    at_home = money.terms("USD", as_of="2026-11-30", stated={"pue_ratio": 1.0})
+    elsewhere = replace(RENTED.offer, provider="Nobody")
+    assert pue_of(BOUGHT.offer, at_home, owned=True, at_desk=False)[1].base == 1.0
+    assert pue_of(elsewhere, at_home, owned=False, at_desk=False)[1].base == TERMS.base("pue_ratio")
+
+
 def test_a_run_counts_the_models_that_were_not_good_enough():
     kept, half = (
         footprint(CARD, BOUGHT, Working(1, 1000.0, 1.0, share, per_month=False), TERMS)

@@ -295,6 +295,7 @@ def _front(
         ingested_tokens_per_s=ingestion.tokens_per_s if ingestion else 1.0,
         attempted_requests_per_month=ask.requests_per_month * ask.attempts_ratio(1.0),
         moderation_money_per_request=retrieval.moderation_money_per_request,
+        host_grade=host.source.grade,
     )
     services["searching"] = search.search_s
     embed, rerank = encoder_runs(retrieval, card) if card is not None else (None, None)

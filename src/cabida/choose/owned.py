@@ -11,10 +11,12 @@ from cabida.choose.both import Rented
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import TrainingUse, Usage
+from cabida.money.bills import tenures
 from cabida.money.own.footprint import Working, footprint, together
 from cabida.money.own.owned import ownership_of, rents_seen
 from cabida.money.own.purchase import KINDS_OF, Purchase
 from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
+from cabida.money.ways import Plain
 from cabida.plan import Candidate, Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.quantity import Quantity
@@ -82,13 +84,16 @@ def used_ratio(one: Worked, means: Means) -> float:
 
 
 def run_hours(one: Worked, use: TrainingUse, means: Means) -> float:
-    """Accelerator-hours of one completed run: lost work, interruptions and failed runs included."""
+    """Accelerator-hours of one completed run: lost work, interruptions and failed runs included.
+
+    Time spent waiting for spot machines is not: they are on nowhere for this run.
+    """
     run, tenure = one.candidate.run, one.tenure
     if run is None or tenure is None:
         return 0.0
     size = run.node.accelerators_count if run.node else 8
     nodes = max(1, -(-tenure.accelerators_count // size))
-    stretch = money.stretch_ratio(tenure, use, means.terms, nodes)
+    stretch = float(tenures.stretch(Plain(means.terms), tenure, use, nodes))
     return use.ideal_hours / use.goodput_ratio * stretch / (1 - means.terms.base("failed_run_ratio"))
 
 

@@ -96,6 +96,7 @@ class RetrievalUse:
     ingested_tokens_per_s: float
     attempted_requests_per_month: float
     moderation_money_per_request: float
+    host_grade: str = "assumed"
 
 
 def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
@@ -119,7 +120,7 @@ def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
         share = ways.given("time_share_ratio", use.shares.get(name, 0.0), "timing")
         return ways.apply(stage_money_per_month, held, share)
 
-    host = ways.given("host_money_per_hour", _host_price(use, ways.terms), use.host_source, "quoted")
+    host = ways.given("host_money_per_hour", _host_price(use, ways.terms), use.host_source, use.host_grade)
     hosts = ways.apply(
         host_money_per_month, host, ways.given("hosts_count", float(use.hosts_count), "plan"), month
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cabida import facts
 from cabida.facts.model import EnergyFact, Offer
-from cabida.money.assumptions import Range, codes_of
+from cabida.money.assumptions import Range, assumed_ranges, codes_of
 from cabida.money.terms import Terms
 
 NEAR_LOW_RATIO, NEAR_HIGH_RATIO = (
@@ -25,14 +25,17 @@ def intensity_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range:
 
 
 def pue_of(offer: Offer | None, terms: Terms, *, owned: bool, at_desk: bool) -> tuple[str, Range]:
-    """The building's overhead, and the assumption or provider it is of: the provider's own where it publishes one."""
+    """The building's overhead, and the assumption or provider it is of: the provider's own where it publishes one.
+
+    What a brief states is of one's own building, not of the one that is rented.
+    """
     name = "desktop_pue_ratio" if at_desk else "pue_ratio"
     if owned or offer is None:
         return name, terms.ranges[name]
     place = f"{offer.provider.lower()} default"
     found = next((one for one in facts.energy("pue") if one.place.lower() == place), None)
     if found is None:
-        return name, terms.ranges[name]
+        return name, assumed_ranges()[name]
     return offer.provider, Range(
         1 + (found.value - 1) * 0.5, found.value, 1 + (found.value - 1) * 2, found.source
     )

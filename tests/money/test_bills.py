@@ -11,6 +11,7 @@ from money_world import API, CARD, offer, serving, training
 
 from cabida import money
 from cabida.errors import InvalidInput
+from cabida.money.bills import serving as serving_bills
 from cabida.text import use_language
 
 TERMS = money.terms("USD", as_of="2026-11-30")
@@ -179,9 +180,7 @@ def test_an_api_charges_failed_and_rejected_attempts():
     cost = money.api_cost(API, USAGE, TERMS)
     paid = cost.line("compute") + cost.line("retries_waste")
     charged = 1 - USAGE.failure_ratio / 2  # half of the failed ones, assumed
-    assert paid == pytest.approx(
-        money.attempted_requests(USAGE) * charged * (1000 * 0.20 + 300 * 0.60) / 1e6
-    )
+    assert paid == pytest.approx(money.attempted_requests(USAGE) * charged * (1000 * 0.20 + 300 * 0.60) / 1e6)
 
 
 @pytest.mark.parametrize("priced", WAYS, ids=lambda way: f"{way.capacity}-{way.unit}")
@@ -301,3 +300,27 @@ def test_a_pc_at_a_desk_has_its_own_disk_and_a_room_of_them_does_not():
     assert few.line("storage") == few.line("serving_stack") == few.line("colocation") == 0
     assert min(many.line(key) for key in ("storage", "serving_stack", "colocation", "observability")) > 0
     assert many.line("platform_labour") > 5 * few.line("platform_labour")
+
+
+@pytest.mark.parametrize("billing", ["energy", "reserved_kw"])
+def test_a_line_at_the_ends_of_its_assumption_is_what_the_interval_takes(billing):
+    """Cooling follows what PUE is over one, resale what is left after a life of falling, others in proportion."""
+    plain = money.terms(power_billing=billing)
+    candidate, usage = serving(offer("20000", "buy")), money.Usage(1e6, 500, 200)
+
+    def lines(name, edge):
+        found = plain.ranges[name]
+        moved = replace(found, base=getattr(found, edge))
+        return money.serving_cost(candidate, usage, replace(plain, ranges={**plain.ranges, name: moved}))
+
+    now, life = money.serving_cost(candidate, usage, plain), plain.base("life_years")
+    seen = set()
+    for key, name in serving_bills.RANGE_OF.items():
+        if now.line(key) and key != "support":  # a part of it follows failures
+            found = plain.ranges[name]
+            ends = serving_bills._ends(key, found.low, found.base, found.high, life)
+            for edge, ratio in zip(("low", "high"), ends, strict=True):
+                assert lines(name, edge).line(key) == pytest.approx(now.line(key) * ratio), (key, edge)
+            seen.add(key)
+    assert "residual" in seen
+    assert ("cooling" in seen) == (billing == "energy")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isclose, sqrt
 
 from cabida.money.bills import idle, tenures, unit
 from cabida.money.own import ownership
 from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices import pledges
-from cabida.money.prices.tenure import Tenure, taken_count, tenure_of
+from cabida.money.prices.tenure import Tenure, decay_name, taken_count, tenure_of
 from cabida.money.terms import Cost, Terms, Usage
 from cabida.money.ways import Explained, Number, Plain, Ways
 from cabida.plan import Candidate, CostLine
@@ -30,6 +31,12 @@ RANGE_OF = {
     "storage": "storage_money_per_gb_per_month", "network": "egress_money_per_gb",
     "serving_stack": "serving_stack_money_per_month", "observability": "observability_node_money_per_month",
 }  # fmt: skip
+DESK_RANGE_OF = RANGE_OF | {
+    "cooling": "desktop_pue_ratio",
+    "support": "desktop_support_ratio_per_year",
+    "serving_stack": "desktop_serving_stack_money_per_month",
+    "observability": "desktop_observability_node_money_per_month",
+}
 
 
 def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenure | None = None) -> Cost:
@@ -338,6 +345,16 @@ def _notes(tenure: Tenure, usage: Usage) -> list[str]:
     return notes + (["acceptance_is_one"] if usage.acceptance_ratio == 1.0 else [])
 
 
+@lru_cache(maxsize=4096)
+def _ends(key: str, low: float, base: float, high: float, life_years: float) -> tuple[float, float]:
+    """A line at the ends of the assumption behind it, over the line as taken."""
+    if key == "residual":  # what is left after a life of falling
+        low, base, high = ((1 - fall) ** life_years for fall in (low, base, high))
+    if key == "cooling":  # what PUE is over one
+        low, base, high = low - 1, base - 1, high - 1
+    return (low / base, high / base) if base else (1.0, 1.0)
+
+
 def _interval(
     bill: dict[str, Number], tenure: Tenure, candidate: Candidate, usage: Usage, terms: Terms
 ) -> tuple[float, float]:
@@ -346,11 +363,13 @@ def _interval(
     price = tenure.money_per_hour or 1.0
     below = [held * (1 - tenure.low_money_per_hour / price)]
     above = [held * (tenure.high_money_per_hour / price - 1)]
-    for key, name in RANGE_OF.items():
-        found = terms.ranges[name]
-        if bill[key] and found.base:
-            below.append(abs(bill[key]) * (1 - found.low / found.base))
-            above.append(abs(bill[key]) * (found.high / found.base - 1))
+    life_years = terms.base("life_years")
+    for key, name in (DESK_RANGE_OF if tenure.at_desk else RANGE_OF).items():
+        if line := bill[key]:
+            found = terms.ranges[decay_name(tenure.offer, terms) if key == "residual" else name]
+            low, high = _ends(key, found.low, found.base, found.high, life_years)
+            below.append(line - min(line * low, line * high))
+            above.append(max(line * low, line * high) - line)
     if tenure.capacity == "spot":
         least_added, most_added = tenures.interruptions_interval(tenure, held, usage, terms)
         below.append(bill["interruptions"] - least_added)

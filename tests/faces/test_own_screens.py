@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import cabida
+from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.faces.cli import cli
 
@@ -104,3 +105,37 @@ def test_against_an_api_the_volume_is_where_both_cost_the_same():
     found = answered("h100", "--tokens-per-s", "20000", "--api-price", "0.6")
     tokens, owned = found["tokens"], found["ownership"]
     assert tokens["break_even_mtok_per_year"] * 0.6 == pytest.approx(owned["owned_money_per_year"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (("--country", "ZZ"), "CB-U095"),
+        (("--busy-w", "100", "--idle-w", "900", "--electricity", "0.1"), "CB-U054"),
+        (("--busy-w", "500"), "CB-U050"),  # by reserved power what it draws changes nothing
+        (("--api-price", "0.6"), "CB-U050"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(flags, code):
+    done = asked("h100", *flags)
+    assert done.exit_code == 3
+    assert code in done.output
+    assert answered("h100", "--country", "ZZ", "--electricity", "0.2")["ownership"]
+
+
+def test_a_card_of_unknown_power_reserves_what_it_draws():
+    unknown = next(one for one in facts.accelerators().values() if not one.tdp_w)
+    flags = (
+        unknown.id,
+        "--price",
+        "20000",
+        "--busy-w",
+        "600",
+        "--idle-w",
+        "90",
+        "--in",
+        "server",
+        "--rent",
+        "2",
+    )
+    assert answered(*flags)["ownership"]["running_lines"]["colocation"] > 0

@@ -53,6 +53,20 @@ def assumed_ranges() -> dict[str, Range]:
     return {str(row["name"]): _range(row) for row in _shipped()["assumptions"]}
 
 
+def can_be(name: str, value: float) -> bool:
+    """Whether an assumption can have a value: no negative time, no share that leaves nothing to divide by."""
+    shipped = assumed_ranges()[name]
+    if shipped.low < 0:
+        return value > -1
+    if name.endswith(("_unavailable_ratio", "_discount_ratio", "decay_ratio", "failed_run_ratio")):
+        return 0 <= value < 1
+    if name.endswith("_availability_ratio"):
+        return 0 < value <= 1
+    if name.endswith(("_hours", "_s", "_days", "_years", "_per_s", "_price_ratio", "pue_ratio")):
+        return value > 0 or value == shipped.low == 0
+    return value >= 0
+
+
 def codes_of(country: str) -> tuple[str, ...]:
     """Codes under which facts may know a place, nearest first: as given, three letters, the European Union."""
     two = country.upper()

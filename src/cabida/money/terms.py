@@ -207,6 +207,15 @@ def _of_place(made: Terms, energy: Iterable[EnergyFact] | None) -> dict[str, Ran
     return found
 
 
+def is_known_place(country: str) -> bool:
+    """Whether a fact tells electricity's price or carbon there; nothing said is no place to know."""
+    codes = codes_of(country)
+    kinds = ("electricity_price", "carbon_intensity")
+    return not country or any(
+        fact.code.upper() in codes and fact.kind.startswith(kinds) for fact in facts_room.energy()
+    )
+
+
 def _place_range(made: Terms, fact: EnergyFact) -> Range:
     """A published mean is not one's own bill: a fifth less to a quarter more."""
     money = fact.kind.startswith("electricity")

@@ -12,13 +12,14 @@ from cabida.evidence import book
 from cabida.facts import mig
 from cabida.facts.model import Accelerator
 from cabida.money import Cost, Tenure, Terms, Usage
-from cabida.money.assumptions import assumed_ranges
+from cabida.money.assumptions import assumed_ranges, can_be
 from cabida.money.bills.media import Assets, assets_tree, with_assets
+from cabida.money.terms import is_known_place
 from cabida.plan import Candidate, Deployment, Estimate, TrainingRun
 from cabida.quantity import Quantity, tree_nodes
 from cabida.report.metrics import scaled
 from cabida.report.slices import slice_offers
-from cabida.text import closest, problem
+from cabida.text import closest, number, problem
 from cabida.units import TOKENS_PER_MTOK
 
 MOST_OFFERS = 40
@@ -50,12 +51,19 @@ class Billing:
         """The money room's terms.
 
         Raises:
-            InvalidInput: CB-U080, an assumption of that name is not known.
+            InvalidInput: CB-U080, an assumption of that name is not known; CB-R075, it can't have that value; CB-U095,
+                nothing is known of the country.
         """
         known = assumed_ranges()
         if wrong := [name for name in self.stated if name not in known]:
             near = {name: closest(name, known) or ", ".join(sorted(known)) for name in wrong}
             raise InvalidInput([problem("CB-U080", name=name, near=near[name]) for name in wrong])
+        if wrong := [name for name, value in self.stated.items() if not can_be(name, value)]:
+            raise InvalidInput(
+                [problem("CB-R075", name=name, value=number(self.stated[name])) for name in wrong]
+            )
+        if not is_known_place(self.country) and "electricity_money_per_kwh" not in self.stated:
+            raise InvalidInput([problem("CB-U095", place=self.country)])
         return money.terms(self.currency, as_of=self.as_of, country=self.country, stated=dict(self.stated))
 
     def usage(self, requests_per_month: float, **more: Any) -> Usage:

@@ -14,7 +14,7 @@ from cabida.evidence import book
 from cabida.facts import mig
 from cabida.facts.model import Accelerator
 from cabida.money import Tenure, Terms
-from cabida.money.assumptions import Range, assumed_ranges
+from cabida.money.assumptions import Range, assumed_ranges, can_be
 from cabida.money.hold.reserve import (
     MOST_UNITS,
     Commitment,
@@ -95,22 +95,11 @@ def _terms(asked: Asked, as_of: str) -> Terms:
     faults += [
         problem("CB-R075", name=name, value=number(value))
         for name, value in sorted(stated.items())
-        if name in assumed_ranges() and not _can_be(name, value)
+        if name in assumed_ranges() and not can_be(name, value)
     ]
     if faults:
         raise InvalidInput(faults)
     return made
-
-
-def _can_be(name: str, value: float) -> bool:
-    """Whether an assumption can have a value: no negative time, no share that leaves nothing to divide by."""
-    if assumed_ranges()[name].low < 0:
-        return value > -1
-    if name.endswith(("_hours", "_s", "_days", "_years", "_per_s", "_price_ratio")):
-        return value > 0
-    if name.endswith(("_unavailable_ratio", "_discount_ratio")):
-        return 0 <= value < 1
-    return value >= 0
 
 
 def _demand(asked: Asked) -> tuple[float, ...]:

@@ -42,7 +42,8 @@ def own_answer(
     tokens_per_s: float | None = None,
 ) -> dict[str, Any]:
     """The answer of ``cabida own``; see :func:`cabida.app.owning.own`."""
-    found = asked(gpu, flags, currency, as_of, country)
+    against_api = {"api_price": api_price, "tokens_per_s": tokens_per_s}
+    found = asked(gpu, {**flags, **against_api}, currency, as_of, country)
     bought, terms = found.bought, found.terms
     rents = rents_seen(found.rents, at_desk=bought.at_desk, stated_money=found.rent_money)
     whole = ownership_of(bought, terms, rents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,8 +18,9 @@ from cabida.money.own.against import nodes_for_availability
 from cabida.money.own.place import household_tariff
 from cabida.money.own.purchase import KINDS_OF, Purchase, availability_name
 from cabida.money.prices.tenure import DESK_COUNT, WHOLE_SERVER_COUNT, around_name
+from cabida.money.terms import is_known_place
 from cabida.quantity import Source
-from cabida.text import problem
+from cabida.text import number, problem
 
 CARDS_A_PC = 2
 USUAL_SERVER_COUNT = 8
@@ -52,11 +54,14 @@ def asked(gpu: str, flags: Mapping[str, Any], currency: str, as_of: str, country
 
     Raises:
         InvalidInput: both PUE and reserved power (CB-U090), no price known (CB-U091), no power known (CB-U092), a
-            price of the accelerator and one of the machine (CB-U093).
+            price of the accelerator and one of the machine (CB-U093), a country nothing is known of (CB-U095), figures
+            that contradict each other or change nothing (CB-U054, CB-U050).
     """
     said = {name: value for name, value in flags.items() if value is not None}
     card = facts.accelerator(gpu)
     faults = _faults(card, said)
+    if "electricity" not in said and not is_known_place(country):
+        faults.append(problem("CB-U095", place=country))
     if faults:
         raise InvalidInput(faults)
     kind = said.get("in_") or KINDS_OF[around_name(card)]
@@ -68,6 +73,9 @@ def asked(gpu: str, flags: Mapping[str, Any], currency: str, as_of: str, country
         terms = _terms(kind, currency, as_of, country)
     price = None if _is_priced(said) else _book_price(card, count, offers, terms)
     bought = _purchase(card, kind, count, each, said, terms, price)
+    measured = [f"--{name.replace('_', '-')}" for name in ("busy_w", "idle_w") if name in said]
+    if measured and card.tdp_w and not bought.by_meter:
+        raise InvalidInput(problem("CB-U050", one=", ".join(measured), other="--electricity"))
     bought = _with_spares(bought, each, said, terms)
     terms = _stated(terms, bought, said)
     rents = money.offers_for(card, bought.needed_count, offers, terms, capacity=CAPACITIES)
@@ -86,6 +94,15 @@ def _faults(card: Accelerator, said: Mapping[str, Any]) -> list[Any]:
     around = [name for name in ("machine_price", "have_machine") if said.get(name)]
     if "server" in said and around:
         found.append(problem("CB-U094", names=", ".join(f"--{name.replace('_', '-')}" for name in around)))
+    if said.get("idle_w", 0.0) > said.get("busy_w", card.tdp_w or math.inf):
+        most = said.get("busy_w", card.tdp_w)
+        found.append(
+            problem(
+                "CB-U054", one="--idle-w", value=number(said["idle_w"]), other="--busy-w", most=number(most)
+            )
+        )
+    if "api_price" in said and "tokens_per_s" not in said:
+        found.append(problem("CB-U050", one="--api-price", other="--tokens-per-s"))
     if not card.tdp_w and not {"busy_w", "idle_w"} <= said.keys():
         found.append(problem("CB-U092", name=card.name))
     return found

@@ -192,7 +192,10 @@ def _electricity(ways: Ways, bought: Purchase) -> dict[str, Number]:
     """Energy and cooling by the meter, or colocation by reserved power: never both."""
     count = ways.given("accelerators_count", float(bought.held_count), "asked")
     card = bought.accelerator
-    rated = ways.given("rated_power_w", card.tdp_w or 0.0, card.source.what, card.source.grade)
+    if card.tdp_w:
+        rated = ways.given("rated_power_w", card.tdp_w, card.source.what, card.source.grade)
+    else:  # what it draws at work is the least that must be reserved
+        rated = ways.given("rated_power_w", bought.busy_w or 0.0, "asked", "measured")
     host = host_power(ways, card, at_desk=bought.at_desk)
     if not bought.by_meter:
         power = (

@@ -221,6 +221,16 @@ def test_a_run_over_machines_is_sold_by_someone_who_sells_machines():
     assert not [t for t in joined if t.offer.provider_kind in ("marketplace", "serverless")]
 
 
+@pytest.mark.parametrize(("team", "people"), [("0", 0.0), ("0.01", 100.0), ("2", 300.0)])
+def test_an_api_takes_no_more_people_than_there_are(team, people):
+    brief = brief_of(
+        consider="{capacity: [api], providers: any, accelerators: any}",
+        team=f"{{platform_engineers: {team}, loaded_cost: 120000 USD/year}}",
+    )
+    option = decide(brief, AS_OF).decision.options[0]
+    assert sum(line.money for line in option.cost_lines if line.key == "platform_labour") == pytest.approx(people)
+
+
 def test_fields_without_effect_and_apis_taken_alike_are_told():
     brief = brief_of(
         objectives="{ttft_p95: 1 s, itl_p95: 50 ms, error_rate: 0.1 %}",

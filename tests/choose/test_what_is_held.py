@@ -122,10 +122,10 @@ def test_walk_away_prices_tie_in_a_decision():
     first = options[0]
     assert first.walk_away is not None
     assert first.walk_away.amount is None or first.walk_away.amount >= first.walk_away.now_amount
-    offers = {one.candidate.id: one.tenure.offer.id for one in outcome.worked}
+    offers = {one.candidate.id: (one.tenure.offer.id, one.tenure.discount) for one in outcome.worked}
     told = 0
+    able = [other for other in options if other.status in ("chosen", "satisfies")]
     for one in options[1:]:
-        able = [other for other in options if other.status == "satisfies"]
         mine = [other for other in able if offers[other.id] == offers[one.id]]
         if one.status == "satisfies" and one is mine[0]:  # another setup under its offer rises with it
             assert one.walk_away.rival == first.id

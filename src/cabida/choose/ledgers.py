@@ -270,10 +270,16 @@ def _run_bills(one: Worked, means: Means, held: Lasting | None, weights: Sequenc
 def walk_away_of(
     one: Worked, able: Sequence[Worked], means: Means, *, named: bool = False
 ) -> WalkAway | None:
-    """The price of an option at which it ties with the best of the others; ``able`` satisfy the brief, best first."""
+    """The price of an option at which it ties with the best of another price; ``able`` satisfy the brief, best first.
+
+    Setups under one offer rise and fall together: only the best of them has a price to walk away at.
+    """
     if one.status != "satisfies" or (bill := _bill_at(one, means)) is None:
         return None
-    rival = next((other for other in able if other.candidate.id != one.candidate.id), None)
+    mine = _price_of(one)
+    if next((other.candidate.id for other in able if _price_of(other) == mine), "") != one.candidate.id:
+        return None
+    rival = next((other for other in able if _price_of(other) != mine), None)
     now, currency, unit, ratio = _now(one, means)
     cost, accepted = one.cost, one.cost.accepted_per_month
     base = bill(1.0)
@@ -302,6 +308,14 @@ def walk_away_of(
         budget_amount=None if ends is None else now * ends,
         budget_money=None if ends is None else now * ends * ratio,
     )
+
+
+def _price_of(one: Worked) -> tuple[str, ...]:
+    """Whose price an option pays: of an offer by its terms, or of an API's model."""
+    api = one.candidate.api
+    if api is not None:
+        return ("api", api.provider, api.model)
+    return ("offer", one.tenure.offer.id, one.tenure.discount) if one.tenure else ()
 
 
 def _now(one: Worked, means: Means) -> tuple[float, str, str, float]:

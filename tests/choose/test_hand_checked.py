@@ -228,7 +228,9 @@ def test_an_api_takes_no_more_people_than_there_are(team, people):
         team=f"{{platform_engineers: {team}, loaded_cost: 120000 USD/year}}",
     )
     option = decide(brief, AS_OF).decision.options[0]
-    assert sum(line.money for line in option.cost_lines if line.key == "platform_labour") == pytest.approx(people)
+    assert sum(line.money for line in option.cost_lines if line.key == "platform_labour") == pytest.approx(
+        people
+    )
 
 
 def test_fields_without_effect_and_apis_taken_alike_are_told():

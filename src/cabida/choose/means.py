@@ -64,7 +64,9 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
     if "team.platform_engineers" in brief.where and "team.platform_engineers" not in brief.unknown:
         people = ("rent_staff_count", "own_staff_count", "desktop_staff_count", "training_staff_count")
         stated |= dict.fromkeys(people, team.platform_engineers_fte)
-        if team.platform_engineers_fte < assumed_ranges()["api_staff_count"].base:  # an API takes no more than all
+        if (
+            team.platform_engineers_fte < assumed_ranges()["api_staff_count"].base
+        ):  # an API takes no more than all
             stated["api_staff_count"] = team.platform_engineers_fte
     if brief.training is not None and not any(item.path == "training.failed_runs" for item in brief.assumed):
         stated["failed_run_ratio"] = brief.training.failed_runs_ratio

@@ -1,9 +1,11 @@
 """``cabida cost``: every kind of output, parts that make wholes, and prices that move it the right way."""
 
 import pytest
+from click.testing import CliRunner
 
 from cabida import app
-from cabida.errors import UsageProblem
+from cabida.errors import InvalidInput, UsageProblem
+from cabida.faces.cli import cli
 
 DAY = "2026-11-30"
 SMALL = {"gpu": "l40s", "as_of": DAY}
@@ -100,3 +102,58 @@ def test_a_model_wants_an_accelerator():
     with pytest.raises(UsageProblem) as caught:
         app.cost("llama-3.1-8b")
     assert caught.value.problems[0].code == "CB-U003"
+
+
+@pytest.mark.parametrize(
+    ("what", "flags", "code"),
+    [
+        ("llama-3.1-8b", {"gpu": "l40s", "dataset_bytes": 1e12}, "CB-U046"),
+        ("llama-3.1-8b", {"gpu": "l40s", "runs": 3.0}, "CB-U046"),
+        ("llama-3.1-8b", {"gpu": "l40s", "kept_months": 0.0}, "CB-U046"),
+        ("llama-3.1-8b", {"gpu": "l40s", "profile": (1.0, 2.0) * 12}, "CB-U050"),
+        ("llama-3.1-8b", {"gpu": "l40s", "spares": 2}, "CB-U050"),
+        ("llama-3.1-8b", {"gpu": "l40s", "option": 2}, "CB-U050"),
+        ("llama-3.1-8b", {"gpu": "l40s", **ASKED["a run"][1], "utilisation": 0.3}, "CB-U046"),
+        ("llama-3.1-8b", {"gpu": "l40s", **ASKED["a run"][1], "review": 0.1}, "CB-U046"),
+        ("brief.yaml", {"gpu": "l40s"}, "CB-U046"),
+        ("brief.yaml", {"currency": "EUR"}, "CB-U046"),
+        ("out/decision.json", {"utilisation": 0.3, "seq_len": 4096}, "CB-U046"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(what, flags, code):
+    with pytest.raises(UsageProblem) as refused:
+        app.cost(what, as_of=DAY, **flags)
+    assert [one.code for one in refused.value.problems] == [code]
+
+
+def test_the_filter_on_every_attempt_is_in_the_bill_of_answers():
+    plain = unit_of(app.cost("llama-3.1-8b", **SMALL))
+    assert unit_of(app.cost("llama-3.1-8b", **SMALL, moderation=0.001)) == pytest.approx(plain + 0.001)
+
+
+def test_what_nobody_keeps_takes_no_disk():
+    kept, gone = (app.cost("flux.1-dev", **SMALL, steps=28, kept_months=one) for one in (1.0, 0.0))
+    assert gone["rows"][0]["lines"]["storage"] < kept["rows"][0]["lines"]["storage"]
+
+
+@pytest.mark.parametrize(
+    ("assume", "code"), [({"electricity_money_per_kwh": -1.0}, "CB-R075"), ({"decay_ratio": 1.0}, "CB-R075")]
+)
+def test_an_assumption_that_cannot_be_is_refused(assume, code):
+    with pytest.raises(InvalidInput) as refused:
+        app.cost("llama-3.1-8b", **SMALL, assume=assume)
+    assert [one.code for one in refused.value.problems] == [code]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("llama-3.1-8b", "--gpu", "l4", "--watts", "300", "--price", "0.2"), ("llama-3.1-8b", "--pue", "2")],
+)
+def test_electricity_goes_alone(words):
+    assert CliRunner().invoke(cli, ["cost", *words]).exit_code == 2
+
+
+def test_a_brief_on_the_command_line_says_everything_itself():
+    done = CliRunner().invoke(cli, ["cost", "nowhere.yaml"])
+    assert "CB-U046" not in done.output, "a flag's usual value was taken for something said"
+    assert done.exit_code == 3

@@ -9,7 +9,7 @@ from typing import Any
 
 from cabida.errors import UsageProblem
 from cabida.plan import Decision
-from cabida.text import problem
+from cabida.text import problem, tr
 
 BRIEFS, DECISIONS = (".yaml", ".yml"), (".json",)
 
@@ -67,18 +67,26 @@ def cost(
     Raises:
         UsageProblem: what was said does not go together. InvalidInput: unknown names, what does not fit, no offer.
     """
-    if isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS):
-        return _options(what, 1 if bill and option is None else option, as_of, seed)
-    if not gpu:
-        raise UsageProblem([problem("CB-U003", name="--gpu")])
-    from cabida.report.cost import cost_answer
     from cabida.report.cost_rows import Billing
 
+    of_options = isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS)
     day = as_of or date.today().isoformat()
     billing = Billing(
         currency, day, utilisation, acceptance, failures, retries, review, moderation, tuple(capacity), country,
         dict(assume or {}), bill,
     )  # fmt: skip
+    if of_options:
+        from cabida.report.cost_asked import refuse_beside_options
+
+        beside = {"demand": demand, "profile": profile, "objectives": objectives_ms, "spares": spares}
+        refuse_beside_options(gpu, billing, flags, beside)
+        return _options(what, 1 if bill and option is None else option, as_of, seed)
+    if option is not None:
+        raise UsageProblem([problem("CB-U050", one="--option", other=tr("cost.a_brief"))])
+    if not gpu:
+        raise UsageProblem([problem("CB-U003", name="--gpu")])
+    from cabida.report.cost import cost_answer
+
     return cost_answer(
         str(what), gpu, billing, flags, demand=demand, profile=tuple(profile or (1.0,)), objectives_ms=objectives_ms,
         spares=spares, seed=seed,

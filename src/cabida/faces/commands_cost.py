@@ -82,11 +82,15 @@ def cost(ctx: click.Context, /, what: str | None, as_json: bool, as_of: str | No
     if power["watts"] is not None or power["price"] is not None or what == "energy":
         if power["watts"] is None or power["price"] is None:
             raise UsageProblem([problem("CB-U008")])
+        if what not in (None, "energy"):
+            raise UsageProblem([problem("CB-U009", names="WHAT, --watts")])
         spent = app.energy(**power, currency=flags["currency"], as_of=as_of or "")
         emit(spent, lambda: answers.energy(spent), as_json=as_json)
         return
     if what is None:
         raise UsageProblem([problem("CB-U003", name="WHAT")])
+    if idle := [f"--{name}" for name, usual in (("hours", 8760.0), ("pue", 1.0)) if power[name] != usual]:
+        raise UsageProblem([problem("CB-U050", one=", ".join(idle), other="--watts")])
     _one_load(flags)
     limits = objectives_ms(flags)
     typed = {name: value for name, value in flags.items() if value is not None}

@@ -8,8 +8,10 @@ from typing import Any
 from cabida import facts, timing
 from cabida.errors import UsageProblem
 from cabida.facts.media import Pipeline
+from cabida.money.bills.media import Assets
 from cabida.plan import Deployment, Load, Setup
 from cabida.report.asked import asked, carried, doubts, load_of, named, refuse_load
+from cabida.report.cost_asked import refuse_idle
 from cabida.report.cost_rows import Billing, Service, service_rows
 from cabida.report.encoder_speed import is_encoder
 from cabida.report.metrics import speed_metrics
@@ -39,6 +41,15 @@ def cost_answer(
     about = None if is_encoder(model) else beyond_serving(model, flags)
     if (is_encoder(model) or about is not None) and (demand is not None or objectives_ms):
         raise UsageProblem([problem("CB-U081", name=model)])
+    kind = "serving" if about is None and not is_encoder(model) else "items"
+    refuse_idle(
+        "training" if about is not None and flags.get("method") else kind,
+        billing,
+        flags,
+        demand,
+        profile,
+        spares,
+    )
     if is_encoder(model):
         return cost_item.texts_answer(model, gpu, billing, flags)
     if isinstance(about, Pipeline):
@@ -67,7 +78,7 @@ def _one_replica(model: str, gpu: str, billing: Billing, flags: dict[str, Any], 
     answer, terms = timing.simulate(d, m, load, seed), billing.terms()
     tried = answer.requests_per_s * billing.utilisation_ratio * float(S_PER_MONTH)
     usage = billing.usage(tried / billing.attempts_ratio(), **_lengths(load))
-    service = Service(d, usage, "accepted_answer_money")
+    service = Service(d, usage, "accepted_answer_money", assets=_filtered(billing))
     return {
         **_named(d, load, billing),
         "utilisation": billing.utilisation_ratio,
@@ -105,7 +116,9 @@ def _staffed(
         active_hours_per_month=float(HOURS_PER_MONTH) * on / replicas,
         **_lengths(load),
     )
-    service = Service(d, usage, "accepted_answer_money", replicas, fleet["spare_replicas"])
+    service = Service(
+        d, usage, "accepted_answer_money", replicas, fleet["spare_replicas"], assets=_filtered(billing)
+    )
     kept = {name: told[name] for name in ("capacity", "fleet", "objectives", "satisfied") if name in told}
     return {
         **_named(d, load, billing),
@@ -115,6 +128,11 @@ def _staffed(
         "metrics": told["metrics"],
         **service_rows(service, billing, billing.terms()),
     }
+
+
+def _filtered(billing: Billing) -> Assets:
+    """Answers are kept by nobody and their egress is in the bill: what is added is the filter bought by the call."""
+    return Assets(0.0, 0.0, billing.moderation_money_per_output)
 
 
 def _lengths(load: Load) -> dict[str, float]:

@@ -24,8 +24,9 @@ def items_answer(pipeline: Pipeline, gpu: str, billing: Billing, flags: dict[str
     """The answer of ``cabida cost`` for images and clips: made one after another, as busy as said."""
     own = {name: flags.pop(name, None) for name in ("item_bytes", "kept_months")}
     told = run_speed_answer(pipeline, gpu, flags)
-    each = own["item_bytes"] or ITEM_BYTES.get(pipeline.task, 0.0)
-    assets = Assets(each, own["kept_months"] or 1.0, billing.moderation_money_per_output)
+    each = ITEM_BYTES.get(pipeline.task, 0.0) if own["item_bytes"] is None else own["item_bytes"]
+    kept_months = 1.0 if own["kept_months"] is None else own["kept_months"]
+    assets = Assets(each, kept_months, billing.moderation_money_per_output)
     deployment = Deployment(
         as_model(pipeline), facts.accelerator(told["gpu"]), Parallel(cp=told["gpus"]),
         facts.weight_format(told["weights"]), facts.weight_format("bf16"), "diffusers",

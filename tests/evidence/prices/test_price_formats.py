@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from cabida.errors import InvalidInput
 from cabida.evidence.prices import read
 from cabida.evidence.prices.reading import FORMATS
+from cabida.money.prices.api_list import ApiUse, amount, charge
 
 TODAY = "2026-11-30"
 ROWS = 90
@@ -361,3 +362,54 @@ def test_a_spreadsheet_of_another_program_is_read(tmp_path):
                 text = re.sub(rb"<(/?)(?=\w)", rb"<\1x:", text).replace(b"xmlns=", b"xmlns:x=")
             new.writestr(name, text)
     assert [one.amount for one in of(prefixed).offers] == [one.amount for one in found.offers]
+
+
+def test_a_long_prompt_reasoning_and_a_request_are_charged_as_their_lists_say(tmp_path):
+    use = ApiUse(300_000, output_tokens=2_000, reasoning_tokens=1_000)
+    gemini = {
+        "litellm_provider": "gemini", "mode": "chat",
+        "input_cost_per_token": 1.25e-06, "input_cost_per_token_above_200k_tokens": 2.5e-06,
+        "output_cost_per_token": 1e-05, "output_cost_per_token_above_200k_tokens": 1.5e-05,
+        "output_cost_per_reasoning_token": 1.2e-05, "output_cost_per_token_batches": 5e-06,
+    }  # fmt: skip
+    [one] = of(exports.write_json(tmp_path / "litellm.json", {"gemini/gemini-2.5-pro": gemini})).api_offers
+    assert charge(one, use) == Decimal("0.75") + Decimal("0.015") + Decimal("0.012")
+    assert amount(one, "output", 300_000, batch=True) == Decimal("7.5")  # half, as of the plain one
+    sonar = {"prompt": "0.000001", "completion": "0.000001", "request": "0.005", "internal_reasoning": "0"}
+    tree = {"data": [{"id": "perplexity/sonar", "pricing": sonar}]}
+    [one] = of(exports.write_json(tmp_path / "models.json", tree)).api_offers
+    assert charge(one, use) == Decimal("0.302") + Decimal("0.005")
+
+
+def test_a_number_beyond_all_numbers_is_no_price_of_nothing(tmp_path):
+    path = tmp_path / "litellm.json"
+    path.write_text('{"a/b": {"input_cost_per_token": 1e9999999999999999999, "output_cost_per_token": 1e-6}}')
+    found = of(path)
+    assert (found.api_offers, [one.why for one in found.unread]) == ([], ["not_finite"])
+
+
+def test_a_percentage_is_of_a_hundred_however_a_sheet_keeps_it(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["provider", "gpu", "price", "currency", "capacity", "vat", "upfront"])
+    for tax in (0.21, 21, "21 %"):
+        book.active.append(["A", "H100", 2.5, "EUR", "reserved", tax, 0.255])
+    book.active["F2"].number_format, book.active["F3"].number_format = "0%", "0"
+    for row in (2, 3, 4):
+        book.active[f"G{row}"].number_format = "0.0%"
+        book.active[f"C{row}"].value += row
+    path = tmp_path / "prices.xlsx"
+    book.save(path)
+    assert [(one.tax_ratio, one.upfront_ratio) for one in of(path).offers] == [(0.21, 0.255)] * 3
+    header = ("provider", "gpu", "price", "currency", "vat")
+    found = of(exports.write_csv(tmp_path / "p.csv", header, [("A", "H100", 2, "EUR", "0.21")]))
+    assert (found.offers, [one.why for one in found.unread]) == ([], ["bad_percent"])
+
+
+def test_a_rent_without_a_time_is_no_purchase(tmp_path):
+    header = ("provider", "gpu", "price", "currency", "capacity", "unit")
+    rows = [("A", "H100", "2.5", "USD", held, "gpu") for held in ("on-demand", "spot", "")]
+    found = of(exports.write_csv(tmp_path / "p.csv", header, rows))
+    assert [one.why for one in found.unread] == ["bad_unit", "bad_unit"]
+    assert [one.capacity for one in found.offers] == ["buy"]

@@ -14,7 +14,7 @@ from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
 from cabida.evidence.prices.numbers import each, stamped
 from cabida.evidence.prices.parts import Part, Parts, known, provider, provider_in, shared
 from cabida.facts.market import currencies
-from cabida.facts.model import ApiOffer, Offer
+from cabida.facts.model import ApiOffer, ApiRate, Offer
 from cabida.facts.models import find_model, models
 from cabida.quantity import Source
 from cabida.text import problem
@@ -130,16 +130,19 @@ class Making:
     ) -> None:
         """One price of a model behind an API, per token; said again, it is only counted.
 
+        ``rates`` is the whole list, where single amounts don't tell all of it.
+
         Raises:
             Odd: ``free``: what costs nothing has limits that no price tells.
         """
-        if not prompt and not answer:
+        rates: tuple[ApiRate, ...] = more.pop("rates", ())
+        if not prompt and not answer and not any(one.amount for one in rates):
             raise Odd(Why.FREE)
         currency, notes, url = more.pop("currency", "USD"), more.pop("notes", ""), more.pop("url", "")
         until = more.pop("until", "")
         above: int | None = more.pop("tier_above_tokens", None)
         per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
-        key = (provider, name, prompt, answer, seen, currency, above, *per_mtok.values())
+        key = (provider, name, prompt, answer, seen, currency, above, rates, *per_mtok.values())
         if key in self._seen:
             self.read.repeated_count += 1
             return
@@ -164,6 +167,7 @@ class Making:
             tier_above_tokens=above,
             tier_input_amount=_tidy(per_mtok.pop("tier_input", None)),
             cache_write_amount=_tidy(per_mtok.pop("cache_write", None)),
+            rates=rates,
         )
         self.read.api_offers.append(offer)
 

@@ -1,4 +1,7 @@
-"""OpenRouter's ``/api/v1/models``: dollars a token as texts; ``-1`` is a price that varies by what it is sent on to."""
+"""OpenRouter's ``/api/v1/models``: dollars a token as texts; ``-1`` is a price that varies by what it is sent on to.
+
+Of what isn't read or written, ``0`` says that it has no price of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cabida.evidence.prices.making import Making, dated
+from cabida.evidence.prices.making import MTOK, Making, dated, tidy
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why, refuse_row
 from cabida.evidence.prices.trees import price_of, text_of
+from cabida.facts.model import ApiRate
 
 NAME, TITLE, PROVIDER = "openrouter", "OpenRouter models", "openrouter"
+UNITS = {  # their key -> unit of a line of the list
+    "prompt": "input",
+    "completion": "output",
+    "input_cache_read": "cache_read",
+    "input_cache_write": "cache_write",
+    "internal_reasoning": "reasoning",
+    "request": "requests",
+}
+PER_UNIT = {"requests": Decimal(1000)}  # others are by the million tokens
 
 
 def fits(tree: Any) -> bool:
@@ -41,11 +54,13 @@ def offers(tree: Any, read: Read, asked: Asked, path: Path) -> None:
             prompt, answer = _price(prices, "prompt"), _price(prices, "completion")
             if prompt is None or answer is None:
                 refuse_row(Why.NO_TOKEN_PRICE)
-            more = {
-                "cached": _price(prices, "input_cache_read"),
-                "cache_write": _price(prices, "input_cache_write"),
+            more: dict[str, Any] = {
+                "cached": _price(prices, "input_cache_read") or None,
+                "cache_write": _price(prices, "input_cache_write") or None,
             }
-            beside = [f"{key} {text_of(prices[key])}" for key in ("request", "image") if _some(prices, key)]
+            beside = [f"image {text_of(prices['image'])}"] if _some(prices, "image") else []
+            if rates := _rates(prices):
+                more["rates"] = rates
             make.api_offer(
                 place,
                 asked.provider or PROVIDER,
@@ -58,6 +73,18 @@ def offers(tree: Any, read: Read, asked: Asked, path: Path) -> None:
             )
         except Odd as odd:
             read.aside(place, name, odd.why, odd.near)
+
+
+def _rates(prices: dict[str, Any]) -> tuple[ApiRate, ...]:
+    """The whole list, where something is charged by the request or for reasoning apart; else none."""
+    if not (_some(prices, "request") or _some(prices, "internal_reasoning")):
+        return ()
+    found = [(unit, _price(prices, theirs), PER_UNIT.get(unit, MTOK)) for theirs, unit in UNITS.items()]
+    return tuple(
+        ApiRate(unit, tidy(price * count))
+        for unit, price, count in found
+        if price or (price is not None and unit in ("input", "output"))
+    )
 
 
 def _price(prices: dict[str, Any], key: str) -> Decimal | None:

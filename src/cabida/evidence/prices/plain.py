@@ -163,7 +163,7 @@ def _row(
     part = make.parts.named(said["gpu"], size, said.get("instance", ""))
     count = counted(said["gpus"]) if said.get("gpus") else Decimal(1)
     capacity = _capacity(said.get("capacity", ""))
-    total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity)
+    total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity, bool(said.get("capacity")))
     if (_per(said.get("unit", ""))[1] or 0) > 24:
         make.read.note("month")
     currency = (said.get("currency", "").upper() or currency_of(text) or default)[:3]
@@ -239,12 +239,15 @@ def _per(text: str) -> tuple[bool, Decimal | None, bool]:
     return bool(ends & set(WHOLE)), hours, bool(words)
 
 
-def _unit(text: str, price: Decimal, count: Decimal, capacity: str) -> tuple[Decimal, str, str]:
-    """The price of all accelerators of the row, an hour or for good, and by which capacity that is."""
+def _unit(text: str, price: Decimal, count: Decimal, capacity: str, told: bool) -> tuple[Decimal, str, str]:
+    """The price of all accelerators of the row, an hour or for good, and by which capacity that is.
+
+    A price of a thing and of no time is what the thing costs, unless a way to rent it is ``told``.
+    """
     of_all, hours, said = _per(text)
     total = price if of_all else price * count
     if capacity == "buy" or (said and hours is None):
-        if hours is not None or capacity not in ("buy", "on-demand"):
+        if hours is not None or (told and capacity != "buy"):
             raise Odd(Why.BAD_UNIT)
         return total, "accelerator", "buy"
     return each(total, hours) if hours else total, "accelerator_hour", capacity
@@ -264,7 +267,8 @@ def _months(text: str) -> int:
 def _ratio(text: str, comma: bool | None) -> float:
     if nothing(text):
         return 0.0
-    value = float(amount(text.strip().removesuffix("%").strip() or "0", decimal_comma=bool(comma)))
-    if not 0 <= value <= 100:
+    bare = text.strip().removesuffix("%").strip()
+    value = float(amount(bare or "0", decimal_comma=bool(comma)))
+    if not 0 <= value <= 100 or (0 < value < 1 and bare == text.strip()):  # 0.21: of a hundred, or of one?
         raise Odd(Why.BAD_PERCENT)
     return value / 100

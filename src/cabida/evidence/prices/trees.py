@@ -12,11 +12,11 @@ from cabida.evidence.prices.opening import Opened, refuse, whole_text
 NOT_FINITE = "NaN"
 
 
-def _number(text: str) -> Decimal:
+def _number(text: str) -> Decimal | str:
     try:
         return Decimal(text)
-    except InvalidOperation:
-        return Decimal(0)
+    except InvalidOperation:  # an exponent that no decimal has
+        return NOT_FINITE
 
 
 def tree(what: Opened) -> Any:

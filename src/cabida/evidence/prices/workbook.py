@@ -10,6 +10,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import IO
@@ -21,6 +22,7 @@ from cabida.evidence.prices.opening import BLOCK_BYTES, Opened, refuse
 from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE, _header
 
 EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
+PERCENT_FORMATS = ("9", "10")
 DATE_FORMATS = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 MOST_SHARED = 5_000_000
 MOST_ROW_BYTES = 64 << 20
@@ -141,43 +143,56 @@ def _shared(book: zipfile.ZipFile) -> list[str]:
     return found
 
 
-def _date_styles(book: zipfile.ZipFile) -> tuple[frozenset[str], datetime]:
-    """The numbers of the styles that show dates, and the day they count from."""
-    own: set[str] = set()
-    dates: set[str] = set()
-    place, inside, epoch = 0, False, EPOCH
+@dataclass(slots=True)
+class _Styles:
+    """The numbers of the styles that show dates and percentages, and the day that dates count from."""
+
+    dates: set[str] = field(default_factory=set)
+    percents: set[str] = field(default_factory=set)
+    epoch: datetime = EPOCH
+
+
+def _styles(book: zipfile.ZipFile) -> _Styles:
+    found = _Styles()
+    dates, percents = set[str](), set(PERCENT_FORMATS)
+    place, inside = 0, False
 
     def style(name: str, said: dict[str, str]) -> None:
         nonlocal place, inside
         local = _local(name)
-        if local == "numFmt" and _DATE_WORD.search(_QUIET.sub("", said.get("formatCode", ""))):
-            own.add(said.get("numFmtId", ""))
+        if local == "numFmt":
+            shown = _QUIET.sub("", said.get("formatCode", ""))
+            if "%" in shown:
+                percents.add(said.get("numFmtId", ""))
+            elif _DATE_WORD.search(shown):
+                dates.add(said.get("numFmtId", ""))
         elif local in ("cellXfs", "cellStyleXfs"):
             inside, place = local == "cellXfs", 0
         elif local == "xf" and inside:
             id = said.get("numFmtId", "0")
-            if id in own or (id.isdigit() and int(id) in DATE_FORMATS):
-                dates.add(str(place))
+            if id in dates or (id.isdigit() and int(id) in DATE_FORMATS):
+                found.dates.add(str(place))
+            elif id in percents:
+                found.percents.add(str(place))
             place += 1
 
     def workbook(name: str, said: dict[str, str]) -> None:
-        nonlocal epoch
         if _local(name) == "workbookPr" and said.get("date1904") in ("1", "true"):
-            epoch = EPOCH_1904
+            found.epoch = EPOCH_1904
 
     if "xl/styles.xml" in book.namelist():
         with book.open("xl/styles.xml") as stream:
             _parse(stream, start=style)
     with book.open("xl/workbook.xml") as stream:
         _parse(stream, start=workbook)
-    return frozenset(dates), epoch
+    return found
 
 
 class _Cells:
     """The cells of a row as texts, by column."""
 
-    def __init__(self, shared: list[str], dates: frozenset[str], epoch: datetime) -> None:
-        self.shared, self.dates, self.epoch = shared, dates, epoch
+    def __init__(self, shared: list[str], styles: _Styles) -> None:
+        self.shared, self.styles = shared, styles
         self.columns: dict[str, int] = {}
 
     def of(self, row: Element) -> dict[int, str]:
@@ -211,21 +226,20 @@ class _Cells:
     def _value(self, text: str, kind: str | None, style: str) -> str:
         if kind == "s":
             return self.shared[int(text)] if text.isdigit() and int(text) < len(self.shared) else ""
-        if kind in (None, "n") and style in self.dates:
-            try:
-                return (
-                    (self.epoch + timedelta(days=float(text)))
-                    .isoformat(timespec="seconds")
-                    .removesuffix("T00:00:00")
-                )
-            except (ValueError, OverflowError):
-                return text
+        try:
+            if kind in (None, "n") and style in self.styles.dates:
+                day = self.styles.epoch + timedelta(days=float(text))
+                return day.isoformat(timespec="seconds").removesuffix("T00:00:00")
+            if kind in (None, "n") and style in self.styles.percents:
+                return f"{float(text) * 100:.10f}".rstrip("0").rstrip(".") + "%"
+        except (ValueError, OverflowError):
+            return text[:MOST_CELL]
         return text[:MOST_CELL]
 
 
 def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
     """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
-    cells = _Cells(_shared(book), *_date_styles(book))
+    cells = _Cells(_shared(book), _styles(book))
     line = 0
     try:
         with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:

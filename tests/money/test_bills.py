@@ -324,3 +324,27 @@ def test_a_line_at_the_ends_of_its_assumption_is_what_the_interval_takes(billing
             seen.add(key)
     assert "residual" in seen
     assert ("cooling" in seen) == (billing == "energy")
+
+
+def test_a_foreign_price_is_explained_in_its_sellers_currency():
+    euros = money.terms("EUR", as_of="2026-11-30")
+    rented = money.cost_tree(serving(offer("2.00")), USAGE, euros)["cost_per_month"]
+    bought = money.cost_tree(serving(offer("30000", "buy")), USAGE, euros)["cost_per_month"]
+    called = money.api_tree(API, USAGE, euros)["cost_per_month"]
+    found = {
+        (node.name, node.unit.text)
+        for tree in (rented, bought, called)
+        for node in tree.nodes()
+        if node.name.endswith(("price_money", "_per_hour", "_per_mtok")) and not node.inputs
+    }
+    assert {
+        ("price_money_per_hour", "USD/h"),
+        ("price_money", "USD"),
+        ("input_money_per_mtok", "USD/Mtok"),
+    } <= found
+    assert not any(unit.startswith("money") for _, unit in found)
+    made = {node.name: node.unit.text for tree in (rented, called) for node in tree.nodes() if node.inputs}
+    assert made["converted_money_per_hour"] == "money/h"
+    assert made["converted_money_per_mtok"] == "money/Mtok"
+    at_home = money.cost_tree(serving(offer("2.00", currency="EUR")), USAGE, euros)["cost_per_month"]
+    assert {node.unit.text for node in at_home.nodes() if node.name == "price_money_per_hour"} == {"money/h"}

@@ -97,3 +97,16 @@ def test_nodes_under_a_figure_and_a_name_that_is_wrong():
 
 def test_grades_count_the_leaves():
     assert tree.grades(decision()) == {"vendor": 1, "quoted": 2, "derived": 1}
+
+
+def test_money_in_a_tree_can_be_reckoned_with():
+    def shown(name, value, unit, low=None, high=None):
+        return tree.value_of({"name": name, "value": value, "unit": unit, "low": low, "high": high}, "EUR")
+
+    assert shown("total_money_per_month", 10170.142, "money/month", 9100.0, 14000.0).startswith(
+        "10,170.14 EUR/month ["
+    )
+    assert shown("price_money_per_hour", 1.99, "USD/h") == "1.99 USD/h"
+    assert shown("converted_money_per_hour", 1.7812388, "money/h") == "1.7812 EUR/h"
+    assert shown("unit_cost", 0.00080914565, "money/output") == "0.00080915 EUR/output"
+    assert shown("exchange_ratio", 0.89509488, "") == "0.895095"

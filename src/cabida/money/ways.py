@@ -5,16 +5,21 @@ The bills of ``serving`` and ``training`` are written once against these two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from cabida.facts.model import Offer
 from cabida.money.currency import converted_money, converted_money_per_hour, discounted_money_per_hour
 from cabida.money.prices.tenure import price_range
 from cabida.money.terms import Terms
-from cabida.quantity import Formula, Source, leaf
+from cabida.quantity import Formula, Quantity, Source, leaf
 
 Number = Any  # float in ``Plain``, Quantity in ``Explained``
+
+
+def as_listed(found: Quantity, currency: str) -> Quantity:
+    """A price as its seller lists it: its unit names the seller's currency, not the one of the decision."""
+    return replace(found, unit=replace(found.unit, text=found.unit.text.replace("money", currency)))
 
 
 class Ways(Protocol):
@@ -27,8 +32,8 @@ class Ways(Protocol):
     def assume(self, name: str) -> Number:
         """The value taken for an assumption."""
 
-    def given(self, name: str, value: float, what: str, grade: str = "derived") -> Number:
-        """A figure another room or the brief provides."""
+    def given(self, name: str, value: float, what: str, grade: str = "derived", currency: str = "") -> Number:
+        """A figure another room or the brief provides; ``currency`` where it isn't in the reporting one."""
 
     def apply(self, formula: Formula, *args: Number) -> Number:
         """One formula."""
@@ -47,7 +52,7 @@ class Plain:
         """The value taken for an assumption."""
         return self.terms.ranges[name].base
 
-    def given(self, name: str, value: float, what: str, grade: str = "derived") -> float:
+    def given(self, name: str, value: float, what: str, grade: str = "derived", currency: str = "") -> float:
         """A figure another room or the brief provides."""
         return value
 
@@ -75,11 +80,12 @@ class Explained:
             self.shared[name] = self.terms.leaf(name)
         return self.shared[name]
 
-    def given(self, name: str, value: float, what: str, grade: str = "derived") -> Number:
-        """A figure another room or the brief provides, as a leaf."""
-        key = f"{name}={value!r}"
+    def given(self, name: str, value: float, what: str, grade: str = "derived", currency: str = "") -> Number:
+        """A figure another room or the brief provides, as a leaf; in another currency, in its unit."""
+        key = f"{name}={value!r}{currency}"
         if key not in self.shared:
-            self.shared[key] = leaf(name, value, Source(what, grade=grade))
+            found = leaf(name, value, Source(what, grade=grade))
+            self.shared[key] = as_listed(found, currency) if currency else found
         return self.shared[key]
 
     def apply(self, formula: Formula, *args: Number) -> Number:
@@ -102,5 +108,5 @@ class Explained:
         if rate.what:
             ratio = leaf("exchange_ratio", rate.ratio, Source(rate.what, seen=rate.seen, grade="quoted"))
             into = converted_money if name == "price_money" else converted_money_per_hour
-            price = into(price, ratio)
+            price = into(as_listed(price, offer.currency), ratio)
         return price

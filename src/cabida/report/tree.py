@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.plan import Decision, Estimate
 from cabida.report import words as say
 from cabida.report.every_form import first
-from cabida.text import closest, has_text, problem, tr
+from cabida.text import closest, has_text, number, problem, tr
+
+SUMS = ("money", "money/month", "money/year")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,21 @@ def value_of(node: Mapping[str, Any], currency: str = "") -> str:
         )
     if unit == "s":
         return say.figure("step_time_s", Estimate(value, low, high, ""))
+    if node["name"] == "exchange_ratio":
+        return number(value, 6)
+    if unit.split("/")[0] == "money" or unit[:3].isupper():
+        return _paid(Estimate(value, low, high, ""), unit, currency)
     return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency))
+
+
+def _paid(estimate: Estimate, name: str, currency: str) -> str:
+    """Money that can be reckoned with: sums to the cent, prices to five digits; its interval in brackets."""
+    value, unit = estimate.value, say.unit(name, currency)
+    if not isfinite(value):
+        return say.span(estimate, 1.0, unit)
+    exact = say.decimal(value, 2) if name in SUMS and abs(value) >= 1 else number(value, 5)
+    interval = say.span(estimate).partition(" [")[2]
+    return f"{exact} {unit} [{interval}" if interval else f"{exact} {unit}"
 
 
 def lines(top: Branch) -> Iterator[str]:

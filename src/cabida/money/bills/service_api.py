@@ -78,9 +78,9 @@ def _tiered(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage, hour: flo
 
     def at(prompt_tokens: float) -> Number:
         amount = api_list.amount(offer, unit_name, prompt_tokens, hour, batch=batch)
-        listed = ways.given(name, float(amount), said, grade)
         if not rate.what:
-            return listed
+            return ways.given(name, float(amount), said, grade)
+        listed = ways.given(name, float(amount), said, grade, offer.currency)
         ratio = ways.given("exchange_ratio", rate.ratio, f"{rate.what} {rate.seen}", "quoted")
         return ways.apply(api.converted_money_per_mtok, listed, ratio)
 

@@ -8,10 +8,12 @@ import pytest
 from test_hand_checked import AS_OF, brief_of
 
 from cabida.choose import decide
+from cabida.choose.ask import ask_of
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.held import left_months, quota_of, quotas_of
 from cabida.choose.means import means_of
 from cabida.choose.owned import energy_tree
+from cabida.choose.turns import flips
 from cabida.facts import accelerator
 from cabida.money.bills.serving import serving_bill
 from cabida.money.ways import Plain
@@ -135,6 +137,25 @@ def test_walk_away_prices_tie_in_a_decision():
             assert one.walk_away is None
     assert told
     assert offers[first.walk_away.rival] != offers[first.id]
+
+
+def test_a_credit_that_the_choice_does_not_spend_is_told():
+    credit = "{{kind: credit, provider: {at}, credit: 20000 USD, until: 2027-09-30}}"
+    offer = decide(brief_of(), AS_OF).worked[0].tenure.offer
+    elsewhere = decide(brief_of(have=f"[{credit.format(at='nobody')}]"), AS_OF).decision
+    (told,) = [one for one in elsewhere.warnings if one.code == "CB-X026"]
+    assert "20,000 USD" in told.sentence
+    assert "2027-09-30" in told.sentence
+    there = decide(brief_of(have=f"[{credit.format(at=offer.provider)}]"), AS_OF).decision
+    assert not [one for one in there.warnings if one.code == "CB-X026"]
+
+
+def test_a_lone_option_is_not_said_to_stay_the_cheapest():
+    brief = brief_of()
+    outcome, terms = decide(brief, AS_OF, show_all=True), means_of(brief, AS_OF).terms
+    told = flips(brief, outcome.worked[:1], outcome.decision.options[:1], ask_of(brief), terms)
+    assert [one.name for one in told] == ["only"]
+    assert "stays the cheapest" not in " ".join(one.sentence for one in told)
 
 
 TRAFFIC = (

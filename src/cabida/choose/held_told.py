@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cabida import facts
+from cabida.brief import Held
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.plan import Caution, Option
@@ -30,6 +31,10 @@ def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[
     api = first.candidate.api
     at = (api.provider if api else provider).lower()
     for one in means.brief.have:
+        if one.kind == "credit" and one.credit_money and not _spends(first, one):
+            cost = money(one.credit_money, means.brief.currency)
+            key = "choose.caution.credit_elsewhere" if one.until else "choose.caution.credit_open"
+            yield Caution("CB-X026", tr(key, cost=cost, where=_where(one), until=one.until))
         monthly = (one.price_money_per_hour or 0.0) * one.owed_ratio * one.count * float(HOURS_PER_MONTH)
         if one.kind == "contracted" and monthly and one.accelerator != used:
             values = {"cost": money(monthly, means.brief.currency), "name": _name(one.accelerator)}
@@ -40,6 +45,21 @@ def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[
                 "provider": one.provider,
             }
             yield Caution("CB-X025", tr("choose.caution.committed", **values, until=one.until or "?"))
+
+
+def _spends(first: Worked, credit: Held) -> bool:
+    """Whether an option's bill goes to who gave a credit, for what the credit is good for."""
+    api, offer = first.candidate.api, first.tenure.offer if first.tenure else None
+    if offer is not None and offer.capacity in ("buy", "have"):
+        return first.cost.line("rented") > 0  # what is rented beside it may be anybody's
+    seller, accelerator = (
+        (api.provider, "") if api else (offer.provider, offer.accelerator) if offer else ("", "")
+    )
+    return credit.provider.lower() in ("", seller.lower()) and credit.accelerator in ("", accelerator)
+
+
+def _where(credit: Held) -> str:
+    return credit.provider or _name(credit.accelerator)
 
 
 def _ending(used: str, means: Means) -> Iterator[Caution]:

@@ -95,7 +95,10 @@ def flips(
     def told(amount: float) -> str:
         return output_cost(amount, currency, denominator, scale)
 
-    found = [_price_flip(turning, able, titles, currency, told), _speed_flip(turning, able, titles)]
+    alone = len(able) == 1
+    found: list[Flip | None] = [Flip("only", "", 0.0, None, "", tr("choose.flip.only"))] if alone else []
+    if not alone:
+        found += [_price_flip(turning, able, titles, currency, told), _speed_flip(turning, able, titles)]
     if ask is not None:
         now = first.cost.per_accepted_money
         barred = {one.candidate.id for one in worked if one.status == "ruled_out"}
@@ -106,12 +109,13 @@ def flips(
             and (one.cost.per_accepted_money >= now or _is_only_too_few(one))
             and (one.status != "misses" or _is_only_too_few(one))
         ]
-        found += _traffic_flips(turning, [first, *rivals], ask, titles, barred)
+        traffic = _traffic_flips(turning, [first, *rivals], ask, titles, barred)
+        found += [flip for flip in traffic if not alone or flip.at is not None]
         found += _barred_flips(
             first, [one for one in worked if one.candidate.id in barred], titles, currency, told
         )
-        found.append(_acceptance_flip(turning, able, titles))
-        found.append(volume_flip(able, titles, currency))
+        if not alone:
+            found += [_acceptance_flip(turning, able, titles), volume_flip(able, titles, currency)]
     return tuple(flip for flip in found if flip is not None)
 
 
@@ -177,9 +181,9 @@ def _barred_flips(
 
 def _traffic_flips(
     turning: Turning, options: Sequence[Worked], ask: Ask, titles: dict[str, str], barred: set[str]
-) -> list[Flip | None]:
+) -> list[Flip]:
     now = ask.peak_requests_per_s
-    found: list[Flip | None] = []
+    found: list[Flip] = []
     for side, values in (("below", LESS_TRAFFIC), ("above", MORE_TRAFFIC)):
         turn = turning.turn(options, "traffic", values)
         if turn is not None:

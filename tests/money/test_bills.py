@@ -348,3 +348,15 @@ def test_a_foreign_price_is_explained_in_its_sellers_currency():
     assert made["converted_money_per_mtok"] == "money/Mtok"
     at_home = money.cost_tree(serving(offer("2.00", currency="EUR")), USAGE, euros)["cost_per_month"]
     assert {node.unit.text for node in at_home.nodes() if node.name == "price_money_per_hour"} == {"money/h"}
+
+
+def test_a_batch_leaves_as_a_file_and_a_service_as_a_stream():
+    service, batch = (
+        money.serving_cost(serving(offer("2.00")), replace(USAGE, batch=batch), TERMS).line("network")
+        for batch in (False, True)
+    )
+    tokens = serving_bills.attempted_requests(USAGE) * 300
+    price = TERMS.base("egress_money_per_gb")
+    assert service == pytest.approx(tokens * TERMS.base("streamed_bytes_per_token") / 1e9 * price)
+    assert batch == pytest.approx(tokens * TERMS.base("written_bytes_per_token") / 1e9 * price)
+    assert batch < service / 10

@@ -266,7 +266,7 @@ def _around(
         if tenure.owned
         else ways.apply(
             unit.egress_money_per_month,
-            ways.given("egress_gb_per_month", egress_gb_per_month(usage, ways.terms), "streamed tokens"),
+            ways.given("egress_gb_per_month", egress_gb_per_month(usage, ways.terms), "output tokens"),
             ways.assume("egress_money_per_gb"),
         ),
         "serving_stack": ways.assume(_own_or_desktop(ways, tenure, "serving_stack_money_per_month")),
@@ -321,11 +321,12 @@ def stored_gb(candidate: Candidate, usage: Usage, terms: Terms) -> float:
 
 
 def egress_gb_per_month(usage: Usage, terms: Terms) -> float:
-    """What leaves the provider: streamed output tokens unless the brief says otherwise."""
+    """What leaves the provider: output tokens, streamed or in a batch's file, unless the brief says otherwise."""
     if usage.egress_gb_per_month is not None:
         return usage.egress_gb_per_month
     tokens = attempted_requests(usage) * usage.output_tokens
-    return tokens * terms.base("streamed_bytes_per_token") / float(BYTES_PER_GB)
+    each = terms.base("written_bytes_per_token" if usage.batch else "streamed_bytes_per_token")
+    return tokens * each / float(BYTES_PER_GB)
 
 
 def _committed(bill: dict[str, Number], tenure: Tenure) -> float:

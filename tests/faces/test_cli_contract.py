@@ -313,6 +313,16 @@ def test_names_cannot_drive_the_terminal():
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals on this system")
+def test_no_screen_can_drive_the_terminal(capsys):
+    from rich.console import Group
+    from rich.text import Text
+
+    from cabida.faces.output import emit
+
+    emit({}, lambda: Group("a\x1b[2Jb", Text("c\u202ed\x07e", style="bold")), as_json=False)
+    assert capsys.readouterr().out.replace("\x1b[1m", "").replace("\x1b[0m", "") == "a[2Jb\ncde\n"
+
+
 def test_an_error_cannot_drive_the_terminal():
     ours, theirs = os.openpty()
     done = subprocess.run(

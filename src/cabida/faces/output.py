@@ -31,8 +31,9 @@ def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> N
 
 
 def console() -> Console:
-    """Stdout as wide as COLUMNS or the terminal, 100 in a pipe; colour only on a terminal without NO_COLOR."""
+    """Stdout without control characters, as wide as COLUMNS or the terminal, 100 in a pipe; colour only on a terminal without NO_COLOR."""
     from rich.console import Console
+    from rich.segment import Segment
 
     stated = os.environ.get("COLUMNS", "")
     width = int(stated) if stated.isdigit() and int(stated) > 0 else None
@@ -44,6 +45,13 @@ def console() -> Console:
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
+
+        def render(self, *what: Any, **how: Any) -> Iterator[Segment]:
+            for segment in super().render(*what, **how):
+                if segment.control or segment.text.isprintable():
+                    yield segment
+                else:  # somebody's name may hold what drives a terminal or turns the line around
+                    yield Segment(printable(segment.text), segment.style)
 
     return Screen(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 

@@ -15,6 +15,7 @@ from importlib import resources
 from cabida.errors import Problem
 
 LANGUAGES = ("en", "es")
+LONGEST_VALUE_CHARS = 1500  # of what an error repeats
 ROOM_OF_CODE = {
     "B": "brief",
     "F": "facts",
@@ -72,11 +73,19 @@ def tr(key: str, /, **values: object) -> str:
 def problem(code: str, *, file: str = "", line: int = 0, **values: object) -> Problem:
     """The problem ``CB-B021`` in the language in use: its texts are ``<room>.<code>.what|why|cure``."""
     room = ROOM_OF_CODE[code[3]]
+    values = {name: _shortened(value) for name, value in values.items()}
     parts = {
         part: tr(f"{room}.{code}.{part}", **values) if has_text(f"{room}.{code}.{part}") else ""
         for part in ("what", "why", "cure")
     }
     return Problem(code, file=file, line=line, **parts)
+
+
+def _shortened(value: object) -> object:
+    """A text that nobody would read to its end, such as a file given for a name, without its middle."""
+    if not isinstance(value, str) or len(value) <= LONGEST_VALUE_CHARS:
+        return value
+    return f"{value[: LONGEST_VALUE_CHARS // 2]}…{value[-LONGEST_VALUE_CHARS // 4 :]}"
 
 
 def printable(text: str) -> str:

@@ -95,3 +95,16 @@ def test_a_price_that_began_later_does_not_exist():
     with pytest.raises(InvalidInput) as refused:
         cabida.api_prices("gemini-3.8-flash", as_of="2026-01-01")
     assert refused.value.problems[0].code == "CB-U085"
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ({"input_p95": 500.0}, "CB-U054"),  # one prompt in twenty would be shorter than the mean
+        ({"input_tokens": 0.0, "output_tokens": 0.0}, "CB-U050"),
+    ],
+)
+def test_lengths_that_cannot_be_meant_are_refused(flags, code):
+    with pytest.raises(InvalidInput) as refused:
+        cabida.api_prices("llama-3.3-70b", as_of="2026-11-30", **flags)
+    assert [one.code for one in refused.value.problems] == [code]

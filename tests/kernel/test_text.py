@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cabida.text import closest, duration, missed, money, number, rate, size, use_language
+from cabida.text import closest, duration, missed, money, number, problem, rate, size, use_language
 
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 ROOMS = sorted(path.stem for path in (SOURCE / "locale" / "en").glob("*.json"))
@@ -76,3 +76,9 @@ def test_a_missed_time_is_told_apart_from_its_limit():
 def test_what_comes_less_than_once_a_minute_is_told_by_the_day():
     assert rate(1.88) == "1.88 req/s"
     assert rate(0.000484) == "41.8 req/day"
+
+
+def test_an_error_repeats_no_more_than_a_person_reads():
+    told = problem("CB-F001", kind="accelerator", name="h" * 100_000, near="h100", ref="h" * 100_000)
+    assert len(str(told)) < 4000
+    assert "hhh…hhh" in str(told)

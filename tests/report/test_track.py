@@ -267,6 +267,46 @@ def test_outputs_of_several_months_come_from_a_table(tmp_path):
         track(decided(), [bill], outputs=table)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("month,accepted,requests\n2027-02,5,10\n2027-02,6,10\n", 3),  # told twice
+        ("month,accepted,requests\n2027-02,50,10\n", 2),  # more accepted than tried
+        ("month,accepted,requests\n2027-02,nan,10\n", 2),
+        ("month,accepted,requests\n", 0),
+        ("month,accepted\n2027-02,\"" + "x" * 200_000 + '"\n', 0),
+    ],
+)
+def test_a_table_of_outputs_is_whole_or_refused(tmp_path, text, line):
+    bill = written(tmp_path / "f.csv", charge("1500", hours="600"))
+    table = tmp_path / "outputs.csv"
+    table.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as refused:
+        track(decided(), [bill], outputs=table)
+    assert [(one.code, one.line) for one in refused.value.problems] == [("CB-R027", line)]
+
+
+def test_outputs_come_from_files_alone(tmp_path):
+    bill = written(tmp_path / "f.csv", charge("1500", hours="600"))
+    with pytest.raises(InvalidInput, match="CB-R027"):
+        track(decided(), [bill], outputs="/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"), [({"accepted": 100.0, "requests": 1.0}, "CB-U054"), ({"requests": 9.0}, "CB-U050")]
+)
+def test_counts_that_cannot_be_are_refused(tmp_path, said, code):
+    bill = written(tmp_path / "f.csv", charge("1500", hours="600"))
+    with pytest.raises(InvalidInput, match=code):
+        track(decided(), [bill], **said)
+
+
+@pytest.mark.parametrize("rates", [("XXXX=1",), ("EUR=1.1", "EUR=1.2"), ("EUR=0",), ("EUR=nan",), ("EUR=1,08",)])
+def test_rates_that_cannot_be_are_refused(rates):
+    words = [word for rate in rates for word in ("--rate", rate)]
+    assert CliRunner().invoke(cli, ["track", "decision.json", *words]).exit_code == 2
+
+
 def test_without_outputs_or_hours_it_says_what_to_pass(tmp_path):
     bill = written(tmp_path / "f.csv", charge("1500", hours="600"))
     answer = track(decided(), [bill])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
+from cabida.files import HAND_KEPT_BYTES_MOST, text_lines
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -80,6 +81,20 @@ def track(
     lines = [line for read in files.values() for line in read]
     chosen = Chosen(dict(tags or {}), tuple(services), tuple(skus), tuple(providers))
     got = _outputs(outputs) if outputs is not None else {}
+    if accepted is not None and requests is not None and accepted > requests:
+        raise InvalidInput(
+            [
+                problem(
+                    "CB-U054",
+                    one="--accepted",
+                    value=f"{accepted:g}",
+                    other="--requests",
+                    most=f"{requests:g}",
+                )
+            ]
+        )
+    if requests is not None and accepted is None:
+        raise InvalidInput([problem("CB-U050", one="--requests", other="--accepted")])
     if accepted is not None:
         got[month] = Output(accepted, requests)
     answer = track_answer(
@@ -124,18 +139,24 @@ def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, list[Any]]:
 def _outputs(path: Path | str) -> dict[str, Output]:
     """What each month brought, from a CSV with the columns month, accepted and perhaps requests."""
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
+        rows = list(csv.DictReader(text_lines(path, HAND_KEPT_BYTES_MOST)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         why = getattr(error, "strerror", None) or "UTF-8"
         raise InvalidInput([problem("CB-R027", file=str(path), text=why)]) from None
     found: dict[str, Output] = {}
+    faults = []
     for number, row in enumerate(rows, 2):
         read = _output(row)
-        if read is None:
+        month = str(row.get("month") or "").strip()
+        if read is None or month in found:  # of a month told twice none can be chosen
             text = ",".join(str(one) for one in row.values())[:80]
-            raise InvalidInput([problem("CB-R027", file=str(path), line=number, text=text)])
-        found[str(row["month"]).strip()] = read
+            faults.append(problem("CB-R027", file=str(path), line=number, text=text))
+        else:
+            found[month] = read
+    if not rows:
+        faults.append(problem("CB-R027", file=str(path), text=""))
+    if faults:
+        raise InvalidInput(faults)
     return found
 
 
@@ -149,4 +170,4 @@ def _output(row: Mapping[str, Any]) -> Output | None:
     except (KeyError, TypeError, ValueError):
         return None
     sound = MONTH.fullmatch(str(row.get("month") or "").strip()) and 0 <= accepted < MOST_COUNT
-    return Output(accepted, tried) if sound and (tried is None or 0 <= tried < MOST_COUNT) else None
+    return Output(accepted, tried) if sound and (tried is None or accepted <= tried < MOST_COUNT) else None

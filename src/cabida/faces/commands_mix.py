@@ -9,14 +9,17 @@ import click
 
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import language
+from cabida.text import language, tr
 
 MOST_SCENARIOS = 100_000
 
 
 def _names(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     """``l40s,h100-sxm-80`` as names."""
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if text and not found:
+        raise click.BadParameter(tr("faces.empty"))
+    return found
 
 
 @click.command(cls=Command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cabida.faces.words import Command, Figure, option, shared
 from cabida.text import tr
 
 COUNT = Figure(0, 1e15)
+CODE = re.compile(r"[A-Za-z]{3}")
 RATE = Figure(0, 1e9, min_open=True)
 
 
@@ -22,8 +24,11 @@ def _pairs(_: click.Context, param: click.Parameter, said: tuple[str, ...]) -> d
         name, equals, value = pair.partition("=")
         if not (equals and name.strip() and value.strip()):
             raise click.BadParameter(tr("track.no_pair", text=pair[:60]))
-        found[name.strip()] = value.strip()
+        if found.setdefault(name.strip(), value.strip()) != value.strip():
+            raise click.BadParameter(tr("hold.twice", text=name.strip()[:60]))
     if param.name == "rates":
+        if wrong := [name for name in found if not CODE.fullmatch(name)]:
+            raise click.BadParameter(tr("track.no_pair", text=wrong[0][:60]))
         found = {name.upper(): RATE.convert(value, param, None) for name, value in found.items()}
     return found
 

@@ -31,7 +31,10 @@ def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> N
 
 
 def console() -> Console:
-    """Stdout without control characters, as wide as COLUMNS or the terminal, 100 in a pipe; colour only on a terminal without NO_COLOR."""
+    """Stdout as wide as COLUMNS or the terminal, 100 in a pipe; colour only on a terminal without NO_COLOR.
+
+    What is shown holds no control characters but its own.
+    """
     from rich.console import Console
     from rich.segment import Segment
 

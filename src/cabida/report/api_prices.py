@@ -18,7 +18,7 @@ from cabida.money.bills import unit
 from cabida.money.bills.service_api import api_cached, by_batch, mean_price, request_money
 from cabida.money.prices import api, api_list
 from cabida.plan import Caution, Estimate
-from cabida.text import closest, problem, tr
+from cabida.text import closest, number, problem, tr
 
 MOST_ROWS = 60
 PARTS = ("input", "cache_read", "cache_write", "output", "fee", "repeats", "around")
@@ -207,6 +207,18 @@ def usage_of(
         )
         if more
     ]
+    if input_p95 is not None and input_p95 < input_tokens:
+        faults.append(
+            problem(
+                "CB-U054",
+                one="--input-tokens",
+                value=number(input_tokens),
+                other="--input-p95",
+                most=number(input_p95),
+            )
+        )
+    if not input_tokens and not output_tokens:
+        faults.append(problem("CB-U050", one="--input-tokens 0", other="--output-tokens"))
     if timezone and not _known(timezone):
         faults.append(problem("CB-U087", zone=timezone[:60]))
     if faults:

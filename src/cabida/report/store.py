@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from cabida.errors import InvalidInput, Problem
-from cabida.files import write_text
+from cabida.files import read_text, write_text
 from cabida.plan import Decision
 from cabida.plan.decision import SCHEMA
 from cabida.report.belongs import misfits
 from cabida.text import problem, tr
 
+LARGEST_BYTES = 64_000_000  # of a decision; one with every option is 3 MB
 LARGEST = 1.7976931348623157e308  # of a float; an integer may be longer
 ODD_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -81,7 +82,7 @@ def load(path: Path | str) -> Decision:
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=tr("report.no_file"))])
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path, LARGEST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "UTF-8"
         raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=why)]) from None

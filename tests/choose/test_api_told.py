@@ -14,7 +14,7 @@ from cabida.choose.worked import Worked
 from cabida.plan import Candidate, CostLine
 
 TERMS = money.terms("USD", as_of="2026-11-30")
-TODAY = facts.current_api_offers("2026-11-30")
+TODAY = facts.api_offers("2026-11-30")
 USE = money.Usage(5e6, 2000, 300, shared_prefix_tokens=1500)
 
 

@@ -1,5 +1,6 @@
 """Imported prices: kept as they were read, once, whole or not at all, never changed; read by two dates."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -82,6 +83,8 @@ def test_every_field_of_an_offer_has_its_column_and_comes_back(store):
     assert book.where_from(found.id, store)[:2] == ("mine.csv", 2)
     assert book.where_from(served.id, store)[:2] == ("mine.csv", 2)
     assert book.where_from("somebody-elses", store) == ("", 0, "")
+    alike = f"somebody-elses-{found.id[-8:]}", f"mine-{found.id[-8]}", "mine-", found.id[-8:]
+    assert {book.where_from(one, store) for one in alike} == {("", 0, "")}
 
 
 def test_the_same_again_adds_nothing_and_a_grown_file_only_what_is_new(store):
@@ -201,7 +204,7 @@ def test_prices_alike_but_for_their_region_are_read_once_where_that_is_all_one_n
 
 
 def test_the_last_imported_api_price_stands_beside_the_listed_one(store):
-    listed = facts.current_api_offers("2026-11-30")[0]
+    listed = facts.api_offers("2026-11-30")[0]
     dear = replace(
         listed,
         id="x",
@@ -221,6 +224,22 @@ def test_the_last_imported_api_price_stands_beside_the_listed_one(store):
     assert found["unheard-of"].output_amount == Decimal(99)
     before = {one.model_name: one for one in book.current_api_offers("2026-11-28", store=store)}
     assert "unheard-of" not in before
+
+
+def test_a_price_one_wrote_down_counts_whatever_an_imported_list_says(store, tmp_path, monkeypatch):
+    row = {
+        "id": "ours", "provider": "Served", "model": "unheard-of", "model_name": "unheard-of", "input_amount": 0.1,
+        "output_amount": 0.3, "currency": "USD", "seen": "2026-11-02",
+        "source": {"what": "our contract", "seen": "2026-11-02", "grade": "quoted"},
+    }  # fmt: skip
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "ours.yaml").write_text(json.dumps({"api_offers": [row]}), "utf-8")
+    book.add(price_file(apis=[api(model="unheard-of", model_name="unheard-of")]), store)
+    before = {one.model_name: one for one in book.current_api_offers("2026-11-30", store=store)}
+    assert before["unheard-of"].output_amount == Decimal("0.60")
+    monkeypatch.setenv("CABIDA_FACTS", str(tmp_path / "own"))
+    found = {one.model_name: one for one in book.current_api_offers("2026-11-30", store=store)}
+    assert found["unheard-of"].output_amount == Decimal("0.3")
 
 
 def test_a_store_of_the_first_schema_has_no_prices_yet_and_takes_some(store, tmp_path):

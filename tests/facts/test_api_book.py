@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from cabida import facts
 from cabida.facts import api_book, api_package, store
 
-TODAY = facts.current_api_offers("2026-11-30")
+TODAY = facts.api_offers("2026-11-30")
 
 
 def priced(provider, name, day="2026-11-30"):
     return next(
-        one for one in facts.current_api_offers(day) if (one.provider, one.model_name) == (provider, name)
+        one for one in facts.api_offers(day) if (one.provider, one.model_name) == (provider, name)
     )
 
 
@@ -129,7 +129,7 @@ def test_a_moving_name_resolves_to_the_id_behind_it():
 
 
 def test_only_the_models_asked_for_are_read():
-    one = facts.current_api_offers("2026-11-30", {"openai/gpt-oss-20b"})
+    one = facts.api_offers("2026-11-30", {"openai/gpt-oss-20b"})
     assert one
     assert sorted(each.id for each in one) == sorted(
         each.id for each in TODAY if each.model == "openai/gpt-oss-20b"

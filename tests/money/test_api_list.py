@@ -18,7 +18,7 @@ from cabida.facts.model import ApiRate
 from cabida.money.prices import api_list
 from cabida.money.prices.api_list import ApiUse, amount, charge
 
-TODAY = facts.current_api_offers("2026-11-30")
+TODAY = facts.api_offers("2026-11-30")
 LISTED = [
     one
     for one in TODAY
@@ -201,3 +201,10 @@ def test_a_list_charges_what_the_package_does(data, entry, out, cached_ratio, ho
     )
     ours = charge(offer, ApiUse(entry, cached, output_tokens=out), hour + 0.25)
     assert float(ours) == pytest.approx(float(theirs.total_price), rel=1e-9, abs=1e-15)
+
+
+def test_a_list_without_a_line_for_the_hour_or_the_length_is_not_for_nothing():
+    by_hours = listed(("input", "1", 0, "00:00-08:00"), ("input", "3", 0, "08:00-20:00"), ("output", "5"))
+    assert amount(by_hours, "input", hour_utc=22) == amount(by_hours, "input") == 3  # as the dearest hours
+    from_long = listed(("input", "2", 200_000), ("input", "4", 500_000), ("output", "5"))
+    assert [amount(from_long, "input", tokens) for tokens in (1, 300_000, 600_000)] == [2, 2, 4]

@@ -135,11 +135,18 @@ def test_the_place_sets_electricity_and_carbon():
     facts = [
         EnergyFact("electricity_price_industrial", "Nowhere", "NW", 0.1, "EUR/kWh", "2026", "", SAID),
         EnergyFact("electricity_price_business", "Nowhere", "NW", 0.3, "EUR/kWh", "2024", "", SAID),
-        EnergyFact("electricity_price_business", "Nowhere", "NW", 0.2, "EUR/kWh", "2025", "", SAID),
+        EnergyFact("electricity_price_business", "Nowhere", "NW", 0.2, "EUR/kWh", "2025-H1", "", SAID),
+        EnergyFact("electricity_price_business", "Nowhere", "NW", 0.4, "EUR/kWh", "2024-Q4", "", SAID),
     ]
     rates = [money.Rate("EUR", "USD", 1.25, "2026-11-30", "brief")]
     terms = money.terms("USD", country="nw", rates=rates, energy=facts)
     assert terms.base("electricity_money_per_kwh") == pytest.approx(0.25)
+    for day, expected in (("2026-02-01", 0.25), ("2024-12-31", 0.5), ("2024-09-30", 0.375)):
+        then = money.terms("USD", as_of=day, country="nw", rates=rates, energy=facts)
+        assert then.base("electricity_money_per_kwh") == pytest.approx(expected)
+    before = money.terms("USD", as_of="2023-06-01", country="nw", rates=rates, energy=facts)
+    world = money.terms("USD", as_of="2023-06-01")
+    assert before.ranges["electricity_money_per_kwh"] == world.ranges["electricity_money_per_kwh"]
     assert money.terms("USD", country="nw", energy=facts, stated={"electricity_money_per_kwh": 0.1}).base(
         "electricity_money_per_kwh"
     ) == pytest.approx(0.1)

@@ -20,7 +20,7 @@ from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.evidence.connect import read_only, refusal
 from cabida.evidence.place import store_path
-from cabida.evidence.price_rows import COLUMNS, api_of, offer_of
+from cabida.evidence.price_rows import COLUMNS, ID_LETTERS, api_of, offer_of
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
 
@@ -125,10 +125,14 @@ def current_api_offers(
     recorded_by: str = "",
     store: Path | str | None = None,
 ) -> tuple[ApiOffer, ...]:
-    """The last price of each provider's model (and window of hours); where two sources differ, the dearer."""
-    from cabida.facts import api_book
+    """The last price of each provider's model (and window of hours); where two sources differ, the dearer.
 
-    current = {(*api_book.key_of(one), one.hours_utc): one for one in facts.current_api_offers(as_of, models)}
+    What one wrote down oneself counts whatever a list says.
+    """
+    from cabida.facts import api_book, overlay
+
+    written = {one.id for one in overlay.own("api_offers")}
+    current = {(*api_book.key_of(one), one.hours_utc): one for one in facts.api_offers(as_of, models)}
     own: dict[tuple[str, str, str], ApiOffer] = {}
     for one in _own_api(as_of, recorded_by, store):
         key = (*api_book.key_of(one), one.hours_utc)
@@ -137,7 +141,10 @@ def current_api_offers(
         if wanted and (key not in own or one.seen > own[key].seen):
             own[key] = one
     for key, one in own.items():
-        current[key] = api_book.checked(current[key], one) if key in current else one
+        if key not in current:
+            current[key] = one
+        elif current[key].id not in written:
+            current[key] = api_book.checked(current[key], one)
     return tuple(current.values())
 
 
@@ -188,13 +195,16 @@ def where_from(id: str, store: Path | str | None = None) -> tuple[str, int, str]
     stamp = _stamp(store)
     if not stamp:
         return "", 0, ""
-    for table in ("price_sightings", "api_sightings"):
+    name, _, tail = id.rpartition("-")
+    for table, called in (
+        ("price_sightings", "o.name"),
+        ("api_sightings", "lower(replace(o.provider || '-' || o.model, '/', '-'))"),
+    ):
         query = (
             f"SELECT i.file_name, o.line, o.recorded_at FROM {table} AS o JOIN price_imports AS i "
-            "ON i.id = o.import_id WHERE lower(hex(o.digest)) >= ? AND lower(hex(o.digest)) < ?"
+            f"ON i.id = o.import_id WHERE {called} = ? AND lower(substr(hex(o.digest), 1, ?)) = ?"
         )
-        tail = id.rpartition("-")[2]
-        if found := _rows(stamp, query, (tail, tail + "g")):
+        if found := _rows(stamp, query, (name, ID_LETTERS, tail)):
             return str(found[0][0]), int(found[0][1]), str(found[0][2])
     return "", 0, ""
 

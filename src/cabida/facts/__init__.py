@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         analyst_offers,
         api_offers,
         currencies,
-        current_api_offers,
         energy,
         exchange_rate,
         offers,
@@ -51,7 +50,7 @@ _ROOMS = {
     "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
     "measurements node node_for nodes software",
     "load": "schema",
-    "market": "analyst_offers api_offers currencies current_api_offers energy exchange_rate offers "
+    "market": "analyst_offers api_offers currencies energy exchange_rate offers "
     "unmapped_offers",
     "models": "model models",
     "own": "add",
@@ -72,7 +71,6 @@ __all__ = [
     "components",
     "components_of",
     "currencies",
-    "current_api_offers",
     "describe",
     "digest",
     "draft",

@@ -31,26 +31,37 @@ def analyst_offers() -> tuple[Offer, ...]:
     return store.table("offers_analyst")
 
 
-def api_offers(as_of: str | None = None) -> tuple[ApiOffer, ...]:
-    """Prices of models behind APIs, one for each model and provider: those that held on a day, or the last known."""
-    from cabida.facts import api_book
+def api_offers(as_of: str | None = None, models: Collection[str] | None = None) -> tuple[ApiOffer, ...]:
+    """Prices of models behind APIs, one for each model and provider: those that held on a day, or the last known.
 
-    return api_book.current(as_of)
-
-
-def current_api_offers(
-    as_of: str | None = None, models: Collection[str] | None = None
-) -> tuple[ApiOffer, ...]:
-    """The same, of some models of the catalogue alone (``None`` = all)."""
+    ``models``: ids of the catalogue, only theirs (``None`` = all).
+    """
     from cabida.facts import api_book
 
     return api_book.current(as_of, models)
 
 
-def energy(kind: str = "", code: str = "") -> tuple[EnergyFact, ...]:
-    """Electricity prices, PUE, carbon, residual values, colocation and licences; of one kind or place, or all."""
-    found = overlay.series("energy")
-    return tuple(one for one in found if (not kind or one.kind == kind) and (not code or one.code == code))
+PERIODS = {"H1": "01", "H2": "07", "Q1": "01", "Q2": "04", "Q3": "07", "Q4": "10"}  # and their first months
+
+
+def energy(kind: str = "", code: str = "", as_of: str | None = None) -> tuple[EnergyFact, ...]:
+    """Electricity prices, PUE, carbon, residual values, colocation and licences; of one kind or place, or all.
+
+    With ``as_of`` (ISO date) only those of a day or of a period that had begun by then.
+    """
+    return tuple(
+        one
+        for one in overlay.series("energy")
+        if (not kind or one.kind == kind)
+        and (not code or one.code == code)
+        and (as_of is None or begins(one) <= as_of)
+    )
+
+
+def begins(fact: EnergyFact) -> str:
+    """The month (or day) in which the period of a figure begins: ``2025-07`` of ``2025-H2``."""
+    year, _, part = fact.date.partition("-")
+    return f"{year[:4]}-{PERIODS.get(part, part or '01')}"
 
 
 def exchange_rate(have: str, want: str, as_of: str | None = None) -> tuple[float, str, Source]:

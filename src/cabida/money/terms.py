@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cabida import facts as facts_room
+from cabida.facts.market import begins
 from cabida.facts.model import EnergyFact
 from cabida.money.assumptions import Range, assumed_ranges, codes_of
 from cabida.money.currency import Rate, rate_between
@@ -195,12 +196,14 @@ def _of_place(made: Terms, energy: Iterable[EnergyFact] | None) -> dict[str, Ran
         return {}
     codes = codes_of(made.country)
     given = facts_room.energy() if energy is None else energy
-    here = [fact for fact in given if fact.code.upper() in codes]
+    here = [
+        fact
+        for fact in given
+        if fact.code.upper() in codes and (not made.as_of or begins(fact) <= made.as_of)
+    ]
     found: dict[str, Range] = {}
     for name, kinds in _PLACE_KINDS.items():
-        known = sorted(
-            (fact for fact in here if fact.kind in kinds), key=lambda fact: fact.date, reverse=True
-        )
+        known = sorted((fact for fact in here if fact.kind in kinds), key=begins, reverse=True)
         if known:
             best = min(known, key=lambda fact: (codes.index(fact.code.upper()), kinds.index(fact.kind)))
             found[name] = _place_range(made, best)

@@ -138,7 +138,11 @@ def _book_price(card: Accelerator, count: int, offers: tuple[Offer, ...], terms:
     """The cheapest dated price of the book, new before used; one without a date only where there is no other."""
     found = money.offers_for(card, count, offers, terms, capacity=("buy",))
     if not found:
-        undated = [one for one in facts.offers() if one.accelerator == card.id and one.capacity == "buy"]
+        undated = [
+            one
+            for one in facts.offers()
+            if one.accelerator == card.id and one.capacity == "buy" and not one.seen
+        ]
         found = money.offers_for(card, count, undated, terms, capacity=("buy",))
     if not found:
         raise InvalidInput(problem("CB-U091", name=card.name, id=card.id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cabida import facts
+from cabida.facts.market import begins
 from cabida.facts.model import EnergyFact, Offer
 from cabida.money.assumptions import Range, assumed_ranges, codes_of
 from cabida.money.terms import Terms
@@ -18,8 +19,9 @@ def intensity_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range:
     stated = terms.ranges["intensity_g_per_kwh"]
     if owned or offer is None or "intensity_g_per_kwh" in terms.stated:
         return stated
-    region = _latest("carbon_intensity_region", (offer.region.lower(),))
-    country = _latest("carbon_intensity_country", codes_of(offer.country)) if offer.country else None
+    day = terms.as_of
+    region = _latest("carbon_intensity_region", (offer.region.lower(),), day)
+    country = _latest("carbon_intensity_country", codes_of(offer.country), day) if offer.country else None
     found = region or country
     return _near(found) if found else stated
 
@@ -55,7 +57,7 @@ def market_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range | None
 
 def household_tariff(terms: Terms, country: str) -> Range:
     """What a kWh costs at home, tax included: the country's published household price, else the world's."""
-    fact = _latest("electricity_price_household", codes_of(country)) if country else None
+    fact = _latest("electricity_price_household", codes_of(country), terms.as_of) if country else None
     if fact is None:
         fact = next(one for one in facts.energy("electricity_price_household") if one.place == "World")
     ratio = terms.rate(fact.unit.split("/")[0]).ratio
@@ -64,13 +66,13 @@ def household_tariff(terms: Terms, country: str) -> Range:
     return Range(value * low, value, value * high, fact.source, True)
 
 
-def _latest(kind: str, codes: tuple[str, ...]) -> EnergyFact | None:
-    """The last figure of this kind, of the nearest code that has one."""
-    known = facts.energy(kind)
+def _latest(kind: str, codes: tuple[str, ...], as_of: str) -> EnergyFact | None:
+    """The last figure of this kind by a day, of the nearest code that has one."""
+    known = facts.energy(kind, as_of=as_of or None)
     for code in codes:
         here = [one for one in known if code and one.code.lower() == code.lower()]
         if here:
-            return max(here, key=lambda one: one.date)
+            return max(here, key=begins)
     return None
 
 

@@ -130,12 +130,14 @@ def _plain(rates: Sequence[ApiRate], unit: str, prompt_tokens: float, hour_utc: 
     timed = [
         one for one in lines if one.hours_utc and hour_utc is not None and within(one.hours_utc, hour_utc)
     ]
-    return _tier(timed or [one for one in lines if not one.hours_utc], prompt_tokens)
+    return _tier(timed or [one for one in lines if not one.hours_utc] or lines, prompt_tokens)
 
 
 def _tier(lines: Sequence[ApiRate], prompt_tokens: float) -> Decimal:
-    reached = [one for one in lines if prompt_tokens > one.above_tokens or not one.above_tokens]
-    return max(reached, key=lambda one: one.above_tokens).amount if reached else Decimal(0)
+    """Of the longest threshold reached; of the shortest where a list begins above it. Of several alike the dearest."""
+    least = min(one.above_tokens for one in lines)
+    reached = [one for one in lines if prompt_tokens > one.above_tokens or one.above_tokens == least]
+    return max(reached, key=lambda one: (one.above_tokens, one.amount)).amount
 
 
 def charge(offer: ApiOffer, use: ApiUse, at_hour: float | None = None, *, batch: bool = False) -> Decimal:

@@ -413,3 +413,55 @@ def test_a_rent_without_a_time_is_no_purchase(tmp_path):
     found = of(exports.write_csv(tmp_path / "p.csv", header, rows))
     assert [one.why for one in found.unread] == ["bad_unit", "bad_unit"]
     assert [one.capacity for one in found.offers] == ["buy"]
+
+
+@pytest.mark.parametrize(
+    ("header", "gpus", "amount"),
+    [
+        ("Price per GPU-hour", 1, "2.5"),
+        ("EUR / node-hour", 8, "2.5"),
+        ("Precio por GPU y hora", 1, "2.5"),
+        ("Hourly rate (€)", 1, "2.5"),
+        ("price_eur_per_gpu_month", 1, "0.0034246575"),
+    ],
+)
+def test_the_header_of_a_price_says_its_unit(tmp_path, header, gpus, amount):
+    names = ("Supplier", "GPU", "GPUs", header, "Currency", "Commitment", "Valid until", "Date")
+    row = (
+        "Iberia Cloud",
+        "NVIDIA H100 80GB SXM",
+        gpus,
+        "2.5",
+        "EUR",
+        "12 months reserved",
+        "2026-12-31",
+        "2026-11-25",
+    )
+    (one,) = of(exports.write_csv(tmp_path / "quotes.csv", names, [row])).offers
+    assert (str(one.amount), one.currency, one.unit) == (
+        amount if gpus == 1 else str(float(amount) / gpus),
+        "EUR",
+        "accelerator_hour",
+    )
+    assert (one.capacity, one.term_months, one.until, one.sighting) == ("reserved", 12, "2026-12-31", "quote")
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("3 años", ("reserved", 36)),
+        ("Reserved 1-year", ("reserved", 12)),
+        ("on demand", ("on-demand", 0)),
+        ("6m", ("reserved", 6)),
+    ],
+)
+def test_a_commitment_says_its_term(tmp_path, said, read):
+    header = ("provider", "gpu", "price", "currency", "commitment")
+    (one,) = of(exports.write_csv(tmp_path / "p.csv", header, [("A", "H100", "2.5", "USD", said)])).offers
+    assert (one.capacity, one.term_months) == read
+
+
+def test_a_header_that_is_no_price_is_none(tmp_path):
+    header = ("provider", "gpu", "price list", "currency")
+    with pytest.raises(InvalidInput, match="CB-E055"):
+        of(exports.write_csv(tmp_path / "p.csv", header, [("A", "H100", "2.5", "USD")]))

@@ -28,7 +28,10 @@ COLUMNS = {  # our column -> what it may be called (see numbers.key)
     "memory_gb": ("memorygb", "vramgb", "vram", "gpumemory", "gpumemorygb", "memoriagb", "memory", "memoria"),
     "region": ("region", "location", "zone", "ubicacion", "zona", "datacenter"),
     "country": ("country", "pais"),
-    "capacity": ("capacity", "purchasemodel", "pricingmodel", "tier", "capacidad", "modalidad", "modelodecompra"),
+    "capacity": (
+        "capacity", "purchasemodel", "pricingmodel", "tier", "commitment", "capacidad", "modalidad", "modelodecompra",
+        "compromiso",
+    ),
     "term_months": ("termmonths", "term", "months", "plazo", "plazomeses", "meses"),
     "upfront_percent": ("upfrontpercent", "upfront", "upfront%", "anticipo", "anticipo%", "porcentajeanticipo"),
     "price": (
@@ -111,13 +114,50 @@ ONE = (
     "",
 )
 KINDS = ("page", "api", "table", "analyst", "quote", "user", "bill", "catalogue", "dataset")
+PRICE_WORDS = frozenset(("price", "precio", "amount", "importe", "rate", "tarifa", "cost", "coste", "costo"))
+BETWEEN = frozenset(("per", "por", "y", "a", "la", "in", "en", "de", "net", "neto", "list"))
+ADVERBS = {
+    "hourly": "hour",
+    "monthly": "month",
+    "yearly": "year",
+    "daily": "day",
+    "mensual": "mes",
+    "anual": "ano",
+}
 LOOKED_AT = 200  # rows read ahead to see how the file writes numbers
 BEFORE_COMMA, AFTER_COMMA = r"\d+,\d{1,2}(?!\d)|\d,\d{4,}", r"\d\.\d{1,2}(?!\d)|\d\.\d{4,}"
 
 
 def fits(table: Table) -> bool:
     """Whether there is a column for the accelerator and one for its price."""
-    return table.at(*COLUMNS["gpu"]) >= 0 and table.at(*COLUMNS["price"]) >= 0
+    return table.at(*COLUMNS["gpu"]) >= 0 and _priced(table)[0] >= 0
+
+
+def _priced(table: Table) -> tuple[int, str]:
+    """The column of the price (-1 = none) and the unit its header states: "Price per GPU-hour", "EUR/node-month"."""
+    place = table.at(*COLUMNS["price"])
+    if place >= 0:
+        return place, ""
+    units = {*PER, *WHOLE, *ONE}
+    for at, name in enumerate(table.names):
+        words = [ADVERBS.get(word, word) for part in re.split(r"[\W_]+", name) if (word := key(part))]
+        coin = _coin(name)
+        rest = [word for word in words if word not in PRICE_WORDS | BETWEEN | {coin.lower()}]
+        said = coin or not PRICE_WORDS.isdisjoint(words)
+        if rest and said and all(word in units or word.rstrip("s") in units for word in rest):
+            return at, " ".join(rest)
+    return -1, ""
+
+
+def _coin(name: str) -> str:
+    """The currency that the header of the price names: "price (EUR)", "$/GPU-hour", "usd_per_hour"."""
+    words = re.split(r"[\W_]+", name.upper())
+    codes = (
+        word
+        for word in words
+        if re.fullmatch(r"[A-Z]{3}", word) and word.lower() not in (*PER, *ONE, *BETWEEN)
+    )
+    return currency_of(" ".join(codes)) or currency_of(re.sub(r"[A-Za-z]{3,}", " ", name))
 
 
 def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
@@ -128,9 +168,10 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     """
     make = Making(read, asked, TITLE, "table")
     at = {name: place for name, theirs in COLUMNS.items() if (place := table.at(*theirs)) >= 0}
+    at["price"], unit = _priced(table)
     first = list(islice(table.rows, LOOKED_AT))
     comma = decimal_comma([row[at["price"]] for _, row in first], table.decimal_comma)
-    header_currency = currency_of(table.names[at["price"]].upper())
+    header_currency = _coin(table.names[at["price"]])
     default = asked.currency.upper() or header_currency
     if not default and "currency" not in at and not any(currency_of(row[at["price"]]) for _, row in first):
         raise InvalidInput([problem("CB-E051", file=str(path))])
@@ -138,6 +179,7 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     seen = dated(read, asked, path)
     for line, row in chain(first, table.rows):
         said = {name: row[place].strip() for name, place in at.items()}
+        said["unit"] = said.get("unit", "") or unit
         try:
             _row(make, line, said, provider, seen, default, comma)
         except Odd as odd:
@@ -162,7 +204,7 @@ def _row(
     size = None if nothing(memory) else counted(re.sub(r"(?i)\s*gi?b$", "", memory))
     part = make.parts.named(said["gpu"], size, said.get("instance", ""))
     count = counted(said["gpus"]) if said.get("gpus") else Decimal(1)
-    capacity = _capacity(said.get("capacity", ""))
+    capacity, within = _committed(said.get("capacity", ""))
     total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity, bool(said.get("capacity")))
     if (_per(said.get("unit", ""))[1] or 0) > 24:
         make.read.note("month")
@@ -172,7 +214,7 @@ def _row(
     country = said.get("country", "")
     until = day(said.get("until", ""))
     kind = said.get("kind", "").lower()
-    term = _months(said.get("term_months", ""))
+    term = _months(said.get("term_months", "")) or within
     more: dict[str, Any] = {}
     if said.get("minimum"):
         more["minimum_count"] = int(counted(said["minimum"]))
@@ -222,6 +264,19 @@ def _capacity(text: str) -> str:
     if not found:
         raise Odd(Why.BAD_CAPACITY)
     return found
+
+
+@lru_cache(maxsize=1_000)
+def _committed(text: str) -> tuple[str, int]:
+    """A capacity and the months it says: "12 months reserved", "reserved 1 year", "3 años", "on demand"."""
+    found = re.search(
+        r"(\d{1,3})\s*-?\s*(years?|yrs?|y|años?|anos?|months?|mos?|m|mes(?:es)?)\b", text.lower()
+    )
+    if not found:
+        return _capacity(text), 0
+    rest = text[: found.start()] + text[found.end() :]
+    capacity = _capacity(rest) if key(rest) else "reserved"
+    return capacity, int(found[1]) * (12 if found[2][0] in "ya" else 1)
 
 
 @lru_cache(maxsize=1_000)

@@ -58,6 +58,38 @@ def test_what_is_owed_stands_in_every_ledger_and_in_no_bill():
             assert sum(line.money for line in option.cost_lines if line.key in ("compute", "idle")) == 0
 
 
+def test_an_api_is_paid_for_the_traffic_of_each_month():
+    growing = brief_of(
+        traffic="{requests_per_s: {mean: 4, peak: 12}, input_tokens: {p50: 900, p95: 3500},"
+        " output_tokens: {p50: 250, p95: 700}, growth: 44 %/year}",
+        consider="{capacity: [api], providers: any, accelerators: any}",
+    )
+    option = decide(growing, AS_OF).decision.options[0]
+    called = [row.cash["rent"] for row in option.ledger[1:]]
+    assert called[12] / called[0] == pytest.approx(1.44, rel=1e-4)  # a year apart
+    planned = sum(line.money for line in option.cost_lines if line.key in ("compute", "retries_waste"))
+    assert called[0] < planned < called[-1]
+    assert (called[11] * called[12]) ** 0.5 == pytest.approx(planned, rel=1e-4)  # of the horizon's middle
+
+
+def test_what_is_bought_as_traffic_grows_comes_by_the_board():
+    growing = brief_of(
+        traffic="{requests_per_s: {mean: 40, peak: 120}, input_tokens: {p50: 900, p95: 3500},"
+        " output_tokens: {p50: 250, p95: 700}, growth: 100 %/year}",
+        consider="{capacity: [buy], providers: any, accelerators: [h100-sxm-80]}",
+        limits="{data: any, needed_by: 2027-12-01, availability: none, risk: medium}",
+    )
+    found = decide(growing, AS_OF, show_all=True)
+    lots = []
+    for option, one in zip(found.decision.options, found.worked, strict=True):
+        bought = [
+            row.cash["purchase"] / one.tenure.capital_money for row in option.ledger if "purchase" in row.cash
+        ]
+        assert all(count == pytest.approx(4 * round(count / 4), abs=1e-4) for count in bought)
+        lots.append(len(bought))
+    assert max(lots) > 1
+
+
 def test_a_quota_caps_and_is_said():
     plain = brief_of()
     winner = next(

@@ -20,7 +20,7 @@ from cabida.money.hold.ledger import Anyway, Drawn, Kept, MonthBill, ledger, sha
 from cabida.money.hold.loan import Loan
 from cabida.money.hold.walk_away import price_factor
 from cabida.money.prices.pledges import PLEDGED, good_at
-from cabida.money.prices.tenure import decay_name, tenure_of
+from cabida.money.prices.tenure import decay_name, taken_count, tenure_of
 from cabida.plan import Option
 from cabida.plan.ledger import LedgerMonth, WalkAway
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_MONTH
@@ -28,10 +28,10 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_MONTH
 RENT = ("compute", "idle", "retries_waste", "spares", "failed_runs", "interruptions")
 ENERGY = ("energy", "cooling", "colocation")
 PEOPLE = ("platform_labour", "review")
-CAPITAL = (
-    *RENT,
-    "residual",
-)  # what an owner's bill spreads over the months: the ledger has the purchase itself
+GROUP_OF = {
+    **dict.fromkeys((*RENT, "rented"), "rent"), **dict.fromkeys(ENERGY, "energy"), **dict.fromkeys(PEOPLE, "people"),
+}  # fmt: skip
+CAPITAL = (*RENT, "residual")  # what an owner's bill spreads over months; the ledger has the purchase itself
 PAID_THERE = (*RENT, "storage", "checkpoints", "network")
 LEAST_FACTOR = 1e-9  # of a price: as good as nothing, and still a price
 API_AMOUNTS = (
@@ -150,6 +150,8 @@ def _bills(
         return _run_bills(one, means, held, weights)
     growth = means.brief.traffic.growth_per_year_ratio
     plain = _bill_of(one, means, held, one, 0)
+    if ask is not None and growth and one.candidate.api is not None and one.beside is None:
+        return [_bill_of(one, means, held, _called(one, ask, at, means), at) for at in range(len(weights))]
     if ask is None or not growth or one.candidate.deployment is None or one.beside is not None:
         return [replace(plain, lines=_lasting_lines(plain, held, at, one)) for at in range(len(weights))]
     found, before = [], _Grown(one, one.usage, one.candidate.replicas_count)
@@ -164,6 +166,21 @@ def _lasting_lines(plain: MonthBill, held: Lasting | None, at: int, one: Worked)
     if held is None or held.held.kind != "contracted":
         return dict(plain.lines)
     return {**plain.lines, "rent": _contract_rent(held, at, one) + one.cost.line("rented")}
+
+
+def _called(one: Worked, ask: Ask, at: int, means: Means) -> Worked:
+    """An API in month ``at`` of growing traffic, priced by the real bill, pledges left out."""
+    api, usage = one.candidate.api, one.usage
+    if api is None or not isinstance(usage, Usage):
+        return one
+    factor = _growth_ratio(ask, means.brief.traffic.growth_per_year_ratio, at)
+    grown = replace(usage, requests_per_month=usage.requests_per_month * factor)
+    return replace(one, usage=grown, cost=money.api_cost(api, grown, replace(means.terms, pledges=())))
+
+
+def _growth_ratio(ask: Ask, growth: float, at: int) -> float:
+    """Traffic in the middle of month ``at`` over what the plan was made for."""
+    return float((1 + growth) ** ((at + 0.5) / float(MONTHS_PER_YEAR)) / ask.growth_ratio)
 
 
 class _Grown:
@@ -183,7 +200,7 @@ class _Grown:
 
 def _grown(one: Worked, ask: Ask, growth: float, at: int, before: _Grown) -> _Grown:
     """Traffic in the middle of month ``at`` over what the plan was made for; what is owned never shrinks."""
-    factor = (1 + growth) ** ((at + 0.5) / float(MONTHS_PER_YEAR)) / ask.growth_ratio
+    factor = _growth_ratio(ask, growth, at)
     then = replace(
         ask,
         mean_requests_per_s=ask.mean_requests_per_s * factor,
@@ -200,6 +217,9 @@ def _grown(one: Worked, ask: Ask, growth: float, at: int, before: _Grown) -> _Gr
     if tenure is not None and tenure.capacity == "have":
         replicas = one.candidate.replicas_count
     usage = usage_of(then, one.acceptance_ratio, replace(shift, replicas_count=replicas))
+    if isinstance(one.usage, Usage):
+        warm = one.usage.warm_workers_count
+        usage = replace(usage, request_s=one.usage.request_s, warm_workers_count=warm)
     return _Grown(one, usage, replicas)
 
 
@@ -217,6 +237,8 @@ def _bill_of(one: Worked, means: Means, held: Lasting | None, then: Worked, at: 
     count = replicas * each
     if one.tenure is not None and then.candidate.replicas_count == one.candidate.replicas_count:
         count = one.tenure.accelerators_count
+    elif one.tenure is not None and deployment is not None:
+        count = taken_count(count, one.tenure.offer, deployment.accelerator)
     spend = 0.0 if owned else sum(lines.get(key, 0.0) for key in PAID_THERE)
     return MonthBill(replicas, count, found, spend)
 
@@ -227,16 +249,7 @@ def _grouped(lines: dict[str, float], *, owned: bool) -> dict[str, float]:
     for key, value in lines.items():
         if key in PLEDGED or (owned and key in CAPITAL):
             continue
-        group = (
-            "rent"
-            if key in (*RENT, "rented")
-            else "energy"
-            if key in ENERGY
-            else "people"
-            if key in PEOPLE
-            else "other"
-        )
-        found[group] += value
+        found[GROUP_OF.get(key, "other")] += value
     return found
 
 

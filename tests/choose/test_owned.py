@@ -7,7 +7,7 @@ import yaml
 
 from cabida import brief as briefs
 from cabida.choose import decide
-from cabida.choose.means import means_of
+from cabida.choose.means import means_of, terms_of
 from cabida.choose.priced import fleet_spares
 from cabida.money import offers_for
 from cabida.report.store import from_json, to_json
@@ -92,3 +92,15 @@ def test_waiting_for_spot_machines_takes_no_electricity():
     kwh = watts / 1000 * hours * 1.58  # the hours that are paid, in the middle of the buildings there are
     assert worked.tenure.capacity == "spot"
     assert option.metrics["energy_kwh_per_output"].value == pytest.approx(kwh)
+
+
+def test_electricity_costs_what_it_does_where_data_must_be():
+    plain = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")) | {"costs": {}}
+    taken = {}
+    for place in ("any", "EU", "IE"):
+        plain["limits"]["data"] = place
+        read = briefs.complete(briefs.parse_brief(yaml.safe_dump(plain), as_of=DAY), assume=True, as_of=DAY)
+        taken[place] = terms_of(read, DAY).base("electricity_money_per_kwh")
+    assert taken["EU"] == pytest.approx(0.1902)  # Eurostat, non-household, first half of 2025
+    assert taken["IE"] == pytest.approx(0.256)
+    assert taken["any"] < taken["EU"]

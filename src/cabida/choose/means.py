@@ -74,7 +74,8 @@ def terms_of(brief: Brief, as_of: str) -> Terms:
         Rate(currency, brief.currency, ratio, as_of, brief.file or "brief")
         for currency, ratio in brief.exchange_rates.items()
     ]
-    country = next((code for code in brief.limits.countries if len(code) == 2 and code != "EU"), "")
+    places = [code for code in brief.limits.countries if len(code) == 2]
+    country = next((code for code in places if code != "EU"), places[0] if places else "")
     made = money.terms(
         brief.currency,
         as_of=as_of,

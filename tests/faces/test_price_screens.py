@@ -175,3 +175,38 @@ def test_two_names_for_one_thing_and_none_are_told():
     assert "CB-U088" in run("list", "h100", "--gpu", "l4").stderr
     assert "CB-U089" in run("history").stderr
     assert "CB-U015" in run("history", "h100", "--provider", "nobody").stderr
+
+
+def test_prices_in_several_currencies_are_sorted_by_what_they_are_worth(tmp_path):
+    offers = [
+        {
+            "id": f"q{code}", "provider": "Mine", "provider_kind": "quote", "accelerator": "h100-sxm-80",
+            "accelerators_count": 1, "capacity": "spot", "term_months": 0, "upfront_ratio": 0, "amount": amount,
+            "unit": "accelerator_hour", "currency": code, "seen": "2026-11-20", "sighting": "user", "sample_count": 1,
+            "node_shape": code, "source": {"what": "a quote", "seen": "2026-11-20"},
+        }
+        for code, amount in (("JPY", 300), ("USD", 3), ("INR", 150))
+    ]  # fmt: skip
+    (tmp_path / "own.yaml").write_text(json.dumps({"offers": offers}), "utf-8")
+    told = ("list", "h100-sxm-80", "--capacity", "spot", "--provider", "Mine", "--as-of", DAY)
+    found = rows(*told, CABIDA_FACTS=str(tmp_path))
+    assert [one["currency"] for one in found] == ["INR", "JPY", "USD"]  # 1.7, 1.9 and 3 dollars
+    one_money = rows(*told, "--currency", "EUR", CABIDA_FACTS=str(tmp_path))
+    assert [one["id"] for one in one_money] == [one["id"] for one in found]
+    assert [one["amount"] for one in one_money] == sorted(one["amount"] for one in one_money)
+
+
+def test_prices_of_apis_are_converted_too():
+    told = ("list", "claude-sonnet", "--api", "--provider", "anthropic", "--as-of", DAY)
+    for dollars, euros in zip(rows(*told), rows(*told, "--currency", "eur"), strict=True):
+        assert (euros["currency"], euros["sighted_currency"], euros["id"]) == ("EUR", "USD", dollars["id"])
+        assert euros["amount"] == pytest.approx(dollars["amount"] * euros["rate"])
+        assert euros["input_amount"] == pytest.approx(dollars["input_amount"] * euros["rate"])
+    assert "1 USD =" in run(*told, "--currency", "eur").output
+
+
+def test_a_price_seen_later_than_the_day_is_not_shown():
+    one = rows("list", "h100-sxm-80", "--sort", "seen", "--as-of", DAY)[0]
+    assert rows("show", one["id"], "--as-of", one["seen"])["id"] == one["id"]
+    before = run("show", one["id"], "--as-of", "2025-01-01")
+    assert "CB-U016" in before.output

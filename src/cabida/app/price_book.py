@@ -54,11 +54,11 @@ def prices_aside(gpu: str | None = None, *, as_of: str | None = None, **more: An
     return price_book.prices_aside(gpu, as_of=as_of, **more)
 
 
-def price(id: str, *, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
-    """One price, field by field, and the source of each field ("" = all)."""
+def price(id: str, *, as_of: str | None = None, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
+    """One price, field by field, and the source of each field ("" = all); those seen after ``as_of`` don't exist."""
     from cabida.report import price_book
 
-    return price_book.price(id, store)
+    return price_book.price(id, as_of, store)
 
 
 def exchange_rates(currency: str = "USD", *, as_of: str | None = None) -> list[dict[str, Any]]:

@@ -162,7 +162,7 @@ def show(id_: str, store: str | None, as_json: bool, as_of: str | None) -> None:
     from cabida import app
     from cabida.faces import tables
 
-    fields, sources = app.price(id_, store=store)
+    fields, sources = app.price(id_, as_of=as_of, store=store)
     emit({**fields, "sources": sources}, lambda: tables.record(fields, sources), as_json=as_json)
 
 

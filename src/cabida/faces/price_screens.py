@@ -30,8 +30,13 @@ MARKS = (
 def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
     """Prices, each with what to mind; long lists are cut."""
     shown = rows if whole else rows[:MOST_ROWS]
+    rates = {(one["sighted_currency"], one["currency"]): one for one in shown if "rate" in one}
+    below = [
+        *_cut(rows, shown),
+        *_rates({"of": of, "to": to, **_rate_of(one)} for (of, to), one in rates.items()),
+    ]
     if shown and shown[0]["unit"] == "mtok":
-        return Group(_served(shown), *_cut(rows, shown))
+        return Group(_served(shown), *below)
     names = ("gpu", "provider", "capacity", "region", "price", "seen", "book.mind", "source")
     header = [tr(f"faces.{name}") for name in names]
     cells = [
@@ -47,17 +52,12 @@ def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
         )
         for one in shown
     ]
-    blocks: list[RenderableType] = [
-        Fitting(
-            table(header, cells, right=(4,), whole=(0, 4, 5)),
-            table(header[:-1], [row[:-1] for row in cells], right=(4,), whole=(0, 4, 5)),
-            least=130,
-        )
-    ]
-    blocks += _cut(rows, shown)
-    rates = {(one["sighted_currency"], one["currency"]): one for one in shown if "rate" in one}
-    blocks += _rates({"of": of, "to": to, **_rate_of(one)} for (of, to), one in rates.items())
-    return Group(*blocks)
+    rows_shown = Fitting(
+        table(header, cells, right=(4,), whole=(0, 4, 5)),
+        table(header[:-1], [row[:-1] for row in cells], right=(4,), whole=(0, 4, 5)),
+        least=130,
+    )
+    return Group(rows_shown, *below)
 
 
 def _cut(rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]]) -> list[RenderableType]:

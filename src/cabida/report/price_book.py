@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from statistics import median, quantiles
@@ -19,11 +19,11 @@ from cabida.money.prices.shelf import age_days, expired
 from cabida.money.terms import Terms
 from cabida.text import closest, problem
 
-SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "price": lambda row: (row["amount"], row["provider"]),
-    "seen": lambda row: row["seen"],
-    "gpu": lambda row: (row["gpu"], row["amount"]),
-    "provider": lambda row: (row["provider"].lower(), row["gpu"], row["amount"]),
+SORTS: dict[str, Callable[[dict[str, Any], float], Any]] = {  # of a row and its price in one currency
+    "price": lambda row, price: (row["unit"] == "accelerator", price, row["provider"]),
+    "seen": lambda row, _: row["seen"],
+    "gpu": lambda row, price: (row["gpu"], row["unit"] == "accelerator", price),
+    "provider": lambda row, price: (row["provider"].lower(), row["gpu"], price),
 }
 FEWEST_FOR_QUARTILES = 2
 STEADY_RATIO = 0.01  # a smaller change is none
@@ -71,15 +71,21 @@ def prices(
     ``capacity="api"`` gives models' prices per million tokens. Newest first, or as ``sort`` says.
     """
     wanted = Wanted(gpu, provider, "" if capacity == "api" else capacity, region, as_of)
+    terms = terms_of(currency, as_of)
     if capacity == "api":
-        rows = [_api_row(one) for one in _api(wanted, store, all=all)]
+        priced = [
+            (_api_row(one, terms, currency), convert(one.output_amount, terms.rate(one.currency)))
+            for one in _api(wanted, store, all=all)
+        ]
     else:
-        terms = terms_of(currency, as_of)
         offers = sighted(wanted, store)
         kept = offers if all else in_force(offers, terms)
-        rows = [offer_row(one, terms, currency) for one in kept if wanted.fits(one)]
-    rows.sort(key=SORTS["price"])
-    return sorted(rows, key=SORTS[sort], reverse=sort == "seen")
+        priced = [
+            (offer_row(one, terms, currency), whole_money(one, terms)) for one in kept if wanted.fits(one)
+        ]
+    priced.sort(key=lambda one: SORTS["price"](*one))
+    priced.sort(key=lambda one: SORTS[sort](*one), reverse=sort == "seen")
+    return [row for row, _ in priced]
 
 
 def _api(wanted: Wanted, store: Any, *, all: bool) -> Iterable[ApiOffer]:
@@ -149,24 +155,27 @@ def offer_row(one: Offer, terms: Terms, currency: str = "") -> dict[str, Any]:
         "flags": list(money.price_flags(one, terms.as_of)) if terms.as_of else [],
         "source": one.source.what,
     }
-    if currency and one.currency.upper() != terms.currency:
-        rate = terms.rate(one.currency)
-        row |= {
-            "amount": convert(one.amount, rate),
-            "currency": terms.currency,
-            "sighted_amount": row["amount"],
-        }
-        row |= {
-            "sighted_currency": one.currency,
-            "rate": rate.ratio,
-            "rate_seen": rate.seen,
-            "rate_source": rate.what,
-        }
-    return row
+    return row | _converted(one.currency, {"amount": one.amount}, terms, currency)
 
 
-def _api_row(one: ApiOffer) -> dict[str, Any]:
+def _converted(of: str, amounts: Mapping[str, Decimal], terms: Terms, currency: str) -> dict[str, Any]:
+    """Amounts in the currency asked for, with what was sighted and the rate; nothing where that is the same."""
+    if not currency or of.upper() == terms.currency:
+        return {}
+    rate = terms.rate(of)
     return {
+        **{name: convert(amount, rate) for name, amount in amounts.items()},
+        **{f"sighted_{name}": float(amount) for name, amount in amounts.items()},
+        "currency": terms.currency,
+        "sighted_currency": of,
+        "rate": rate.ratio,
+        "rate_seen": rate.seen,
+        "rate_source": rate.what,
+    }
+
+
+def _api_row(one: ApiOffer, terms: Terms, currency: str) -> dict[str, Any]:
+    row = {
         "id": one.id,
         "gpu": one.model_name,
         "provider": one.provider,
@@ -179,6 +188,8 @@ def _api_row(one: ApiOffer) -> dict[str, Any]:
         "seen": one.seen,
         "source": one.source.what,
     }
+    amounts = {"amount": one.output_amount, "input_amount": one.input_amount}
+    return row | _converted(one.currency, amounts, terms, currency)
 
 
 def price_history(
@@ -333,14 +344,17 @@ def exchange_rates(currency: str = "USD", as_of: str | None = None) -> list[dict
     return rows
 
 
-def price(id: str, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
+def price(id: str, as_of: str | None = None, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
     """One price, field by field, and the source of each ("" = all): shipped, one's own, imported, of an API.
+
+    ``as_of``: ISO date; prices seen later don't exist.
 
     Raises:
         InvalidInput: CB-U016, none or several are called so.
     """
-    every: list[Any] = [*book.offers(store=store), *book.api_offers(store=store)]
-    every += (*facts.analyst_offers(), *facts.unmapped_offers())
+    every: list[Any] = [*book.offers(as_of, store=store), *book.api_offers(as_of, store=store)]
+    beside = (*facts.analyst_offers(), *facts.unmapped_offers())
+    every += [one for one in beside if not as_of or one.seen <= as_of]
     found = [one for one in every if one.id == id] or [one for one in every if one.id.startswith(id)]
     if len({one.id for one in found}) != 1:
         ids = [one.id for one in (found or every)]

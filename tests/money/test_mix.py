@@ -133,6 +133,18 @@ def test_commitments_begin_when_growth_wants_them_and_terms_are_paid_in_full():
     assert needs[-1] > needs[0]
 
 
+@pytest.mark.parametrize("horizon", [12.0, 18.0, 30.0, 40.0, 48.0, 60.0])
+@pytest.mark.parametrize("term", [6.0, 12.0])
+def test_terms_renewed_over_a_horizon_are_paid_once(horizon, term):
+    """A commitment kept all the time pays as many whole terms as reach the end, whatever the steps are."""
+    steps, start, paid = steps_of(horizon, changing=True), 0, 0.0
+    while start < len(steps):
+        count, months = term_steps(term, steps, start)
+        start, paid = start + count, paid + months
+    assert sum(steps) == pytest.approx(horizon)
+    assert paid == pytest.approx(math.ceil(horizon / term - 1e-9) * term)
+
+
 def test_a_rising_market_makes_commitments_pay_and_a_falling_one_undoes_them():
     shapes, steps = grouped([1.0]), (36.0,)
     kinds = (reserved("r", 1.0, 1.0), replace(hourly("h", 1.0, 1.0), group="r"))

@@ -14,8 +14,8 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 MOST_LEVELS = 24  # unless told: a day's hours stay as they are
 CUTS = 192  # places where a long profile may be cut
-SHORTEST_STEP_MONTHS = 12.0
-MOST_STEPS = 3
+STEP_MONTHS = 12.0
+MOST_STEPS = 5  # what is left of a longer horizon is the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,11 @@ class Demand:
 
 
 def steps_of(horizon_months: float, *, changing: bool) -> tuple[float, ...]:
-    """The horizon in equal steps at which commitments may begin: one when nothing changes over it."""
-    count = min(MOST_STEPS, max(1, ceil(horizon_months / SHORTEST_STEP_MONTHS - 1e-9))) if changing else 1
-    return (horizon_months / count,) * count
+    """The horizon in steps at which commitments may begin: years, so that whole terms end with one; one step when
+    nothing changes over it.
+    """
+    last = min(MOST_STEPS, ceil(horizon_months / STEP_MONTHS - 1e-9)) - 1 if changing else 0
+    return (*[STEP_MONTHS] * last, horizon_months - STEP_MONTHS * max(0, last))
 
 
 def future(

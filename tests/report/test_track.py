@@ -23,6 +23,7 @@ from cabida.plan.ledger import LedgerMonth, WalkAway
 from cabida.report.planned import Planned
 from cabida.report.store import save
 from cabida.report.track import Output, option_of, track_answer, variance
+from cabida.text import use_language
 
 COLUMNS = (
     "BillingCurrency", "ChargePeriodStart", "ChargePeriodEnd", "BilledCost", "EffectiveCost", "ListCost",
@@ -344,3 +345,18 @@ def test_growth_moves_what_was_planned():
         for day in ("2026-12-10", "2027-11-10")
     )
     assert last["planned_accepted"] == pytest.approx(first["planned_accepted"] * 2 ** (11 / 12))
+
+
+def test_lines_nobody_could_read_are_told(tmp_path):
+    bill = written(tmp_path / "bill.csv", charge(), charge(billed="much"), charge(start="soon"))
+    use_language("en")
+    answer = track(decided(), [bill])
+    assert answer["months"][0]["amortised_money"] == 100.0
+    assert answer["notes"][0].startswith("2 lines of bill.csv could not be read")
+    assert "line 3" in answer["notes"][0]
+
+
+def test_a_month_is_converted_at_its_own_last_rate(tmp_path):
+    bill = written(tmp_path / "bill.csv", charge(start="2026-08-01", end="2026-09-01", BillingCurrency="USD"))
+    (rate,) = track(decided(), [bill])["rates"]
+    assert rate["seen"] == "2026-08-31"

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.files import HAND_KEPT_BYTES_MOST, text_lines
-from cabida.text import problem
+from cabida.text import problem, tr
 
 if TYPE_CHECKING:
+    from cabida.evidence.prices import Read
     from cabida.plan import Decision
     from cabida.report.track import Output
 
@@ -77,8 +78,9 @@ def track(
     if not files:
         before = tracked.kept(key, bought.id, store)
         return _plain(whole, bought.id, bought.title) | {"journal": before}
-    doubled(files, lambda first, second, line: InvalidInput([_twice(first, second, line)]))
-    lines = [line for read in files.values() for line in read]
+    bills = {file: read.billing for file, read in files.items()}
+    doubled(bills, lambda first, second, line: InvalidInput([_twice(first, second, line)]))
+    lines = [line for read in bills.values() for line in read]
     chosen = Chosen(dict(tags or {}), tuple(services), tuple(skus), tuple(providers))
     got = _outputs(outputs) if outputs is not None else {}
     if accepted is not None and requests is not None and accepted > requests:
@@ -103,6 +105,7 @@ def track(
     )  # fmt: skip
     if keep:
         tracked.keep(key, bought.id, answer["months"], store)
+    answer["notes"] = [*_left(files), *answer["notes"]]
     return answer | {"files": list(files), "kept": keep, "journal": tracked.kept(key, bought.id, store)}
 
 
@@ -122,8 +125,23 @@ def _twice(first: str, second: str, line: int) -> Any:
     return problem("CB-R024", file=second, line=line, first=first)
 
 
-def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, list[Any]]:
-    """The lines of each file; none may be empty."""
+def _left(files: Mapping[str, Read]) -> list[str]:
+    """Lines of bills that nobody could read: what they say is in no figure."""
+    return [
+        tr(
+            "track.note.unread",
+            count=len(read.unread),
+            file=Path(file).name,
+            line=read.unread[0].line,
+            why=tr(f"evidence.import_why.{read.unread[0].why}"),
+        )
+        for file, read in files.items()
+        if read.unread
+    ]
+
+
+def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, Read]:
+    """What each file says; none may be without a charge."""
     from cabida.evidence.prices import read
 
     found = {}
@@ -132,7 +150,7 @@ def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, list[Any]]:
         if not told.billing:
             why = told.unread[0].why if told.unread else "empty"
             raise InvalidInput([problem("CB-R026", file=str(path), format=told.format or "?", why=why)])
-        found[str(path)] = told.billing
+        found[str(path)] = told
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,13 +128,13 @@ def track_answer(
         month: only this one (``2027-02``).
         rates: currency -> what one unit of it is in the decision's.
         per_hour_count: accelerators that an hour of a line stands for.
-        as_of: day of the published exchange rates; the end of the last month when left out.
+        as_of: ISO date of the published exchange rates; the end of the last month when left out.
 
     Raises:
         InvalidInput: CB-R023, a currency without a rate; CB-R025, the month has no charge.
     """
-    days = as_of or f"{month or max(line.charge_start[:7] for line in lines)}-28"
-    used = rates_of(lines, decision.currency, rates or {}, days)
+    day = as_of or _last_day(month or max(line.charge_start[:7] for line in lines))
+    used = rates_of(lines, decision.currency, rates or {}, day)
     plain = {name: rate.ratio for name, rate in used.items()}
     months = billed_months(lines, plain, decision.currency, per_hour_count)
     if month and month not in months:
@@ -153,6 +154,12 @@ def track_answer(
         "months": told,
         "notes": _notes(decision, option, told, per_hour_count),
     }
+
+
+def _last_day(month: str) -> str:
+    """``2027-02-28`` of ``2027-02``."""
+    year, number = map(int, month.split("-"))
+    return f"{month}-{monthrange(year, number)[1]:02d}"
 
 
 def _rate(rate: Rate) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from cabida import facts
+from cabida.evidence.prices.making import country_of
 from cabida.evidence.prices.nouns import Odd
 from cabida.evidence.prices.parts import known, part, provider, shared
 
@@ -106,3 +107,21 @@ def test_providers_have_the_names_of_the_book():
     assert provider("Nobody We Know") == ("Nobody We Know", "neocloud")
     shipped = {one.provider for one in facts.offers()}
     assert {"AWS", "Azure", "GCP", "OCI", "Lambda", "RunPod", "Vast.ai", "Nebius", "Verda"} <= shipped
+
+
+@pytest.mark.parametrize(
+    ("region", "country"),
+    [
+        ("us-east-1", "US"),
+        ("us-midwest-1", "US"),
+        ("US-EAST-04A", "US"),
+        ("Texas, US", "US"),
+        ("us", "US"),
+        ("Los Angeles, CA", ""),
+        ("australia-east-9", ""),
+        ("usti-nad-labem", ""),
+        ("", ""),
+    ],
+)
+def test_a_region_that_names_its_country(region, country):
+    assert country_of(region) == country

@@ -217,10 +217,16 @@ def _slug(name: str) -> str:
     return _slugs[name]
 
 
+AMERICAN = re.compile(
+    r"us$|.*, usa?$|us[-_ ]?(gov[-_])?(north|south|east|west|central|midwest)"
+)  # whoever's cloud
+
+
 def country_of(region: str) -> str:
     """The country of a cloud's region (ISO code), "" when it isn't one of those known."""
-    found: str = known()["countries"].get(region.lower(), "")
-    return found
+    bare = region.strip().lower()
+    found: str = known()["countries"].get(bare, "")
+    return found or ("US" if AMERICAN.match(bare) else "")
 
 
 def dated(read: Read, asked: Asked, path: Path, inside: str = "") -> str:

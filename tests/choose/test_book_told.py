@@ -128,3 +128,13 @@ def test_the_rate_that_figures_were_converted_at_is_shown_with_its_day(imported)
     assert "1 EUR = " in sentence
     assert day in sentence
     assert f"{ratio:.4f}"[:5] in sentence
+
+
+@pytest.mark.parametrize(("until", "count"), [("2027-02-28", 1), ("2027-03-01", 0)])
+def test_a_quote_that_ends_before_it_is_needed_is_told(imported, until, count):
+    imported(offer("0.40", provider="Friend", sighting="quote", until=until))
+    decision = decided()
+    assert "Friend" in decision.options[0].title
+    found = told(decision, "CB-C124")
+    assert len(found) == count
+    assert all(until in one and "2027-03-01" in one for one in found)

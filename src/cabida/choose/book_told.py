@@ -24,6 +24,7 @@ def book_cautions(kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
     )
     shown |= dict.fromkeys(one.tenure.offer.accelerator for one in kept if one.tenure is not None)
     yield from _ended(means)
+    yield from _ending(kept[0], means)
     aside, of_count, doubted = 0, 0, list[Aside]()
     for id in shown:
         offers = [one for one in means.offers.get(id, ()) if one.capacity != "have"]
@@ -54,6 +55,14 @@ def _ended(means: Means) -> Iterator[Caution]:
     ended = [one for offers in means.offers.values() for one in offers if is_own(one) and expired(one, day)]
     for one in ended[:MOST_TOLD]:
         yield Caution("CB-C121", tr("money.book.expired", **_values(one), until=one.until))
+
+
+def _ending(first: Worked, means: Means) -> Iterator[Caution]:
+    """A quote that the choice rests on and that ends before the day it is needed."""
+    offer, needed = first.tenure.offer if first.tenure else None, means.brief.limits.needed_by
+    if offer is not None and needed and offer.capacity != "have" and offer.until and offer.until < needed:
+        values = {**_values(offer), "until": offer.until, "needed": needed}
+        yield Caution("CB-C124", tr("money.book.ending", **values))
 
 
 def _values(offer: Offer) -> dict[str, object]:

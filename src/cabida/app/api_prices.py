@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from cabida.app.limits import refuse_beyond
+
 
 def api_prices(
     model: str,
@@ -49,11 +51,25 @@ def api_prices(
         as_of: ISO date; prices that began or were seen later don't exist. Today when left out.
 
     Raises:
-        InvalidInput: CB-U085, nobody sells it; CB-U086 and CB-U087, what was said can't be; CB-F006, no rate.
+        InvalidInput: CB-U085, nobody sells it; CB-U066, CB-U067, CB-U086 and CB-U087, what was said can't be;
+            CB-F006, no rate.
     """
     from cabida.report.api_prices import api_prices as answered
     from cabida.report.api_prices import usage_of
 
+    refuse_beyond(
+        profile,
+        requests_per_month=requests_per_month,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        prefix_tokens=prefix_tokens,
+        reasoning_tokens=reasoning_tokens,
+        input_p95=input_p95,
+        failures=failures,
+        acceptance=acceptance,
+        retries=retries,
+        own_money_per_month=own_money_per_month,
+    )
     usage = usage_of(
         requests_per_month,
         input_tokens,

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from cabida.app.limits import refuse_beyond
 from cabida.errors import UsageProblem
 from cabida.plan import Decision
 from cabida.text import problem, tr
@@ -65,11 +66,16 @@ def cost(
             and ``runs`` a month; an item ``item_bytes`` and ``kept_months``.
 
     Raises:
-        UsageProblem: what was said does not go together. InvalidInput: unknown names, what does not fit, no offer.
+        UsageProblem: what was said does not go together. InvalidInput: unknown names, what does not fit, no offer,
+            CB-U066 and CB-U067 figures that can't be meant.
     """
     from cabida.report.cost_rows import Billing
 
     of_options = isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS)
+    refuse_beyond(
+        profile, utilisation=utilisation, acceptance=acceptance, failures=failures, retries=retries, review=review,
+        moderation=moderation, demand=demand, spares=spares,
+    )  # fmt: skip
     day = as_of or date.today().isoformat()
     billing = Billing(
         currency, day, utilisation, acceptance, failures, retries, review, moderation, tuple(capacity), country,
@@ -107,5 +113,7 @@ def _options(what: str | Path | Decision, option: int | None, as_of: str, seed: 
 def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
     """What a steady draw of ``watts`` costs a year at ``price`` per kWh, and the API tokens that would buy."""
     from cabida.report.electricity import energy as work_out
+
+    refuse_beyond(watts=watts, price=price, hours=more.get("hours"), pue=more.get("pue"))
 
     return work_out(watts, price, **more)

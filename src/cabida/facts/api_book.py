@@ -225,18 +225,19 @@ def history(provider: str, model_name: str) -> tuple[ApiOffer, ...]:
     return tuple(one for one in made if one is not None)
 
 
-def by_other_units(match: str) -> tuple[tuple[str, str, ApiRate], ...]:
+def by_other_units(match: str, as_of: str = "") -> tuple[tuple[str, str, ApiRate], ...]:
     """Prices that are not by the token: provider, model, and what an hour of speech, a page or a character costs.
 
-    Those in force when the package was made, of models whose name contains ``match``.
+    Those in force on the day (ISO date; "" = when the package was made), of models whose name contains ``match``.
     """
     rows, wanted = book(), match.lower()
+    day = as_of or rows["seen"]
     return tuple(
         (row[0], row[1], rate)
         for row in rows["rows"]
         if wanted in row[1].lower() and not row[5]
         for period in row[6]
-        if _in_force(rows, period, rows["seen"])
+        if _in_force(rows, period, day)
         for rate in _rates(period)
         if rate.unit in ("audio_hours", "document_kpages", "mchars")
     )

@@ -20,7 +20,6 @@ from cabida.money.prices import api, api_list
 from cabida.plan import Caution, Estimate
 from cabida.text import closest, number, problem, tr
 
-MOST_ROWS = 60
 PARTS = ("input", "cache_read", "cache_write", "output", "fee", "repeats", "around")
 
 
@@ -52,7 +51,7 @@ def api_prices(
     terms = money.terms(currency, as_of=as_of)
     known = api_book.sold(book.current_api_offers(as_of))
     offers = [one for one in api_book.named(known, model) if provider.lower() in one.provider.lower()]
-    other = [row for row in api_book.by_other_units(name_key(model)) if provider.lower() in row[0].lower()]
+    other = [row for row in api_book.by_other_units(name_key(model), as_of) if provider.lower() in row[0].lower()]
     if not offers and not other:
         names = [one.model_name.rpartition("/")[2] for one in known] + [one.model for one in known]
         raise InvalidInput([problem("CB-U085", name=model[:80], near=closest(name_key(model), names) or "–")])
@@ -68,7 +67,7 @@ def api_prices(
         "shared_prefix_tokens": usage.shared_prefix_tokens or 0.0,
         "batch": usage.batch,
         "own_money_per_month": own_money_per_month,
-        "rows": rows[:MOST_ROWS],
+        "rows": rows,
         "other_units": [
             {
                 "provider": who,

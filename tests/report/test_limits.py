@@ -1,0 +1,56 @@
+"""Functions refuse figures that can't be meant as the commands do, all of them at once."""
+
+import pytest
+
+import cabida
+from cabida.errors import InvalidInput
+
+DAY = "2026-11-30"
+
+
+def codes(caught):
+    return sorted(one.code for one in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        ({"requests_per_month": 0}, 1),
+        ({"requests_per_month": -5, "acceptance": 0.0, "failures": 1.0}, 3),
+        ({"input_tokens": float("nan")}, 1),
+        ({"retries": -1, "own_money_per_month": float("inf")}, 2),
+    ],
+)
+def test_an_api_is_asked_for_what_can_be(said, count):
+    with pytest.raises(InvalidInput) as caught:
+        cabida.api_prices("gpt-5", as_of=DAY, **said)
+    assert codes(caught) == ["CB-U066"] * count
+    assert all(name in str(caught.value) for name in said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"utilisation": 0.0}, {"utilisation": 1.01}, {"utilisation": float("nan")}, {"acceptance": 0.0},
+        {"failures": 1.0}, {"retries": -1}, {"review": -3.0}, {"demand": -1.0},
+    ],
+)  # fmt: skip
+def test_a_cost_is_asked_for_what_can_be(said):
+    with pytest.raises(InvalidInput) as caught:
+        cabida.cost("llama-3.1-8b", gpu="h100", as_of=DAY, **said)
+    assert codes(caught) == ["CB-U066"]
+
+
+@pytest.mark.parametrize("profile", [[1, 2, 3], [0.0] * 24, [-1.0] * 24, [float("nan")] * 168, []])
+def test_a_profile_shares_out_a_day_or_a_week(profile):
+    with pytest.raises(InvalidInput) as caught:
+        cabida.api_prices("gpt-5", as_of=DAY, profile=profile)
+    assert codes(caught) == ["CB-U067"]
+
+
+def test_prices_by_other_units_are_of_the_day():
+    now = cabida.api_prices("whisper", as_of=DAY)["other_units"]
+    assert now
+    with pytest.raises(InvalidInput) as caught:
+        cabida.api_prices("whisper", as_of="2019-01-01")
+    assert codes(caught) == ["CB-U085"]

@@ -6,7 +6,7 @@ from cabida.money.bills.serving import attempted_requests, cost_tree, serving_co
 from cabida.money.bills.training import stretch_ratio, training_cost, training_tree, training_use
 from cabida.money.currency import Rate
 from cabida.money.hold.paths import Route, replicas_by_hour, routes
-from cabida.money.prices.offers import offers_for, plausible
+from cabida.money.prices.offers import offers_for
 from cabida.money.prices.tenure import Tenure, price_flags, price_warnings, tenure_of
 from cabida.money.terms import Cost, Terms, TrainingUse, Usage, terms
 from cabida.money.ways import Plain
@@ -27,7 +27,6 @@ __all__ = [
     "attempted_requests",
     "cost_tree",
     "offers_for",
-    "plausible",
     "price_flags",
     "price_warnings",
     "replicas_by_hour",

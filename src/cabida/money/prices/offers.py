@@ -120,12 +120,6 @@ def untaxed(offer: Offer) -> Offer:
     )
 
 
-def plausible(offers: Iterable[Offer], terms: Terms) -> tuple[list[Offer], list[Offer]]:
-    """The offers whose price can be believed, and those set aside (``believed.judged``)."""
-    found = judged(offers, terms)
-    return found.kept, [one.offer for one in found.aside]
-
-
 def is_history(offer: Offer, as_of: str) -> bool:
     """Whether a sighting is too old to be an offer while anything newer is known; what one has or was quoted is not."""
     age = age_days(offer, as_of)

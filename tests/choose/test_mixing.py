@@ -89,7 +89,8 @@ def test_a_profile_with_peaks_mixes_a_reserved_base_with_hours_and_the_decision_
     assert mix.unit_money < best
     told = next(one for one in outcome.decision.flips if one.name == "mix")
     assert "less for each accepted output" in told.sentence
-    assert "paid whether it is used or not" in told.sentence
+    assert "It takes 2 contracts" in told.sentence
+    assert "paid whether it is used or not" in mix.risk
     assert outcome.decision.options[0].capacity in (
         "reserved",
         "on-demand",
@@ -171,8 +172,8 @@ def test_what_cannot_outgrow_the_plan_is_mixed_for_the_plan_and_says_so():
     few = replace(brief, consider=replace(brief.consider, accelerators_max_count=most))
     mix = full_mix(few, outcome.everything, ask, means)
     assert max(sum(level.replicas_count) for level in mix.levels) <= most
-    assert "beyond what is planned" in mix.risk
-    assert "beyond what is planned" not in full_mix(brief, outcome.everything, ask, means).risk
+    assert "beyond the plan" in mix.risk
+    assert "beyond the plan" not in full_mix(brief, outcome.everything, ask, means).risk
 
 
 def test_a_quota_and_a_minimum_bind_what_a_seller_lets_one_take():

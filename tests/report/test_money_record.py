@@ -41,7 +41,8 @@ def test_terminal_takes_a_line_each(language):
     console.print(show.decision(money_decision(language)))
     agree(f"money.{language}.txt", "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n")
     with speaking(language):
-        assert len(in_short(money_decision(language))) <= 4
+        made = money_decision(language)
+        assert len(in_short(made, made.options)) <= 4
 
 
 def test_a_decision_with_all_of_it_comes_back_from_its_json():
@@ -51,7 +52,7 @@ def test_a_decision_with_all_of_it_comes_back_from_its_json():
 
 def test_nothing_is_shown_of_what_is_absent():
     assert money_sections(decision()) == ()
-    assert in_short(decision()) == []
+    assert in_short(decision(), decision().options) == []
     assert not DRAWN & {one.key for one in charts(decision())}
     assert {one.key for one in charts(money_decision())} >= DRAWN
 

@@ -259,8 +259,7 @@ def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, bri
     )
     if len(noun.parts) < 2 or single is None or noun.saving_ratio <= 0:
         return tr("mix.no_mix", parts=parts, cost=cost)
-    values = {"saving": percent(noun.saving_ratio), "single": _title(asked.sources[single[0].name])}
-    return tr("mix.saves", parts=parts, cost=cost, **values)
+    return tr("mix.saves", parts=parts, cost=cost, saving=percent(noun.saving_ratio))
 
 
 def _told(part: MixPart, asked: Asked) -> str:
@@ -272,7 +271,8 @@ def _told(part: MixPart, asked: Asked) -> str:
         return tr("mix.part.api", provider=part.provider, share=share)
     least, most = part.replicas_least_count, part.replicas_most_count
     count = number(most) if least == most else tr("mix.range", least=number(least), most=number(most))
-    each = f"{thing.parallel.accelerators_count}×{thing.accelerator.name}"
+    size, name = thing.parallel.accelerators_count, thing.accelerator.name
+    each = f"({size}×{name})" if size > 1 else name
     return tr("mix.part.held", count=count, each=each, held=_held_as(source))
 
 
@@ -303,5 +303,5 @@ def mix_flip(mix: Mix | None, best_unit_money: float, currency: str) -> Flip | N
         return None
     if mix.unit_money > best_unit_money * (1 - WORTH_SAYING_RATIO):
         return None
-    sentence = f"{mix.sentence} {mix.risk}".strip()
+    sentence = f"{mix.sentence} {tr('mix.see', count=len(mix.parts))}"
     return Flip("mix", currency, best_unit_money, mix.unit_money, "", sentence)

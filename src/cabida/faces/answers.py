@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from cabida import text
-from cabida.faces.grid import clean, table
+from cabida.faces.grid import Grid, clean, table
 from cabida.plan import Estimate
 from cabida.report import words as say
 from cabida.text import has_text, tr
@@ -17,7 +16,7 @@ from cabida.text import has_text, tr
 OFFERS_WIDE = 116  # columns from which the whole table of offers breaks no word
 
 
-def metrics(found: dict[str, Estimate], currency: str = "") -> Table:
+def metrics(found: dict[str, Estimate], currency: str = "") -> Grid:
     """Metrics with their intervals."""
     header = [tr("report.metric_head"), tr("faces.value"), tr("faces.basis")]
     return table(

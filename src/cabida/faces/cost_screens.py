@@ -14,7 +14,7 @@ from cabida.faces import run_screens
 from cabida.faces.answers import OFFERS_WIDE, carried, held, setup_line
 from cabida.faces.grid import Fitting, clean, table
 from cabida.plan import Estimate
-from cabida.plan.outputs import output_scale
+from cabida.plan.outputs import output_scale, per_output
 from cabida.report import words as say
 from cabida.report.tree import value_of
 from cabida.text import has_text, tr
@@ -123,7 +123,7 @@ def _money(amount: float) -> str:
 
 
 def _unit_head(unit: str, scale: float) -> str:
-    return f"{tr(f'report.{MANY[scale]}')} {_named(unit)}" if scale in MANY else _named(unit)
+    return per_output(unit.removesuffix("_money"), scale)
 
 
 def _named(name: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cabida import text
 from cabida.faces.answers import context, setup_line
-from cabida.faces.grid import Fitting, clean, table
+from cabida.faces.grid import Fitting, Grid, clean, table
 from cabida.faces.picture import Bar, Key, parts_of
 from cabida.report import words as say
 from cabida.report.bar import ordered, shown
@@ -327,7 +327,7 @@ def _table(told: Sequence[dict[str, str]], same: Sequence[str] = ()) -> Renderab
     return Fitting(_grid(told, keys), _grid(told, few))
 
 
-def _grid(told: Sequence[dict[str, str]], keys: Sequence[str]) -> Table:
+def _grid(told: Sequence[dict[str, str]], keys: Sequence[str]) -> Grid:
     right = [
         at for at, key in enumerate(keys) if key in ("headroom", "room", "context", "parameters", "needs")
     ]

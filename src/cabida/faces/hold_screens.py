@@ -71,7 +71,7 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     best, demand = answer["best"], answer["demand"]
     profile = f"hold.profile.{demand['profile']}"
     head = tr(
-        "hold.head",
+        "hold.head_slices" if answer["slices"] else "hold.head",
         name=answer["name"],
         profile=tr(profile) if has_text(profile) else demand["profile"],
         asked=text.number(demand["asked_mean"]),
@@ -98,8 +98,8 @@ def verdict(answer: dict[str, Any]) -> str:
     by_hour = text.money(answer["on_demand_money_per_month"], currency)
     if not best or not best["count"]:
         return tr("hold.none", cost=by_hour, provider=answer["on_demand"]["provider"])
-    return tr(
-        "hold.reserve",
+    said = tr(
+        "hold.reserve_stated" if best["provider"] == tr("hold.stated") else "hold.reserve",
         count=text.number(best["count"], 6),
         months=best["term_months"],
         provider=best["provider"],
@@ -109,6 +109,7 @@ def verdict(answer: dict[str, Any]) -> str:
         saving=text.percent(best["saving_ratio"]),
         stranded=text.money(best["stranded_at_half_money"], currency),
     )
+    return f"{said} {tr('hold.unquoted')}" if "assumed" in best["flags"] else said
 
 
 def _terms(answer: dict[str, Any]) -> RenderableType:

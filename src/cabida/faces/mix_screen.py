@@ -14,6 +14,7 @@ from cabida.plan.outputs import output_cost, output_scale
 from cabida.text import tr
 
 PATHS_SHOWN = 8
+NOTHING = 1e-6  # a gap that is none
 
 
 def screen(answer: dict[str, Any]) -> RenderableType:
@@ -31,8 +32,9 @@ def screen(answer: dict[str, Any]) -> RenderableType:
         blocks += [Text(), _scenarios(mix, currency)]
     if mix["draws"]:
         blocks += [Text(), clean(_drawn(mix["draws"], currency))]
-    gap = text.percent(mix["gap_ratio"]) if mix["gap_ratio"] > 1e-9 else "0 %"
-    blocks += [Text(), clean(tr("mix.gap", gap=gap))]
+    gap = mix["gap_ratio"]
+    proved = tr("mix.gap", gap=text.percent(gap)) if gap > NOTHING else tr("mix.gap_none")
+    blocks += [Text(), clean(proved)]
     return Group(*blocks)
 
 
@@ -75,7 +77,8 @@ def _levels(mix: dict[str, Any]) -> RenderableType:
         for level in reversed(mix["levels"])
     ]
     header = [*_head("demand", "hours"), *numbers]
-    return table(header, rows, right=tuple(range(len(header))))
+    title = clean(tr("mix.levels"), "bold")
+    return Group(title, table(header, rows, right=tuple(range(len(header)))))
 
 
 def _carried(part: dict[str, Any], level: dict[str, Any], at: int) -> str:
@@ -93,7 +96,8 @@ def _paths(mix: dict[str, Any], currency: str) -> RenderableType:
         for path in mix["paths"][:PATHS_SHOWN]
     ]
     more = len(mix["paths"]) - PATHS_SHOWN
-    blocks: list[RenderableType] = [table(_head("path", "month", "over"), rows, right=(1, 2), whole=(1, 2))]
+    paths = table(_head("path", "month", "over"), rows, right=(1, 2), whole=(1, 2))
+    blocks: list[RenderableType] = [clean(tr("mix.others"), "bold"), paths]
     if more > 0:
         blocks.append(Padding(clean(tr("mix.more_paths", count=more)), (0, 0, 0, 2), expand=False))
     return Group(*blocks)
@@ -109,7 +113,8 @@ def _scenarios(mix: dict[str, Any], currency: str) -> RenderableType:
         )
         for one in mix["scenarios"]
     ]
-    return table(_head("growth", "prices", "weight", "month"), rows, right=(0, 1, 2, 3))
+    futures = table(_head("growth", "prices", "weight", "month"), rows, right=(0, 1, 2, 3))
+    return Group(clean(tr("mix.futures"), "bold"), futures)
 
 
 def _signed(ratio: float) -> str:

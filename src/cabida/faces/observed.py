@@ -7,12 +7,11 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from cabida import text
 from cabida.evidence.notes import spoken
-from cabida.faces.grid import Fitting, clean, table
+from cabida.faces.grid import Fitting, Grid, clean, table
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
@@ -111,7 +110,7 @@ def _ended(one: dict[str, Any]) -> str:
     return tr("faces.observed.both", happened=happened, verdict=tr(f"faces.verdict_short.{one['verdict']}"))
 
 
-def figures(found: dict[str, dict[str, float]]) -> Table:
+def figures(found: dict[str, dict[str, float]]) -> Grid:
     """Each figure measured, and where there is one its prediction with the interval and the error."""
     header = [tr(f"faces.observed.{key}") for key in ("figure", "measured", "predicted", "interval", "error")]
     named = sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
@@ -161,7 +160,7 @@ def rows(found: Iterable[dict[str, Any]]) -> RenderableType:
     return Fitting(_columns(names, cells, told), _columns(names, cells, few))
 
 
-def _columns(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], kept: list[int]) -> Table:
+def _columns(names: tuple[str, ...], cells: Sequence[tuple[str, ...]], kept: list[int]) -> Grid:
     """Some of the columns as a table; the id and what is short never wrap."""
     header = [tr(f"faces.observed.head.{names[at]}") for at in kept]
     rows = [[row[at] for at in kept] for row in cells]

@@ -138,7 +138,7 @@ def _year(answer: dict[str, Any]) -> list[RenderableType]:
     rate = text.percent(wacc) if wacc is not None else currency
     head = [tr("own.year", **values), tr("own.annuity", rate=rate), tr("own.straight_line")]
     residual = {
-        key: text.money(owned[f"residual_{name}money"], "").strip()
+        key: text.money(owned[f"residual_{name}money"], "" if name else currency).strip()
         for key, name in (("low", "low_"), ("base", ""), ("high", "high_"))
     }
     hourly = {
@@ -167,14 +167,18 @@ def _against(answer: dict[str, Any]) -> list[RenderableType]:
                 whom or "–",
                 text.percent(even) if even <= 1 else tr("own.never"),
                 text.number(month, 4) if month is not None else tr("own.never"),
-                tr("own.months", count=text.number(payback)) if payback is not None else tr("own.never"),
+                tr("own.months", count=text.number(payback))
+                if payback is not None and payback <= owned["years"] * 12
+                else tr("own.never"),
                 text.money(one["npv_money"], "").strip(),
             )
         )
-    head = [tr("own.against"), f"{currency}/h"]
-    head += [tr(f"own.{key}") for key in ("source", "even_use", "even_month", "payback", "npv")]
+    head = [tr("own.rent"), f"{currency}/h"]
+    keys = ("source", "even_use", "even_month", "payback", "npv")
+    head += [tr(f"own.{key}", currency=currency) for key in keys]
     own = tr("own.npv_own", money=text.money(owned["npv_money"], currency))
-    return [table(head, rows, right=(1, 3, 4, 5, 6), whole=(0, 1, 2)), clean(own)]
+    title = clean(tr("own.against"), "bold")
+    return [title, table(head, rows, right=(1, 3, 4, 5, 6), whole=(0, 1, 2)), clean(own)]
 
 
 def _ways(answer: dict[str, Any]) -> list[RenderableType]:
@@ -188,8 +192,9 @@ def _ways(answer: dict[str, Any]) -> list[RenderableType]:
         rows.append(
             (how, _cents(one["money_per_hour"]), _cents(one["useful_money_per_hour"]), whom or "–", flags)
         )
-    head = [tr(f"own.{key}") for key in ("ways", "paid_hour", "useful_hour", "source")]
-    return [table([*head, ""], rows, right=(1, 2), whole=(0, 1, 2, 3))]
+    keys = ("way", "paid_hour", "useful_hour", "source", "flag")
+    head = [tr(f"own.{key}", currency=answer["currency"]) for key in keys]
+    return [clean(tr("own.ways"), "bold"), table(head, rows, right=(1, 2), whole=(0, 1, 2, 3))]
 
 
 def _flips(answer: dict[str, Any]) -> list[RenderableType]:
@@ -201,7 +206,10 @@ def _flips(answer: dict[str, Any]) -> list[RenderableType]:
         )
         for one in answer["flips"]
     ]
-    return [table([tr("own.flips"), tr("own.now"), tr("own.at")], rows, right=(1, 2))] if rows else []
+    if not rows:
+        return []
+    head = [tr(f"own.{key}") for key in ("input", "now", "at")]
+    return [clean(tr("own.flips"), "bold"), table(head, rows, right=(1, 2))]
 
 
 def _renewals(answer: dict[str, Any]) -> list[RenderableType]:
@@ -221,13 +229,15 @@ def _swings(answer: dict[str, Any]) -> list[RenderableType]:
     rows = [
         (
             _term(one["name"]),
-            f"{_value(one['name'], one['low'])} – {_value(one['name'], one['high'])}",
+            f"{_value(one['name'], one['low'])}–{_value(one['name'], one['high'])}",
             _cents(one["at_low_money"]),
             _cents(one["at_high_money"]),
         )
         for one in answer["swings"]
     ]
-    return [table([tr("own.swings"), "", tr("own.at_low"), tr("own.at_high")], rows, right=(2, 3))]
+    head = [tr(f"own.{key}") for key in ("input", "range", "at_low", "at_high")]
+    title = tr("own.swings", currency=answer["currency"])
+    return [clean(title, "bold"), table(head, rows, right=(1, 2, 3))]
 
 
 def _others(answer: dict[str, Any]) -> list[RenderableType]:
@@ -242,8 +252,11 @@ def _others(answer: dict[str, Any]) -> list[RenderableType]:
         )
         for one in answer["others"]
     ]
-    head = [tr(f"own.{key}") for key in ("others", "price", "useful_hour", "per_pflops", "per_100_gib")]
-    return [table([*head, tr("faces.seen")], rows, right=(1, 2, 3, 4))]
+    currency = answer["currency"]
+    keys = ("card", "price", "useful_hour", "per_pflops", "per_100_gib")
+    head = [*(tr(f"own.{key}", currency=currency) for key in keys), tr("faces.seen")]
+    title = tr("own.others", currency=currency)
+    return [clean(title, "bold"), table(head, rows, right=(1, 2, 3, 4))]
 
 
 def _assumed(answer: dict[str, Any], *, every: bool) -> list[RenderableType]:
@@ -256,7 +269,7 @@ def _assumed(answer: dict[str, Any], *, every: bool) -> list[RenderableType]:
     for one in shown:
         low, base, high = (_value(one["name"], one[key]) for key in ("low", "base", "high"))
         grade = say.grade(one["grade"])
-        told = f"{_term(one['name'])}: {base} [{low} – {high}] ({grade}) {one['why']}"
+        told = f"{_term(one['name'])}: {base} [{low}–{high}] ({grade}) {one['why']}"
         blocks.append(Padding(clean(told), (0, 0, 0, 2), expand=False))
     left = len(found) - len(shown)
     return [*blocks, clean(tr("own.more_assumed", count=left))] if left else blocks

@@ -44,7 +44,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
-        blocks += _titled("money", in_short(d))
+        blocks += _titled("money", in_short(d, shown))
         blocks += _titled("measure", [measurement(one, d) + _arrow(one.command) for one in d.measurements])
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:

@@ -16,7 +16,7 @@ from cabida.report.encoder_speed import encoder_speed_answer
 from cabida.report.run_speed import run_speed_answer
 from cabida.units import BYTES_PER_GB, S_PER_HOUR, S_PER_MONTH
 
-UNITS = {"image": "accepted_image_money", "video": "accepted_clip_money"}
+UNITS = {"image": "accepted_image", "video": "accepted_clip"}
 VECTOR_VALUE_BYTES = 4.0  # an embedding leaves as 32-bit floats
 
 
@@ -44,7 +44,7 @@ def speech_answer(model: Model, gpu: str, billing: Billing, flags: dict[str, Any
         facts.weight_format("bf16"), told["framework"],
     )  # fmt: skip
     return _answer(told, deployment, told["metrics"]["s_per_audio_hour"].value, billing,
-                   "accepted_audio_hour_money", assets)  # fmt: skip
+                   "accepted_audio_hour", assets)  # fmt: skip
 
 
 def texts_answer(model: str, gpu: str, billing: Billing, flags: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def texts_answer(model: str, gpu: str, billing: Billing, flags: dict[str, Any]) 
         facts.weight_format("bf16"), told["engine"],
     )  # fmt: skip
     return _answer(told, deployment, 1 / told["metrics"]["items_s"].value, billing,
-                   "accepted_text_money", Assets(sent, 0.0, billing.moderation_money_per_output))  # fmt: skip
+                   "accepted_text", Assets(sent, 0.0, billing.moderation_money_per_output))  # fmt: skip
 
 
 def _answer(
@@ -84,5 +84,5 @@ def _answer(
         "currency": billing.currency,
         "utilisation": billing.utilisation_ratio,
         "items_per_hour": float(S_PER_HOUR) / item_s,
-        **service_rows(Service(deployment, usage, unit, assets=assets), billing, terms),
+        **service_rows(Service(deployment, usage, f"{unit}_money", assets=assets), billing, terms),
     }

@@ -5,11 +5,11 @@ A section with nothing to say is left out. Every form of the record shows the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cabida import text
-from cabida.plan import Decision, Option
+from cabida.plan import Decision, Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.report import curve_charts, doubt_charts
 from cabida.report import words as say
@@ -18,13 +18,11 @@ from cabida.report.memory_chart import short
 from cabida.report.svg import Chart
 from cabida.text import has_text, tr
 
-ENERGY = (
-    "energy_kwh_per_output",
-    "carbon_g_per_output",
-    "carbon_market_g_per_output",
-    "energy_kwh_per_month",
-)
+OF_OUTPUT = ("energy_kwh_per_output", "carbon_g_per_output", "carbon_market_g_per_output")
+ENERGY = (*OF_OUTPUT, "energy_kwh_per_month")
 MOST_ROWS = 12
+ALIKE = 0.01  # two prices at which the answer changes that are one and the same
+SMALL = 0.1  # kWh: less is told in Wh
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ def ownership(decision: Decision) -> Section | None:
     owned = option.ownership
     sentences = [f"{tr('report.option')} {option.rank}: {option.title}."]
     sentences += [_rent_sentence(owned, at, decision.currency) for at in range(len(owned.rents))]
+    sentences += [tr("report.own.around")] if owned.rents else []
     tables = [_capital(owned, decision.currency), _year(owned, decision.currency)]
     return Section("ownership", tuple(sentences), tuple(tables), _charts(decision, curve_charts.break_even))
 
@@ -219,8 +218,9 @@ def walk_away(decision: Decision) -> Section | None:
     )
     if not rows:
         return None
-    keys = ("option", "walk.now", "walk.at", "walk.change", "walk.rival", "walk.budget")
-    return Section("walk_away", (), (Table("", tuple(tr(f"report.{key}") for key in keys), rows),))
+    keys = ("report.option", "report.walk.now", "report.walk.at", "report.walk.change", "report.walk.rival")
+    header = (*(tr(key) for key in keys), tr("report.walk.budget"))
+    return Section("walk_away", (), (Table("", header, rows),))
 
 
 def _walk_row(option: Option, decision: Decision) -> tuple[str, ...]:
@@ -229,6 +229,7 @@ def _walk_row(option: Option, decision: Decision) -> tuple[str, ...]:
     unit = f"{found.currency}/{tr(f'report.walk.unit.{found.unit}')}"
     rival = next((one for one in decision.options if one.id == found.rival), None)
     change = "–" if found.discount_ratio is None else text.percent(-found.discount_ratio)
+    change = f"+{change}" if (found.discount_ratio or 0.0) < 0 else change
     return (
         short(option),
         f"{text.number(found.now_amount, 4)} {unit}",
@@ -241,6 +242,7 @@ def _walk_row(option: Option, decision: Decision) -> tuple[str, ...]:
 
 def energy(decision: Decision) -> Section | None:
     """Electricity and carbon of each option, by the grid of the place and by contract apart."""
+    scale = say.unit_scale(decision)
     known = [name for name in ENERGY if any(name in one.metrics for one in decision.options)]
     if not known:
         return None
@@ -248,46 +250,69 @@ def energy(decision: Decision) -> Section | None:
         (
             short(one),
             *(
-                say.figure(name, one.metrics[name]) if name in one.metrics else tr("report.not_stated")
+                _amount(name, one.metrics[name], scale) if name in one.metrics else tr("report.not_stated")
                 for name in known
             ),
         )
         for one in decision.options[:MOST_ROWS]
         if any(name in one.metrics for name in known)
     )
-    table = Table("", (tr("report.option"), *(say.label(name) for name in known)), rows)
+    each = say.per_output(decision)
+    heads = (
+        f"{tr(f'report.energy.head.{name}')} {each}" if name in OF_OUTPUT else say.label(name)
+        for name in known
+    )
+    table = Table("", (tr("report.option"), *heads), rows)
     return Section("energy", (), (table,))
 
 
-def in_short(decision: Decision) -> list[str]:
-    """One line each for a terminal: the price to walk away at, owning, the budget, energy of the first option."""
+def in_short(decision: Decision, shown: Sequence[Option]) -> list[str]:
+    """One line each for a terminal: how far the price is worth paying, owning, the budget, energy.
+
+    ``shown`` are the options a reader has before him: owning is told of none of the others.
+    """
     option = first(decision)
     if option is None:
         return []
     said = [
-        _walk_sentence(option),
-        _owned_sentence(decision),
+        _walk_sentence(option, decision),
+        _owned_sentence(decision, shown),
         _over_sentence(decision, option),
-        _energy_sentence(option),
+        _energy_sentence(option, decision),
     ]
     return [one for one in said if one]
 
 
-def _walk_sentence(option: Option) -> str:
+def _walk_sentence(option: Option, decision: Decision) -> str:
+    """In the seller's own unit; nothing where the price at which the answer changes has been told as such."""
     found = option.walk_away
-    if found is None or found.amount is None or found.amount <= 0:
+    if found is None or found.amount is None or found.amount <= 0 or not option.provider:
         return ""
-    unit = f"{found.currency}/{tr(f'report.walk.unit.{found.unit}')}"
-    values = {"at": text.number(found.amount, 4), "now": text.number(found.now_amount, 4), "unit": unit}
-    return tr("report.walk.short", **values)
+    told = next((one for one in decision.flips if one.name == "price" and one.at), None)
+    same = (
+        told is not None
+        and told.at is not None
+        and abs(told.at / told.now * found.now_amount / found.amount - 1) < ALIKE
+    )
+    if same and found.currency == decision.currency:
+        return ""
+    rival = next((one for one in decision.options if one.id == found.rival), None)
+    values = {
+        "who": option.provider,
+        "at": text.money(found.amount, found.currency),
+        "now": text.money(found.now_amount, found.currency),
+        "unit": tr(f"report.walk.unit.{found.unit}"),
+        "rival": tr("report.walk.option", rank=rival.rank) if rival else found.rival_title,
+    }
+    return tr("report.walk.same" if same else "report.walk.short", **values)
 
 
-def _owned_sentence(decision: Decision) -> str:
-    option = next((one for one in decision.options if one.ownership and one.ownership.rents), None)
+def _owned_sentence(decision: Decision, shown: Sequence[Option]) -> str:
+    option = next((one for one in shown if one.ownership and one.ownership.rents), None)
     if option is None or option.ownership is None:
         return ""
     told = _rent_sentence(option.ownership, 0, decision.currency)
-    return f"{tr('report.option')} {option.rank}: {told}"
+    return tr("report.own.short", rank=option.rank, told=told[:1].lower() + told[1:])
 
 
 def _over_sentence(decision: Decision, option: Option) -> str:
@@ -295,11 +320,25 @@ def _over_sentence(decision: Decision, option: Option) -> str:
     return tr("report.ledger.over", month=broken.month, begins=broken.begins) if broken else ""
 
 
-def _energy_sentence(option: Option) -> str:
-    told = [
-        f"{say.label(name)} {say.figure(name, option.metrics[name])}"
-        for name in ENERGY[:3]
-        if name in option.metrics
-    ]
-    joined = " · ".join(told)
-    return joined[:1].upper() + joined[1:]
+def _energy_sentence(option: Option, decision: Decision) -> str:
+    """Behind one accepted output, or a thousand or a million of them, as the cost is told."""
+    named = [name for name in OF_OUTPUT if name in option.metrics]
+    if not named:
+        return ""
+    scale = say.unit_scale(decision)
+    told = [tr(f"report.energy.{name}", figure=_amount(name, option.metrics[name], scale)) for name in named]
+    each = say.per_output(decision)
+    return f"{each[:1].upper()}{each[1:]}: {' · '.join(told)}."
+
+
+def _amount(name: str, one: Estimate, scale: float) -> str:
+    """Grams become kilograms and tonnes, Wh kWh, as people write them."""
+    scale = scale if name in OF_OUTPUT else 1.0
+    unit = "kWh" if "kwh" in name else "g CO₂"
+    size = one.value * scale
+    if unit == "kWh":
+        return say.span(one, scale, unit) if size >= SMALL else say.span(one, scale * 1e3, "Wh")
+    for factor, larger in ((1e-6, "t CO₂"), (1e-3, "kg CO₂")):
+        if size * factor >= 1:
+            return say.span(one, scale * factor, larger)
+    return say.span(one, scale, unit)

@@ -15,7 +15,7 @@ from cabida.facts.api_book import caching
 from cabida.facts.model import ApiRate
 from cabida.money.bills.service_api import api_cached, mean_price, request_money
 from cabida.money.prices import api
-from cabida.money.prices.api_list import ApiUse, charge
+from cabida.money.prices.api_list import ApiUse, amount, charge
 from cabida.report.api_prices import break_even, parts_of
 
 TERMS = money.terms("USD", as_of="2026-11-30")
@@ -246,3 +246,13 @@ def test_every_rule_of_caching_has_its_source():
         assert rule.low_ttl_s <= rule.ttl_s <= rule.high_ttl_s
         assert rule.source.what
     assert caching("nobody").source.grade == "assumed"
+
+
+@given(st.lists(st.floats(0, 10), min_size=24, max_size=24).filter(any))
+def test_several_windows_of_a_day_are_weighed_hour_by_hour(weights):
+    noon = (ApiRate("input", Decimal(7), 0, "11:00-15:00"), ApiRate("input", Decimal(9), 0, "22:00-00:00"))
+    offer = replace(TIMED, rates=(*TIMED.rates, *noon))
+    shares = tuple(one / sum(weights) for one in weights)
+    expected = sum(share * float(amount(offer, "input", hour_utc=at)) for at, share in enumerate(shares))
+    found = mean_price(PLAIN, offer, "input", replace(USE, hours_utc=shares))
+    assert found == pytest.approx(expected)

@@ -59,12 +59,13 @@ def mean_price(ways: Ways, offer: ApiOffer, unit_name: str, usage: Usage) -> Num
         counted = api_list.INSTEAD[counted]
     batch = by_batch(offer, usage)
     hours = [] if batch else sorted({one.hours_utc for one in rates if one.unit == counted and one.hours_utc})
-    price = _tiered(ways, offer, unit_name, usage, None)
+    price = outside = _tiered(ways, offer, unit_name, usage, None)
     for window in hours:
         inside = _tiered(ways, offer, unit_name, usage, api_list.edges(window)[0])
         share = api_list.window_ratio(window, usage.hours_utc)
         told = "hours of the brief" if usage.hours_utc else "an even day"
-        price = ways.apply(api.timed_money_per_mtok, price, inside, ways.given("window_ratio", share, told))
+        ratio = ways.given("window_ratio", share, told)
+        price = ways.apply(api.timed_money_per_mtok, price, inside, outside, ratio)
     return price
 
 

@@ -27,10 +27,13 @@ def tiered_money_per_mtok(
 
 @formula
 def timed_money_per_mtok(
-    price_money_per_mtok: float, window_money_per_mtok: float, window_ratio: float
+    price_money_per_mtok: float,
+    window_money_per_mtok: float,
+    outside_money_per_mtok: float,
+    window_ratio: float,
 ) -> float:
-    """Mean price when a share of the requests arrives in hours with a price of their own."""
-    return price_money_per_mtok + window_ratio * (window_money_per_mtok - price_money_per_mtok)
+    """Mean price when a share of the requests arrives in hours with a price of their own, beside other such hours."""
+    return price_money_per_mtok + window_ratio * (window_money_per_mtok - outside_money_per_mtok)
 
 
 @formula

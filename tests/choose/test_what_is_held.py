@@ -247,3 +247,32 @@ def test_what_is_rented_beside_a_contract_pays_interruptions_and_nothing_twice()
         month / both.cost.accepted_per_month
     )
     assert month > energy_tree(replace(both, beside=None), means)["energy_kwh_per_month"].value * 1.1
+
+
+def test_two_rows_of_one_card_are_one_way_to_hold_them_at_their_mean():
+    """Four that bring 4,000 and two that bring 1,000: six are priced at 3,000 each, and resold as six."""
+    rows = (
+        "[{accelerator: l40s, count: 2, owned: true, resale: 1000 USD},"
+        " {accelerator: l40s, count: 4, owned: true, resale: 4000 USD}]"
+    )
+    means = means_of(brief_of(have=rows), AS_OF)
+    [way] = [one for one in means.tenures(accelerator("l40s"), 6) if one.capacity == "have"]
+    assert float(way.offer.amount) == pytest.approx(3000)
+    assert [(one.held.count, one.held.resale_money) for one in means.lasting["l40s"]] == [
+        (6, 3000.0),
+        (2, 1000.0),
+    ]
+
+
+def test_of_a_contract_what_is_not_used_is_still_sublet():
+    """Eight owed, some used: the others bring their share back; a bought replacement resells at the card's price."""
+    brief = brief_of(have=f"[{CONTRACT}, until: 2028-12-31, sublet: 40 %}}]", horizon="12 months")
+    outcome = decide(brief, AS_OF, show_all=True)
+    pairs = zip(outcome.decision.options, outcome.worked, strict=True)
+    for option, one in pairs:
+        left = 8 - one.tenure.accelerators_count if option.capacity == "have" else 8
+        back = sum(row.cash.get("sublet", 0.0) for row in option.ledger)
+        assert back == pytest.approx(-0.4 * 2 * 730 * 12 * left, abs=0.5)
+    worn = "[{accelerator: l40s, count: 1, resale: 4000 USD, until: 2027-11-30}]"
+    [lasting] = means_of(brief_of(have=worn, horizon="24 months"), AS_OF).lasting["l40s"]
+    assert 0 < lasting.new_price_money < lasting.new_capital_money

@@ -51,7 +51,6 @@ def situations(draw):
             Drawn("commitment", draw(MONEY), draw(HORIZON), 0.1),
         ],
         "anyway": [Anyway(draw(MONEY), draw(HORIZON), draw(MONEY), draw(MONEY))],
-        "uses_contract": draw(st.booleans()),
     }
 
 

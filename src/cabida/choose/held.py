@@ -43,7 +43,8 @@ class Lasting:
     months: float  # until it ends, at most the horizon
     added_money_per_hour: float = 0.0  # of a contract, each
     rent_money_per_hour: float = 0.0  # each, after its end
-    new_capital_money: float = 0.0  # each, of what replaces an owned one
+    new_capital_money: float = 0.0  # each, of what replaces an owned one, with its share of the machine
+    new_price_money: float = 0.0  # of it by itself: what resale starts from
 
 
 def left_months(until: str, as_of: str, horizon_months: float) -> float:
@@ -163,6 +164,33 @@ def marginal_offer(
     return (_contract if held.kind == "contracted" else _owned)(own, held, terms, months, list(offers))
 
 
+def together(rows: Sequence[tuple[Offer, Lasting]]) -> tuple[Offer, list[Lasting]]:
+    """Several rows of one accelerator held alike as one way to hold them all: the mean of what using them adds.
+
+    What lasts comes back with the largest row first, which then stands for all of them.
+    """
+    if len(rows) == 1:
+        return rows[0][0], [rows[0][1]]
+    ordered = sorted(rows, key=lambda row: -row[1].held.count)
+    counts = [lasting.held.count for _, lasting in ordered]
+    count = sum(counts)
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(value * part for value, part in zip(values, counts, strict=True)) / count
+
+    (offer, largest), others = ordered[0], [lasting for _, lasting in ordered[1:]]
+    held = [lasting.held for _, lasting in ordered]
+    books = [one.book_money for one in held if one.book_money is not None]
+    whole = replace(
+        largest.held,
+        count=count,
+        resale_money=mean([one.resale_money or 0.0 for one in held]),
+        book_money=mean(books) if len(books) == len(held) else None,
+    )
+    amount = mean([float(one.amount) for one, _ in ordered])
+    return replace(offer, amount=Decimal(str(round(amount, 10)))), [replace(largest, held=whole), *others]
+
+
 def _contract(
     own: Offer, held: Held, terms: Terms, months: float, offers: Sequence[Offer]
 ) -> tuple[Offer, tuple[Assumption, ...], Lasting]:
@@ -203,7 +231,8 @@ def _owned(
     if not bought:
         why = tr("choose.assume.worn.unknown", name=name, until=held.until)
         return own, (Assumption("have.worn", "?", why, tr("choose.assume.worn.how")),), Lasting(held, months)
-    new = min(one.capital_money for one in bought)
+    cheapest = min(bought, key=lambda one: (one.capital_money, one.id))
+    new = cheapest.capital_money
     life = terms.base("life_years") * float(MONTHS_PER_YEAR)
     paid = held.resale_money or 0.0
     whole = formulas.renewed_price_money.raw(
@@ -216,7 +245,8 @@ def _owned(
         tr("choose.assume.worn.why", **values),
         tr("choose.assume.worn.how"),
     )
-    lasting = Lasting(held, months, new_capital_money=new)
+    price = float(cheapest.offer.amount) * terms.rate(cheapest.offer.currency).ratio
+    lasting = Lasting(held, months, new_capital_money=new, new_price_money=price)
     return replace(own, amount=Decimal(str(round(whole, 6)))), (told,), lasting
 
 

@@ -1,10 +1,9 @@
-"""The money of each kept option month by month, and the price at which one walks away from it."""
+"""The money of each kept option month by month, cash and profit and loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from math import ceil, isfinite
 
 from cabida import money
@@ -12,32 +11,18 @@ from cabida.brief import Brief
 from cabida.choose.ask import Ask, shift_of, usage_of
 from cabida.choose.held import Lasting, horizon_of
 from cabida.choose.means import Means
-from cabida.choose.options import title_of
+from cabida.choose.walking import walk_away_of
 from cabida.choose.worked import Worked
-from cabida.facts.model import ApiOffer
-from cabida.money import Tenure, TrainingUse, Usage
+from cabida.money import TrainingUse, Usage
 from cabida.money.hold.ledger import Anyway, Drawn, Kept, MonthBill, ledger, shares
 from cabida.money.hold.loan import Loan
-from cabida.money.hold.walk_away import price_factor
 from cabida.money.prices.pledges import PLEDGED, good_at
-from cabida.money.prices.tenure import decay_name, taken_count, tenure_of
+from cabida.money.prices.tenure import decay_name, taken_count
 from cabida.plan import Option
-from cabida.plan.ledger import LedgerMonth, WalkAway
+from cabida.plan.ledger import CAPITAL, RENT, LedgerMonth, ledger_line
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_MONTH
 
-RENT = ("compute", "idle", "retries_waste", "spares", "failed_runs", "interruptions")
-ENERGY = ("energy", "cooling", "colocation")
-PEOPLE = ("platform_labour", "review")
-GROUP_OF = {
-    **dict.fromkeys((*RENT, "rented"), "rent"), **dict.fromkeys(ENERGY, "energy"), **dict.fromkeys(PEOPLE, "people"),
-}  # fmt: skip
-CAPITAL = (*RENT, "residual")  # what an owner's bill spreads over months; the ledger has the purchase itself
 PAID_THERE = (*RENT, "storage", "checkpoints", "network")
-LEAST_FACTOR = 1e-9  # of a price: as good as nothing, and still a price
-API_AMOUNTS = (
-    "input_amount", "output_amount", "cached_input_amount", "batch_input_amount", "batch_output_amount",
-    "tier_input_amount", "cache_write_amount",
-)  # fmt: skip
 
 
 def with_money(
@@ -64,9 +49,6 @@ def with_money(
     ]
 
 
-# the ledger
-
-
 def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, ...]:
     """An option's months, cash and profit and loss, over the horizon of the brief."""
     brief, tenure = means.brief, one.tenure
@@ -86,12 +68,12 @@ def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, 
         )
         if tenure is None or tenure.capacity not in ("buy", "have")
     ]
-    mine = {offer.accelerator} if offer is not None and offer.capacity == "have" else set[str]()
+    idle = _idle_ratios(one, means)
     anyway = [
         Anyway(
             each.money_per_month,
             each.months,
-            0.0 if each.accelerator in mine else each.sublet_money_per_month,
+            each.sublet_money_per_month * idle.get(each.accelerator, 1.0),
             each.upfront_money,
         )
         for each in means.owed
@@ -109,6 +91,15 @@ def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, 
         monthly_budget_money=brief.budget.monthly_money,
         total_budget_money=brief.budget.total_money,
     )
+
+
+def _idle_ratios(one: Worked, means: Means) -> dict[str, float]:
+    """Of what is held of the option's accelerator, the share that it leaves to others."""
+    tenure = one.tenure
+    if tenure is None or tenure.capacity != "have":
+        return {}
+    name = tenure.offer.accelerator
+    return {name: max(0.0, 1 - tenure.accelerators_count / means.held_counts[name])}
 
 
 def _held_of(one: Worked, means: Means) -> Lasting | None:
@@ -138,7 +129,7 @@ def _kept_of(one: Worked, means: Means, held: Lasting | None) -> Kept | None:
     there = held.held
     worn = held.months if held.months < terms.horizon_months else None
     count = min(there.count, tenure.accelerators_count)
-    resale = held.new_capital_money if worn is not None else there.resale_money or 0.0
+    resale = held.new_price_money if worn is not None else there.resale_money or 0.0
     return Kept(held.new_capital_money, resale, decay, life, count, there.book_money, worn)
 
 
@@ -154,7 +145,7 @@ def _bills(
         return [_bill_of(one, means, held, _called(one, ask, at, means), at) for at in range(len(weights))]
     if ask is None or not growth or one.candidate.deployment is None or one.beside is not None:
         return [replace(plain, lines=_lasting_lines(plain, held, at, one)) for at in range(len(weights))]
-    found, before = [], _Grown(one, one.usage, one.candidate.replicas_count)
+    found, before = [], _Grown(one.usage, one.candidate.replicas_count)
     for at in range(len(weights)):
         before = _grown(one, ask, growth, at, before)
         bill = _bill_of(one, means, held, before.worked(one, means), at)
@@ -186,7 +177,7 @@ def _growth_ratio(ask: Ask, growth: float, at: int) -> float:
 class _Grown:
     """The option in one month of growing traffic: its usage and how many replicas it takes."""
 
-    def __init__(self, one: Worked, usage: Usage | TrainingUse, replicas_count: int) -> None:
+    def __init__(self, usage: Usage | TrainingUse, replicas_count: int) -> None:
         self.usage, self.replicas_count = usage, replicas_count
 
     def worked(self, one: Worked, means: Means) -> Worked:
@@ -220,7 +211,7 @@ def _grown(one: Worked, ask: Ask, growth: float, at: int, before: _Grown) -> _Gr
     if isinstance(one.usage, Usage):
         warm = one.usage.warm_workers_count
         usage = replace(usage, request_s=one.usage.request_s, warm_workers_count=warm)
-    return _Grown(one, usage, replicas)
+    return _Grown(usage, replicas)
 
 
 def _bill_of(one: Worked, means: Means, held: Lasting | None, then: Worked, at: int) -> MonthBill:
@@ -249,7 +240,7 @@ def _grouped(lines: dict[str, float], *, owned: bool) -> dict[str, float]:
     for key, value in lines.items():
         if key in PLEDGED or (owned and key in CAPITAL):
             continue
-        found[GROUP_OF.get(key, "other")] += value
+        found[ledger_line(key)] += value
     return found
 
 
@@ -275,126 +266,3 @@ def _run_bills(one: Worked, means: Means, held: Lasting | None, weights: Sequenc
         count = one.tenure.accelerators_count if one.tenure else 0
         found.append(MonthBill(1, count, lines, plain.spend_money * runs * share))
     return found
-
-
-# walking away
-
-
-def walk_away_of(
-    one: Worked, able: Sequence[Worked], means: Means, *, named: bool = False
-) -> WalkAway | None:
-    """The price of an option at which it ties with the best of another price; ``able`` satisfy the brief, best first.
-
-    Setups under one offer rise and fall together: only the best of them has a price to walk away at.
-    """
-    if one.status != "satisfies" or (bill := _bill_at(one, means)) is None:
-        return None
-    mine = _price_of(one)
-    if next((other.candidate.id for other in able if _price_of(other) == mine), "") != one.candidate.id:
-        return None
-    rival = next((other for other in able if _price_of(other) != mine), None)
-    now, currency, unit, ratio = _now(one, means)
-    cost, accepted = one.cost, one.cost.accepted_per_month
-    base = bill(1.0)
-
-    def each(factor: float) -> float:
-        return cost.per_accepted_money + (bill(factor) - base) / accepted
-
-    def whole(factor: float) -> float:
-        return cost.per_month_money + bill(factor) - base
-
-    factor = price_factor(each, rival.cost.per_accepted_money) if rival and accepted > 0 else None
-    limit = _budget_of(means.brief)
-    ends = price_factor(whole, limit) if limit is not None else None
-    if factor is None and ends is None and rival is None:
-        return None
-    return WalkAway(
-        currency=currency,
-        unit=unit,
-        now_amount=now,
-        now_money=now * ratio,
-        amount=None if factor is None else now * factor,
-        money=None if factor is None else now * factor * ratio,
-        discount_ratio=None if factor is None else 1 - factor,
-        rival=rival.candidate.id if rival else "",
-        rival_title=title_of(rival, named=named) if rival else "",
-        budget_amount=None if ends is None else now * ends,
-        budget_money=None if ends is None else now * ends * ratio,
-    )
-
-
-def _price_of(one: Worked) -> tuple[str, ...]:
-    """Whose price an option pays: of an offer by its terms, or of an API's model."""
-    api = one.candidate.api
-    if api is not None:
-        return ("api", api.provider, api.model)
-    return ("offer", one.tenure.offer.id, one.tenure.discount) if one.tenure else ()
-
-
-def _now(one: Worked, means: Means) -> tuple[float, str, str, float]:
-    """Today's price, its currency and unit, and the rate to the reporting currency."""
-    api, tenure = one.candidate.api, one.tenure
-    if api is not None:
-        return float(api.output_amount), api.currency, "mtok", means.terms.rate(api.currency).ratio
-    assert tenure is not None
-    offer = tenure.offer
-    left = 1 - means.terms.base(tenure.discount) if tenure.discount else 1.0
-    return float(offer.amount) * left, offer.currency, offer.unit, means.terms.rate(offer.currency).ratio
-
-
-def _budget_of(brief: Brief) -> float | None:
-    """The most a month (a run, for training) may cost."""
-    months, budget = horizon_of(brief), brief.budget
-    runs = brief.training.runs_count if brief.is_training and brief.training else months
-    each = months / runs if brief.is_training else 1.0
-    monthly = budget.monthly_money * each if budget.monthly_money is not None else None
-    whole = budget.total_money / runs if budget.total_money is not None else None
-    limits = [limit for limit in (monthly, whole) if limit is not None]
-    return min(limits) if limits else None
-
-
-def _bill_at(one: Worked, means: Means) -> Callable[[float], float] | None:
-    """The real bill at a factor on the option's own price; ``None`` where there is no price to talk about."""
-    terms, usage, api, tenure = means.terms, one.usage, one.candidate.api, one.tenure
-    if api is not None and isinstance(usage, Usage):
-        return lambda factor: money.api_cost(_dearer_api(api, factor), usage, terms).per_month_money
-    if tenure is None or not tenure.offer.amount:
-        return None
-    if (
-        tenure.capacity == "have" and not tenure.owned
-    ):  # what using a contract adds is no price anybody asks for
-        return None
-    if isinstance(usage, TrainingUse):
-        return lambda factor: (
-            money.training_cost(
-                one.candidate, usage, terms, _dearer(tenure, one, means, factor)
-            ).per_month_money
-        )
-    return lambda factor: (
-        money.serving_cost(one.candidate, usage, terms, _dearer(tenure, one, means, factor)).per_month_money
-    )
-
-
-def _dearer(tenure: Tenure, one: Worked, means: Means, factor: float) -> Tenure:
-    """The same way to hold at another price."""
-    thing = one.candidate.thing
-    assert thing is not None
-    amount = tenure.offer.amount * Decimal(repr(max(factor, LEAST_FACTOR)))
-    offer = replace(tenure.offer, amount=amount, low_amount=None, high_amount=None)
-    made = tenure_of(offer, thing.accelerator, means.terms, tenure.accelerators_count, tenure.discount)
-    return replace(
-        made,
-        accelerators_count=tenure.accelerators_count,
-        stand_in_money_per_hour=tenure.stand_in_money_per_hour,
-        flags=tenure.flags,
-    )
-
-
-def _dearer_api(offer: ApiOffer, factor: float) -> ApiOffer:
-    by = Decimal(repr(factor))
-    moved = {name: getattr(offer, name) for name in API_AMOUNTS}
-    return replace(
-        offer,
-        **{name: amount * by for name, amount in moved.items() if amount is not None},
-        rates=tuple(replace(rate, amount=rate.amount * by) for rate in offer.rates),
-    )

@@ -15,6 +15,7 @@ from cabida.choose.held import (
     pledges_of,
     quotas_of,
     stated_falls,
+    together,
 )
 from cabida.choose.splits import accelerators_per_node
 from cabida.evidence import book
@@ -203,15 +204,19 @@ def means_of(brief: Brief, as_of: str) -> Means:
         by_accelerator.setdefault(offer.accelerator, []).append(offer)
     terms, counts, assumed = terms_of(brief, as_of), dict[str, int](), list[Assumption]()
     assumed += _resold(brief, terms)
-    lasting: dict[str, list[Lasting]] = {}
+    rows: dict[tuple[str, str], list[tuple[Offer, Lasting]]] = {}
     for held in hardware(brief, as_of):
         lawful = [one for one in by_accelerator.get(held.accelerator, ()) if one.capacity != "have"]
         lawful = [one for one in lawful if allowed_place(one, brief.limits.countries)]
         own, told, lasts = marginal_offer(held, brief, terms, lawful)
-        lasting.setdefault(held.accelerator, []).append(lasts)
         assumed += told
-        by_accelerator.setdefault(held.accelerator, []).append(own)
+        rows.setdefault((held.accelerator, held.kind), []).append((own, lasts))
         counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
+    lasting: dict[str, list[Lasting]] = {}
+    for (accelerator, _), alike in rows.items():
+        way, lasts_all = together(alike)
+        by_accelerator.setdefault(accelerator, []).append(way)
+        lasting.setdefault(accelerator, []).extend(lasts_all)
     owed, quotas = owed_of(brief, as_of), quotas_of(brief)
     said = tuple(assumed)
     return Means(brief, terms, by_accelerator, counts, said, frozenset(sellers), owed, quotas, lasting)

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+RENT = ("compute", "idle", "retries_waste", "spares", "failed_runs", "interruptions")
+ENERGY = ("energy", "cooling", "colocation")
+PEOPLE = ("platform_labour", "review")
+CAPITAL = (*RENT, "residual")  # what an owner's bill spreads over months; the ledger has the purchase itself
+GROUP_OF = {
+    **dict.fromkeys((*RENT, "rented"), "rent"), **dict.fromkeys(ENERGY, "energy"), **dict.fromkeys(PEOPLE, "people"),
+}  # fmt: skip
+
+
+def ledger_line(key: str) -> str:
+    """The ledger's line that a line of a bill belongs to."""
+    return GROUP_OF.get(key, "other")
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerMonth:
@@ -27,7 +40,9 @@ class LedgerMonth:
     credit_left_money: float = 0.0  # of the credits it draws on, at the month's end
     credit_lost_money: float = 0.0  # what expires unused in this month
     over_budget: bool = False  # its expense passes the month's budget, or all cash so far the whole one
-    paid_before_money: float = 0.0  # of month 0: books and prepaid contracts, which count in the expense alone
+    paid_before_money: float = (
+        0.0  # of month 0: books and prepaid contracts, which count in the expense alone
+    )
 
 
 @dataclass(frozen=True, slots=True)

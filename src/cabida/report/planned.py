@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cabida.money.prices.pledges import PLEDGED
 from cabida.plan import Decision, Option
-from cabida.plan.ledger import LedgerMonth
+from cabida.plan.ledger import CAPITAL, LedgerMonth, ledger_line
 from cabida.units import MONTHS_PER_YEAR
 
-RENT = ("compute", "idle", "retries_waste", "spares", "failed_runs", "interruptions")
-ENERGY = ("energy", "cooling", "colocation")
-PEOPLE = ("platform_labour", "review")
-CAPITAL = (*RENT, "residual")
 ON_A_BILL = (
     "rent",
     "energy",
@@ -94,10 +91,7 @@ def _bill_lines(option: Option) -> dict[str, float]:
     for line in option.cost_lines:
         if owned and line.key in CAPITAL:
             continue
-        group = "rent" if line.key in (*RENT, "rented") else "energy" if line.key in ENERGY else "other"
-        group = (
-            "people" if line.key in PEOPLE else line.key if line.key in ("credit", "commitment") else group
-        )
+        group = line.key if line.key in PLEDGED else ledger_line(line.key)
         found[group] = found.get(group, 0.0) + line.money
     return found
 

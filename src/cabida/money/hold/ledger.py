@@ -122,7 +122,6 @@ def ledger(
     term_months: int = 0,
     drawn: Iterable[Drawn] = (),
     anyway: Iterable[Anyway] = (),
-    uses_contract: bool = False,
     monthly_budget_money: float | None = None,
     total_budget_money: float | None = None,
 ) -> tuple[LedgerMonth, ...]:
@@ -138,7 +137,6 @@ def ledger(
         term_months: of that term; 0 = the whole horizon.
         drawn: credits and commitments good for what the option spends.
         anyway: what is paid whichever option is chosen.
-        uses_contract: nothing of it comes back by subletting.
         monthly_budget_money: what a month's expense may come to.
         total_budget_money: what all cash may come to.
     """
@@ -148,7 +146,7 @@ def ledger(
     _running(page, bills, weights, prepaid_ratio, term_months)
     left, lost = _drawn(page, bills, weights, drawn)
     for one in anyway:
-        before += _paid_anyway(page, one, weights, uses_contract=uses_contract)
+        before += _paid_anyway(page, one, weights)
     if kept is not None:
         before += _hardware(page, kept, loan, [bill.accelerators_count for bill in bills], weights)
     limits = monthly_budget_money, total_budget_money
@@ -205,7 +203,7 @@ def _drawn(
     return left, lost
 
 
-def _paid_anyway(page: Page, one: Anyway, weights: Sequence[float], *, uses_contract: bool) -> int:
+def _paid_anyway(page: Page, one: Anyway, weights: Sequence[float]) -> int:
     """A contract or commitment until it ends; cents that were paid for it before the first day."""
     lived = [
         weight * min(1.0, max(0.0, (one.months - month) / weight)) for month, weight in enumerate(weights)
@@ -213,7 +211,7 @@ def _paid_anyway(page: Page, one: Anyway, weights: Sequence[float], *, uses_cont
     for month, cents in enumerate(spread(cents_of(one.money_per_month * sum(lived)), lived), 1):
         if cents:
             page.both("owed", month, cents)
-    if not uses_contract and one.back_money_per_month:
+    if one.back_money_per_month:
         for month, cents in enumerate(spread(cents_of(one.back_money_per_month * sum(lived)), lived), 1):
             page.both("sublet", month, -cents)
     before, whole = cents_of(one.paid_before_money), sum(lived)

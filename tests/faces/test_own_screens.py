@@ -51,6 +51,14 @@ def test_a_card_at_home_takes_nobody_and_a_household_tariff():
     assert "household" in tariff["source"].lower() or tariff["base"] > 0.25
 
 
+def test_what_never_pays_back_while_it_is_held_is_said_so():
+    words = ("rtx4090", "--have-machine", "--price", "2800", "--electricity", "0.25", "--utilisation", "0.12")
+    rents = answered(*words)["ownership"]["rents"]
+    assert any(one["payback_months"] and one["payback_months"] > 48 for one in rents)
+    table = asked(*words).output.split("Against renting by the hour")[1].split("worth today")[1]
+    assert " months" not in table[:500]
+
+
 def test_a_rack_is_a_machine_and_a_fleet_holds_spares():
     rack = answered("gb300", "--price", "45000")
     assert (rack["kind"], rack["gpus"], rack["machines"]) == ("rack", 72, 1)

@@ -160,6 +160,11 @@ def test_what_is_said_twice_is_refused():
         assert found.exit_code == 2, found.output
 
 
+def test_a_price_that_nobody_quoted_is_told_with_the_answer():
+    assert "Nobody has quoted" in run("h100", "--mean", "8", "--profile", "flat").replace("\n", " ")
+    assert "Nobody has quoted" not in run(*PRICED).replace("\n", " ")
+
+
 def test_the_screen_speaks_both_languages():
     english, spanish = (run(*PRICED, "--lang", code) for code in ("en", "es"))
     assert "Reserve 2 for 12 months" in english

@@ -90,6 +90,18 @@ CHANGES = {
     "objectives in a list": ("objectives: {", "objectives: [1]\ncosts: {", "CB-B012"),
     "a bell in the name": ("name: support-chat", 'name: "a\\x07\\x1b[31m"', "CB-B010"),
     "a name of 5000 letters": ("name: support-chat", "name: " + "x" * 5000, "CB-B010"),
+    "bought tomorrow": ("count: 4", "count: 4, bought: 2035-01-01", "CB-B064"),
+    "owned and contracted": ("count: 4", "count: 4, kind: contracted, price: 1 EUR/h", "CB-B031"),
+    "energy counted twice": (
+        "horizon: 24",
+        "costs: {pue: 1.2, colocation_per_kw: 150 EUR/month}\nhorizon: 24",
+        "CB-B063",
+    ),
+    "the meter beside reserved power": (
+        "horizon: 24",
+        "costs: {electricity: 0.1 EUR/kWh, colocation_per_kw: 150 EUR/month}\nhorizon: 24",
+        "CB-B063",
+    ),
     "trace that isn't there": ("traffic:\n", "traffic:\n  trace: t.csv\n", "CB-B016"),
 }
 ELSEWHERE = {"context too short": 10, "the same model twice": 8}  # told where it can be mended

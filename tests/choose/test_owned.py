@@ -104,3 +104,18 @@ def test_electricity_costs_what_it_does_where_data_must_be():
     assert taken["EU"] == pytest.approx(0.1902)  # Eurostat, non-household, first half of 2025
     assert taken["IE"] == pytest.approx(0.256)
     assert taken["any"] < taken["EU"]
+
+
+def test_ones_own_meter_is_read_in_a_server_room_too():
+    plain = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    billed = {}
+    for name, costs in (
+        ("assumed", {}),
+        ("meter", {"electricity": "0.22 EUR/kWh"}),
+        ("pue", {"pue": 1.3}),
+        ("room", {"colocation_per_kw": "150 EUR/month"}),
+    ):
+        text = yaml.safe_dump(plain | {"costs": costs})
+        read = briefs.complete(briefs.parse_brief(text, as_of=DAY), assume=True, as_of=DAY)
+        billed[name] = terms_of(read, DAY).power_billing
+    assert billed == {"assumed": "", "meter": "energy", "pue": "energy", "room": ""}

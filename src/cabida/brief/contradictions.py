@@ -42,6 +42,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _providers,
         _context,
         _budget,
+        _power,
         _places,
         _batch,
         _own_rate,
@@ -160,6 +161,8 @@ def _dates(brief: Brief, as_of: str) -> Iterator[Problem]:
     for index, held in enumerate(brief.have):
         if held.until and held.until < today:
             yield _problem(brief, "CB-B023", f"have[{index}].until", date=held.until, today=today)
+        if held.bought and held.bought > today:
+            yield _problem(brief, "CB-B064", f"have[{index}].bought", date=held.bought, today=today)
 
 
 def _have(brief: Brief, as_of: str) -> Iterator[Problem]:
@@ -169,10 +172,20 @@ def _have(brief: Brief, as_of: str) -> Iterator[Problem]:
             yield _problem(brief, "CB-B031", f"{path}.{key}", key=key, kind=held.kind, allowed=allowed)
         for key in lacking(held, f"{path}.count" in brief.where):
             yield _problem(brief, "CB-B014", path, key=key)
+        if held.kind != "owned" and {f"{path}.owned", f"{path}.kind"} <= brief.where.keys():
+            yield _problem(brief, "CB-B031", f"{path}.owned", key="owned", kind=held.kind, allowed="owned")
         if held.kind in ("owned", "contracted") and not held.count:
             yield _problem(brief, "CB-B061", f"{path}.count")
     if brief.budget.financed_ratio and (brief.budget.interest_ratio is None or not brief.budget.loan_months):
         yield _problem(brief, "CB-B062", "budget.financed")
+
+
+def _power(brief: Brief, as_of: str) -> Iterator[Problem]:
+    costs = brief.costs
+    meter = {"electricity": costs.electricity_money_per_kwh, "pue": costs.pue_ratio}
+    said = [f"costs.{name}" for name, value in meter.items() if value is not None]
+    if said and costs.colocation_money_per_kw_month is not None:
+        yield _problem(brief, "CB-B063", "costs.colocation_per_kw", others=", ".join(said))
 
 
 def _models(brief: Brief, as_of: str) -> Iterator[Problem]:

@@ -93,7 +93,8 @@ class Kind:
 def _plain_number(text: str, *, whole_is_likely: bool) -> str:
     """Refuses a comma that is no thousands mark, and "18.000" where it may mean eighteen thousand."""
     if "," in text and not _THOUSANDS.match(text):
-        raise Refusal(code="CB-B013", text=text, write=text.replace(",", ".", 1))
+        whole, comma, rest = text.partition(",")
+        raise Refusal(code="CB-B013", text=text, write=f"{whole.replace('.', '')}.{rest.replace(comma, '')}")
     if whole_is_likely and (head := _POINT_OR_THOUSANDS.match(text)):
         digits = head.group(0)
         raise Refusal(code="CB-B013", text=text, write=text.replace(digits, digits.replace(".", ""), 1))

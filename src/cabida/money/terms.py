@@ -145,6 +145,10 @@ class Cost:
         return money / self.accepted_per_month if self.accepted_per_month > 0 else math.inf
 
 
+METERED = {"electricity_money_per_kwh", "pue_ratio"}
+COLOCATION = "colocation_money_per_kw_per_month"
+
+
 def terms(
     currency: str = "USD",
     *,
@@ -165,17 +169,21 @@ def terms(
         horizon_months: how long the need is expected to last.
         rates: exchange rates the brief states; they win over published ones.
         stated: assumption name -> value in the reporting currency, as the brief says.
-        power_billing: "energy" or "reserved_kw" when known.
+        power_billing: "energy" or "reserved_kw" when known; else by the meter where its price or the PUE is stated and
+            no price of reserved power is.
         energy: facts about places; None = the shipped ones.
     """
+    said = dict(stated or {})
+    if "pue_ratio" in said:
+        said.setdefault("desktop_pue_ratio", said["pue_ratio"])
+    if not power_billing and METERED & said.keys() and COLOCATION not in said:
+        power_billing = "energy"
     by_pair = {f"{rate.of}/{rate.currency}": rate for rate in rates}
     dollar = rate_between("USD", currency, by_pair, as_of).ratio
     ranges = {name: found.scaled(dollar) for name, found in assumed_ranges().items()}
-    made = Terms(
-        currency, as_of, country, horizon_months, by_pair, ranges, frozenset(stated or ()), power_billing
-    )
+    made = Terms(currency, as_of, country, horizon_months, by_pair, ranges, frozenset(said), power_billing)
     ranges |= _of_place(made, energy)
-    ranges |= {name: _stated(ranges, name, value) for name, value in (stated or {}).items()}
+    ranges |= {name: _stated(ranges, name, value) for name, value in said.items()}
     return replace(made, ranges=ranges)
 
 

@@ -184,8 +184,11 @@ def with_stages(cost: Cost, use: RetrievalUse, terms: Terms) -> Cost:
 def _range(use: RetrievalUse, lines: dict[str, float], terms: Terms) -> tuple[float, float]:
     """What the stages' bill may lie below and above."""
     hosts = _host_price(use, terms) * use.hosts_count * float(HOURS_PER_MONTH)
-    below, above = [hosts * (1 - HOST_PRICE_RANGE[0])], [hosts * (HOST_PRICE_RANGE[1] - 1)]
-    cards = lines["embedding"] + lines["reranking"] + lines["index_hosting"] - hosts
+    disk = terms.ranges["storage_money_per_gb_per_month"]
+    kept = use.stored_gb * disk.base
+    below = [hosts * (1 - HOST_PRICE_RANGE[0]), use.stored_gb * (disk.base - disk.low)]
+    above = [hosts * (HOST_PRICE_RANGE[1] - 1), use.stored_gb * (disk.high - disk.base)]
+    cards = lines["embedding"] + lines["reranking"] + lines["index_hosting"] - hosts - kept
     for tenure, money in ((use.tenure, cards), (use.ingestion, lines["ingestion"])):
         if tenure is not None and tenure.money_per_hour:
             below.append(money * (1 - tenure.low_money_per_hour / tenure.money_per_hour))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cabida.evidence import book
+from cabida.facts import api_book
 from cabida.report.metrics import sure
 from cabida.units import HOURS_PER_YEAR
 
@@ -32,7 +33,7 @@ def energy(
     spent = ownership.energy_money(kwh, price_per_kwh)
     held = money.terms(currency, as_of=as_of)
     rows = []
-    for offer in _latest(book.api_offers(as_of or None)):
+    for offer in api_book.sold(book.current_api_offers(as_of or None)):
         ratio = held.rate(offer.currency).ratio
         prices = float(offer.input_amount) * ratio, float(offer.output_amount) * ratio
         blended = api.blended_money_per_mtok(*prices, INPUT_PER_OUTPUT)
@@ -56,12 +57,3 @@ def energy(
         "cost_money": sure(spent),
         "api": rows,
     }
-
-
-def _latest(offers: Any) -> list[Any]:
-    newest: dict[tuple[str, str], Any] = {}
-    for offer in offers:
-        key = (offer.provider, offer.model_name)
-        if key not in newest or offer.seen > newest[key].seen:
-            newest[key] = offer
-    return list(newest.values())

@@ -407,3 +407,17 @@ def test_a_flood_of_problems_is_cut_on_the_screen_and_whole_as_json(tmp_path):
     assert told.stderr.count("CB-V002") == 20
     assert "And 30 more" in told.stderr
     assert len(json.loads(told.stdout)["errors"]) == 50
+
+
+def test_options_of_cost_stand_under_what_they_are_about():
+    sections = dict.fromkeys(("--demand", "--dataset", "--runs", "--width", "--price"), "")
+    heading = ""
+    for line in run("cost", "--help").stdout.splitlines():
+        if line and not line.startswith(" "):
+            heading = line
+        elif (words := line.split()) and words[0] in sections:
+            sections[words[0]] = heading
+    assert "accelerators" not in sections["--demand"]
+    assert "kept" in sections["--dataset"] == sections["--runs"]
+    assert "Images" in sections["--width"]
+    assert "Electricity" in sections["--price"]

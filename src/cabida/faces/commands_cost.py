@@ -56,7 +56,7 @@ def _bytes(_: click.Context, __: click.Parameter, text: str | None) -> float | N
 @objectives
 @demanded
 @beyond
-@option("--dataset", "dataset_bytes", metavar="SIZE", callback=_bytes)
+@option("--dataset", "dataset_bytes", metavar="SIZE", callback=_bytes, heading="kept")
 @option("--runs", type=Figure(min=0, min_open=True, max=1e6))
 @option("--item-size", "item_bytes", metavar="SIZE", callback=_bytes)
 @option("--kept-months", type=Figure(0, 600))

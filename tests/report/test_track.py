@@ -164,6 +164,14 @@ def test_cash_and_amortised_are_never_added():
     assert more.spot_ratio == pytest.approx(30 / 110)
 
 
+def test_hours_of_a_load_balancer_are_no_machines():
+    hours = {"consumed_quantity": Decimal(100), "consumed_unit": "Hours"}
+    lines = [line(service_category="Compute", **hours), line(service_category="Networking", **hours)]
+    [month] = billed_months(lines, {"EUR": 1.0}, "EUR").values()
+    assert (month.machine_hours, month.machine_money) == (100.0, 100.0)
+    assert month.amortised_money == 200.0
+
+
 def test_a_charge_over_months_is_spread_by_its_days():
     long = line("900", "900", charge_start="2027-01-31T00:00:00Z", charge_end="2027-03-02T00:00:00Z")
     assert months_of(long) == pytest.approx({"2027-01": 1 / 30, "2027-02": 28 / 30, "2027-03": 1 / 30})
@@ -275,7 +283,7 @@ def test_outputs_of_several_months_come_from_a_table(tmp_path):
         ("month,accepted,requests\n2027-02,50,10\n", 2),  # more accepted than tried
         ("month,accepted,requests\n2027-02,nan,10\n", 2),
         ("month,accepted,requests\n", 0),
-        ("month,accepted\n2027-02,\"" + "x" * 200_000 + '"\n', 0),
+        ('month,accepted\n2027-02,"' + "x" * 200_000 + '"\n', 0),
     ],
 )
 def test_a_table_of_outputs_is_whole_or_refused(tmp_path, text, line):
@@ -302,7 +310,9 @@ def test_counts_that_cannot_be_are_refused(tmp_path, said, code):
         track(decided(), [bill], **said)
 
 
-@pytest.mark.parametrize("rates", [("XXXX=1",), ("EUR=1.1", "EUR=1.2"), ("EUR=0",), ("EUR=nan",), ("EUR=1,08",)])
+@pytest.mark.parametrize(
+    "rates", [("XXXX=1",), ("EUR=1.1", "EUR=1.2"), ("EUR=0",), ("EUR=nan",), ("EUR=1,08",)]
+)
 def test_rates_that_cannot_be_are_refused(rates):
     words = [word for rate in rates for word in ("--rate", rate)]
     assert CliRunner().invoke(cli, ["track", "decision.json", *words]).exit_code == 2

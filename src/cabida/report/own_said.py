@@ -7,8 +7,6 @@ from typing import Any
 
 from cabida.text import money, number, percent, tr
 
-FEW_MONTHS = 12.0
-
 
 def verdict(answer: Mapping[str, Any]) -> str:
     """The answer in a sentence or two: the use below which renting wins, the month, the value today."""

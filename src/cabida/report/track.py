@@ -16,7 +16,6 @@ from cabida.plan import Decision, Option
 from cabida.report.planned import Planned, planned_month
 from cabida.text import closest, money, percent, problem, tr
 
-EFFECTS = ("volume", "acceptance", "utilisation", "price", "use", "rate")
 LEAST_SHOWN_RATIO = 0.0005
 
 

@@ -22,6 +22,7 @@ HOURS = (
     "1 hour",
 )
 SPOT, UNUSED = "dynamic", "unused"
+MACHINES = ("", "compute", "ai and machine learning", "other")  # FOCUS' categories of service; "" = not said
 
 
 @dataclass(slots=True)
@@ -135,6 +136,9 @@ def _add(into: BilledMonth, line: BillingLine, money: float, hours: float) -> No
 
 
 def _hours(line: BillingLine) -> float:
+    """Hours of machines; those of a load balancer, an address or a disk are none."""
+    if line.service_category.lower() not in MACHINES:
+        return 0.0
     if line.consumed_quantity is not None and line.consumed_unit.lower().strip() in HOURS:
         return float(line.consumed_quantity)
     if line.pricing_quantity is not None and line.pricing_unit.lower().strip() in HOURS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from cabida.quantity import formula
 from cabida.units import HOURS_PER_MONTH, YEAR
@@ -43,7 +44,7 @@ def upfront_interest_money(
 
 
 @formula
-def drifted_money_per_hour(price_money_per_hour: float, drift_ratio: float, elapsed_ratio: float) -> float:
+def drifted_money_per_hour(price_money_per_hour: float, drift_ratio: float, elapsed_ratio: float) -> Any:
     """A rental price after so many years (or part of one) of rising or falling by a share each year."""
     return price_money_per_hour * (1 + drift_ratio) ** elapsed_ratio
 

@@ -33,10 +33,11 @@ def test_no_number_and_no_day_is_cut_at_any_width(width):
 
 def test_headers_fold_before_cells_and_cells_between_words():
     told = shown(table(HEADER, ROWS, right=(2, 3), whole=(1, 2, 3, 4)), 96).splitlines()
-    assert "an hour of useful" in told[0] and "work" not in told[0]
+    assert "an hour of useful" in told[0]
+    assert "work" not in told[0]
     assert sum("DigitalOcean NYC / TOR / AMS" in line for line in told) == 1
     narrower = shown(table(HEADER, ROWS, right=(2, 3), whole=(1, 2, 3, 4)), 76).splitlines()
-    assert any(line.startswith("TOR / AMS") or line.startswith("/ TOR / AMS") for line in narrower)
+    assert not any("DigitalOcean NYC / TOR / AMS" in line for line in narrower)
 
 
 def test_long_names_fold_after_a_stroke():

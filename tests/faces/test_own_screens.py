@@ -113,6 +113,10 @@ def test_against_an_api_the_volume_is_where_both_cost_the_same():
     found = answered("h100", "--tokens-per-s", "20000", "--api-price", "0.6")
     tokens, owned = found["tokens"], found["ownership"]
     assert tokens["break_even_mtok_per_year"] * 0.6 == pytest.approx(owned["owned_money_per_year"])
+    up = owned["delivered_accelerators_count"] / owned["accelerators_count"]
+    assert up < 1  # what is broken writes nothing
+    written = 20000 * 8760 * 3600 / 1e6 * up * owned["utilisation_ratio"]
+    assert tokens["mtok_per_year"] == pytest.approx(written)
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,8 @@ def because(name: str, taken: Range) -> str:
 
 def _tokens(whole: Ownership, tokens_per_s: float, api_money_per_mtok: float | None) -> dict[str, Any]:
     """Owning per million tokens at this use, and the yearly volume at which it costs what an API does."""
-    busy = tokens_per_s * float(HOURS_PER_YEAR * S_PER_HOUR) / float(TOKENS_PER_MTOK)
+    up = whole.delivered_accelerators_count / (whole.accelerators_count - whole.spare_accelerators_count)
+    busy = tokens_per_s * up * float(HOURS_PER_YEAR * S_PER_HOUR) / float(TOKENS_PER_MTOK)
     written = busy * whole.utilisation_ratio
     found: dict[str, Any] = {
         "tokens_per_s": tokens_per_s,

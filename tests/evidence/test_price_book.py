@@ -157,6 +157,13 @@ def test_an_undated_price_is_known_from_the_day_it_was_recorded(store):
     assert book.imported("2026-01-01" if today > "2026-01-01" else "2000-01-01", store=store) == ()
 
 
+def test_a_file_with_an_undated_row_is_cited_from_its_first_dated_one(store):
+    book.add(price_file(offer(seen="2026-11-20"), offer(seen="", region="eu-2")), store)
+    assert len(book.imported("2026-11-21", store=store)) == 1
+    assert book.digest_over("facts", "2026-11-21", store=store) != "facts"
+    assert book.digest_over("facts", "2026-11-19", store=store) == "facts"
+
+
 def test_a_decision_made_again_finds_the_book_it_was_made_with(store, monkeypatch):
     from cabida.evidence import price_keeping
 

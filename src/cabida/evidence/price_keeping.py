@@ -153,7 +153,7 @@ def _import(
         query = f"SELECT digest, seen FROM {table} WHERE import_id = ? ORDER BY digest"
         new = connection.exec_driver_sql(query, (import_id,)).all()
         content.update(b"".join(digest for digest, _ in new))
-        first += [min(seen for _, seen in new)] if new else []
+        first += [seen for _, seen in new if seen]
     return (
         import_id, found.sha256, found.name, found.size_bytes, found.format, found.rows_count, *counts,
         len(found.unread), min(first, default=""), content.hexdigest(), cabida.__version__, at,

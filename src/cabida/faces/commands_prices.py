@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 import click
 
@@ -25,19 +24,15 @@ class PriceGroup(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Its commands, those from elsewhere last."""
-        return [*super().list_commands(ctx), *(name for name in ELSEWHERE if _module(name))]
+        return [*super().list_commands(ctx), *ELSEWHERE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of them."""
-        if cmd_name in ELSEWHERE and _module(cmd_name):
-            found: click.Command = getattr(import_module(_module(cmd_name)), ELSEWHERE[cmd_name][1])
-            return found
-        return super().get_command(ctx, cmd_name)
-
-
-def _module(name: str) -> str:
-    full = f"cabida.faces.{ELSEWHERE[name][0]}"
-    return full if find_spec(full) else ""
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module, name = ELSEWHERE[cmd_name]
+        found: click.Command = getattr(import_module(f"cabida.faces.{module}"), name)
+        return found
 
 
 @click.group(cls=PriceGroup)

@@ -57,7 +57,7 @@ def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
         near = near or closest(ref, [name for table in kinds.values() for name in table]) or "–"
         raise InvalidInput([problem("CB-U016", ref=ref, near=near)])
     fields = {name: value for name, value in asdict(one).items() if name not in ("source", "field_sources")}
-    sources = {"": _said(one.source)} | {name: _said(source) for name, source in one.field_sources.items()}
+    sources = {"": said(one.source)} | {name: said(source) for name, source in one.field_sources.items()}
     return fields, sources
 
 
@@ -82,7 +82,8 @@ def _slips() -> Iterator[Problem]:
             yield problem("CB-F036", **values, middle=middle)
 
 
-def _said(source: Any) -> str:
+def said(source: Any) -> str:
+    """A source in one line."""
     return " · ".join(part for part in (source.what, source.url, source.seen, source.grade) if part)
 
 

@@ -17,6 +17,7 @@ from cabida.money.prices.believed import judged, votes, whole_money
 from cabida.money.prices.offers import is_history
 from cabida.money.prices.shelf import age_days, expired
 from cabida.money.terms import Terms
+from cabida.report.catalogue import said
 from cabida.text import closest, problem
 
 SORTS: dict[str, Callable[[dict[str, Any], float], Any]] = {  # of a row and its price in one currency
@@ -378,8 +379,3 @@ def _exact(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _exact(part) for key, part in value.items()}
     return [_exact(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def said(source: Any) -> str:
-    """A source in one line."""
-    return " · ".join(part for part in (source.what, source.url, source.seen, source.grade) if part)

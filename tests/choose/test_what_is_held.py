@@ -276,3 +276,45 @@ def test_of_a_contract_what_is_not_used_is_still_sublet():
     worn = "[{accelerator: l40s, count: 1, resale: 4000 USD, until: 2027-11-30}]"
     [lasting] = means_of(brief_of(have=worn, horizon="24 months"), AS_OF).lasting["l40s"]
     assert 0 < lasting.new_price_money < lasting.new_capital_money
+
+
+def test_a_purchase_of_what_is_held_in_part_says_what_the_rest_alone_would_cost():
+    more = {
+        "models": "[{id: Qwen/Qwen2.5-32B-Instruct, weights: {awq-int4: {acceptance: 0.9, how: measured}}}]",
+        "traffic": "{requests_per_s: {mean: 0.01, peak: 0.05, profile: evening Europe/Madrid},"
+        " input_tokens: {p50: 1200, p95: 4000}, output_tokens: {p50: 400, p95: 1000}}",
+        "objectives": "{ttft_p95: 10 s, itl_p95: 100 ms}",
+        "limits": "{data: any, needed_by: 2027-06-01, availability: none, risk: high}",
+        "team": "{platform_engineers: 0}",
+        "consider": "{capacity: [buy], providers: any, accelerators: [rtx4090]}",
+    }
+    have = "[{accelerator: rtx4090, count: 1, owned: true, resale: 1500 USD, desktop: true}]"
+    outcome = decide(brief_of(have=have, **more), AS_OF)
+    (told,) = [one.sentence for one in outcome.decision.warnings if one.code == "CB-X027"]
+    bought = next(one for one in outcome.worked if one.tenure.capacity == "buy")
+    own = next(one for one in outcome.worked if one.tenure.capacity == "have")
+    assert bought.tenure.accelerators_count == 2
+    saved = (bought.tenure.money_per_hour - own.tenure.money_per_hour) * 730
+    assert f"{saved:.1f}" in told
+    none = decide(brief_of(**more), AS_OF).decision
+    assert not [one for one in none.warnings if one.code == "CB-X027"]
+
+
+def test_the_power_that_is_limited_is_the_power_that_is_paid_for():
+    """Colocation reserves what the limit is held against: the machine's own power over its accelerators'."""
+    here = "{capacity: [buy], providers: any, accelerators: [b200-sxm-180]}"
+
+    def bought(power):
+        limits = f"{{data: any, needed_by: 2027-06-01, availability: none, risk: medium, power: {power} W}}"
+        brief = brief_of(limits=limits, consider=here)
+        first = min(
+            (one for one in decide(brief, AS_OF, show_all=True).worked if one.tenure),
+            key=lambda one: one.cost.per_month_money,
+        )
+        return first, means_of(brief, AS_OF).terms
+
+    roomy, terms = bought(1_000_000)
+    reserved_kw = roomy.cost.line("colocation") / terms.base("colocation_money_per_kw_per_month")
+    assert roomy.status == "satisfies"
+    assert bought(reserved_kw * 1000 * 1.001)[0].status == "satisfies"
+    assert bought(reserved_kw * 1000 * 0.999)[0].status == "misses"

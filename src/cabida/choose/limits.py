@@ -14,6 +14,8 @@ from cabida.choose.held import quota_of
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.money import Tenure
+from cabida.money.own.owning import host_power
+from cabida.money.ways import Plain
 from cabida.text import duration, missed, number, tr
 from cabida.timing import ServingSpeed, metric_s
 from cabida.units import S_PER_DAY
@@ -102,7 +104,7 @@ def _over_power(worked: Worked, means: Means) -> list[Miss]:
     thing = worked.candidate.thing
     if not (limits.power_w and tenure and tenure.owned and thing and thing.accelerator.tdp_w):
         return []
-    ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
+    ratio = host_power(Plain(means.terms), thing.accelerator, at_desk=tenure.at_desk)
     drawn = thing.accelerator.tdp_w * ratio * tenure.accelerators_count
     if drawn <= limits.power_w:
         return []

@@ -18,6 +18,8 @@ from cabida.money.hold.mix import Future, Kind, Problem, Solution, whole
 from cabida.money.hold.mix_bill import Piece, api_piece, held_piece, shared
 from cabida.money.hold.mix_levels import Demand, Shape, future, grouped, steps_of
 from cabida.money.hold.mix_solve import cheapest
+from cabida.money.own.owning import host_power
+from cabida.money.ways import Plain
 from cabida.timing import ServingSpeed
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
@@ -223,7 +225,7 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
     each = thing.parallel.accelerators_count
     held = means.held_counts.get(thing.accelerator.id, 0) // each if tenure.capacity == "have" else inf
     limits = means.brief.limits
-    ratio = means.terms.base("desktop_host_power_ratio" if tenure.at_desk else "host_power_ratio")
+    ratio = host_power(Plain(means.terms), thing.accelerator, at_desk=tenure.at_desk)
     usage = usage_of(
         ask, one.acceptance_ratio, shift_of(ask, one.capacity_requests_per_s, one.acceptance_ratio)
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, sqrt
+from math import inf
+from statistics import NormalDist
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from cabida.money.hold.mix_levels import Demand, future
 from cabida.money.hold.mix_solve import cheapest, solve
 
 DRAW_GAP_RATIO = 2e-3
+Z90 = 1.6449  # half-width of a 90 % interval in standard deviations
+SMALLEST = 1e-9
 
 Commitments = Mapping[str, tuple[int, ...]]
 
@@ -52,13 +55,12 @@ def here(work: Callable[[Draw], Drawn], draws: Sequence[Draw]) -> list[Drawn]:
 
 
 def drawn_range(low: float, base: float, high: float, point: float) -> float:
-    """A value between 0 and 1 as one of a triangle over low, base and high."""
-    if high <= low:
-        return base
-    left = (base - low) / (high - low)
-    if point <= left:
-        return low + sqrt(point * (high - low) * (base - low))
-    return high - sqrt((1 - point) * (high - low) * (high - base))
+    """A value between 0 and 1 as one of a range whose low, base and high are its 5th, 50th and 95th percentile.
+
+    A normal in two halves that meet at the base, as in the draws of a decision.
+    """
+    score = NormalDist().inv_cdf(min(max(point, SMALLEST), 1 - SMALLEST)) / Z90
+    return base + ((high - base) if score > 0 else (base - low)) * score
 
 
 def draws_of(

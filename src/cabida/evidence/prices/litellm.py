@@ -101,7 +101,7 @@ def _prices(one: dict[str, Any]) -> dict[tuple[str, int, str], Decimal]:
     """The price of a token by unit, the prompt's length from which it holds, and mode."""
     found: dict[tuple[str, int, str], Decimal] = {}
     for key, value in one.items():
-        tier = _TIER.fullmatch(key)
+        tier = _TIER.fullmatch(key) if "_above_" in key else None
         line = _LINES.get(tier[1] if tier else key)
         if line and (price := price_of(value)) is not None:
             found[line[0], int(tier[2]) * 1000 if tier else 0, line[1]] = price

@@ -160,3 +160,39 @@ def test_the_parts_of_the_mix_stand_on_each_other_up_to_the_demand():
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_a_page_with_everything_is_small(language):
     assert len(report.render(money_decision(language), "html")) < 400_000
+
+
+def shown_money(cell):
+    return round(float(cell.replace(",", "")) * 100)
+
+
+@pytest.mark.parametrize("tax", [0.0, 1234.567])
+def test_shown_parts_of_owning_add_up_to_shown_totals(tax):
+    made = money_decision()
+    owned = next(one.ownership for one in made.options if one.ownership)
+    thirds = {"energy": 10_000 / 3, "support": 20_000 / 3, "parts": 1_000.005}
+    odd = replace(
+        owned,
+        running_lines=thirds,
+        running_money_per_year=sum(thirds.values()),
+        tax_shield_money_per_year=tax,
+    )
+    options = tuple(replace(one, ownership=odd) if one.ownership else one for one in made.options)
+    capital, year = next(
+        one for one in money_sections(replace(made, options=options)) if one.key == "ownership"
+    ).tables
+    *parts, (_, total) = capital.rows
+    assert sum(shown_money(cell) for _, cell in parts) == shown_money(total)
+    for column in (1, 2):
+        *parts, total = (row[column] for row in year.rows)
+        assert sum(shown_money(cell) for cell in parts if cell != "–") == shown_money(total)
+    running = sum(thirds.values())
+    assert shown_money(year.rows[-1][1]) == round((odd.annuity_money_per_year + running + tax) * 100)
+    assert shown_money(year.rows[-1][2]) == round((odd.straight_line_money_per_year + running) * 100)
+
+
+def test_shown_lines_of_a_month_add_up_to_its_cash():
+    table = next(one for one in money_sections(money_decision()) if one.key == "ledger").tables[0]
+    for row in table.rows:
+        *lines, cash, _, _ = (shown_money(cell) for cell in row[2:])
+        assert sum(lines) == cash

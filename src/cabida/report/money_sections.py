@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cabida import text
+from cabida.money.hold.variance import to_cents
 from cabida.plan import Decision, Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.report import curve_charts, doubt_charts
@@ -105,32 +106,33 @@ def _rent_sentence(owned: Ownership, at: int, currency: str) -> str:
 
 
 def _capital(owned: Ownership, currency: str) -> Table:
-    rows = [(_line(name), say.price(money, currency)) for name, money in owned.capital_lines.items() if money]
-    rows.append((tr("report.total"), say.price(owned.capital_money, currency)))
+    rows = _to_the_cent({_line(name): money for name, money in owned.capital_lines.items() if money})
     return Table(tr("report.own.capital"), (tr("report.term"), currency), tuple(rows))
 
 
 def _year(owned: Ownership, currency: str) -> Table:
-    """Annuity and straight line side by side, the same running costs under both."""
-    same = [
-        (_line(name), *[say.price(money, currency)] * 2)
-        for name, money in owned.running_lines.items()
-        if money
-    ]
-    annuity, straight = owned.annuity_money_per_year, owned.straight_line_money_per_year
-    rows = [
-        (tr("report.own.recovered"), say.price(annuity, currency), say.price(straight, currency)),
-        *same,
-        (
-            tr("report.total"),
-            say.price(annuity + owned.running_money_per_year, currency),
-            say.price(straight + owned.running_money_per_year, currency),
-        ),
-    ]
+    """Annuity and straight line side by side, the same running costs under both; tax only where interest is."""
+    running = {_line(name): money for name, money in owned.running_lines.items() if money}
+    annuity = {tr("report.own.recovered"): owned.annuity_money_per_year, **running}
     if owned.tax_shield_money_per_year:
-        rows.insert(-1, (tr("report.own.tax"), *[say.price(owned.tax_shield_money_per_year, currency)] * 2))
-    header = (tr("report.term"), tr("report.own.annuity"), tr("report.own.straight"))
+        annuity[tr("report.own.tax")] = owned.tax_shield_money_per_year
+    straight = dict(_to_the_cent({tr("report.own.recovered"): owned.straight_line_money_per_year, **running}))
+    rows = [(name, money, straight.get(name, "–")) for name, money in _to_the_cent(annuity)]
+    header = (
+        tr("report.term"),
+        *(f"{tr(f'report.own.{view}')}, {currency}" for view in ("annuity", "straight")),
+    )
     return Table(tr("report.own.year"), header, tuple(rows))
+
+
+def _to_the_cent(parts: dict[str, float]) -> list[tuple[str, str]]:
+    """Lines and their total, shown so that the one can be added up to the other."""
+    whole = sum(parts.values())
+    shown = to_cents(parts, whole)
+    return [
+        *((name, say.decimal(money, 2)) for name, money in shown.items()),
+        (tr("report.total"), say.decimal(round(whole * 100) / 100, 2)),
+    ]
 
 
 def _line(name: str) -> str:
@@ -154,16 +156,17 @@ def ledger(decision: Decision) -> Section | None:
         (
             str(month.month),
             month.begins,
-            *(say.price(month.cash.get(name, 0.0), decision.currency) for name in names),
-            say.price(month.cash_money, decision.currency),
-            say.price(month.cash_cumulative_money, decision.currency),
-            say.price(month.expense_cumulative_money, decision.currency),
+            *(say.decimal(month.cash.get(name, 0.0), 2) for name in names),
+            say.decimal(month.cash_money, 2),
+            say.decimal(month.cash_cumulative_money, 2),
+            say.decimal(month.expense_cumulative_money, 2),
         )
         for month in yearly
     )
     header = (
         tr("report.month_head"), tr("report.ledger.begins"), *(_line(name) for name in names),
-        tr("report.ledger.cash"), tr("report.ledger.cash_so_far"), tr("report.ledger.expense_so_far"),
+        f"{tr('report.ledger.cash')}, {decision.currency}", tr("report.ledger.cash_so_far"),
+        tr("report.ledger.expense_so_far"),
     )  # fmt: skip
     sentences = [f"{tr('report.option')} {option.rank}: {option.title}."]
     broken = next((month for month in months if month.over_budget), None)

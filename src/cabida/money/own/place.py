@@ -35,7 +35,8 @@ def pue_of(offer: Offer | None, terms: Terms, *, owned: bool, at_desk: bool) -> 
     if owned or offer is None:
         return name, terms.ranges[name]
     place = f"{offer.provider.lower()} default"
-    found = next((one for one in facts.energy("pue") if one.place.lower() == place), None)
+    known = facts.energy("pue", as_of=terms.as_of or None)
+    found = next((one for one in known if one.place.lower() == place), None)
     if found is None:
         return name, assumed_ranges()[name]
     return offer.provider, Range(
@@ -49,10 +50,9 @@ def market_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range | None
         return terms.ranges.get("market_g_per_kwh")
     if offer is None:
         return None
-    found = [
-        one for one in facts.energy("carbon_market_provider") if one.place.lower() == offer.provider.lower()
-    ]
-    return _near(max(found, key=lambda one: one.date)) if found else None
+    known = facts.energy("carbon_market_provider", as_of=terms.as_of or None)
+    found = [one for one in known if one.place.lower() == offer.provider.lower()]
+    return _near(max(found, key=begins)) if found else None
 
 
 def household_tariff(terms: Terms, country: str) -> Range:

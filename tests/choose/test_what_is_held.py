@@ -17,6 +17,7 @@ from cabida.choose.turns import flips
 from cabida.facts import accelerator
 from cabida.money.bills.serving import serving_bill
 from cabida.money.ways import Plain
+from cabida.text import money as money_text
 
 CONTRACT = "{accelerator: h100-sxm-80, count: 8, kind: contracted, price: 2 USD/h"
 
@@ -295,7 +296,7 @@ def test_a_purchase_of_what_is_held_in_part_says_what_the_rest_alone_would_cost(
     own = next(one for one in outcome.worked if one.tenure.capacity == "have")
     assert bought.tenure.accelerators_count == 2
     saved = (bought.tenure.money_per_hour - own.tenure.money_per_hour) * 730
-    assert f"{saved:.1f}" in told
+    assert money_text(saved, "USD") in told
     none = decide(brief_of(**more), AS_OF).decision
     assert not [one for one in none.warnings if one.code == "CB-X027"]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cabida import facts
 from cabida.brief import Held
+from cabida.checks.sentences import short_title
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.plan import Caution, Option
-from cabida.text import money, tr
+from cabida.text import money, number, tr
 from cabida.units import HOURS_PER_MONTH
 
 
@@ -24,6 +25,33 @@ def held_cautions(option: Option, first: Worked, means: Means) -> Iterator[Cauti
     if lost + left >= 0.01:
         key = "choose.caution.credit_lost" if lost >= 0.01 else "choose.caution.credit_left"
         yield Caution("CB-X024", tr(key, cost=money(lost or left, means.brief.currency)), "info")
+
+
+def topping_up(options: Sequence[Option], kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
+    """The first option that buys all of an accelerator of which some is owned: what counting those in would save."""
+    for option, one in zip(options, kept, strict=True):
+        tenure, thing = one.tenure, one.candidate.deployment
+        if tenure is None or thing is None or tenure.capacity != "buy":
+            continue
+        held = means.held_counts.get(tenure.offer.accelerator, 0)
+        count = min(held, tenure.accelerators_count - 1)
+        ways = means.tenures(thing.accelerator, count) if count > 0 else []
+        own = next((way for way in ways if way.capacity == "have" and way.owned), None)
+        if own is None or own.money_per_hour >= tenure.money_per_hour:
+            continue
+        saved = count * (tenure.money_per_hour - own.money_per_hour) * float(HOURS_PER_MONTH)
+        values = {
+            "name": _name(tenure.offer.accelerator),
+            "count": number(tenure.accelerators_count),
+            "held": count,
+        }
+        values |= {
+            "more": number(tenure.accelerators_count - count),
+            "saved": money(saved, means.brief.currency),
+        }
+        told = tr("choose.caution.topping_up", option=short_title(option), **values)
+        yield Caution("CB-X027", told[:1].upper() + told[1:], "info")
+        return
 
 
 def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[Caution]:

@@ -13,7 +13,7 @@ from cabida.choose.api_told import api_cautions
 from cabida.choose.ask import Ask, objective_name
 from cabida.choose.book_told import book_cautions
 from cabida.choose.explained import cost_tree_of
-from cabida.choose.held_told import held_cautions
+from cabida.choose.held_told import held_cautions, topping_up
 from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.owned import energy_tree
@@ -127,6 +127,7 @@ def cautions_of(
         found += api_cautions(first, means)
         found += first.beside.cautions() if first.beside is not None else ()
         found += [*held_cautions(options[0], first, means), *_of_the_team(first, means)]
+        found += topping_up(options, kept, means)
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]
     return tuple(dict.fromkeys(found))

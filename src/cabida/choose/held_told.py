@@ -50,7 +50,7 @@ def topping_up(options: Sequence[Option], kept: Sequence[Worked], means: Means) 
             "saved": money(saved, means.brief.currency),
         }
         told = tr("choose.caution.topping_up", option=short_title(option), **values)
-        yield Caution("CB-X027", told[:1].upper() + told[1:], "info")
+        yield Caution("CB-X027", told[:1].upper() + told[1:])
         return
 
 

@@ -10,6 +10,7 @@ from cabida.choose import decide
 from cabida.choose.ask import ask_of
 from cabida.choose.fronts import fronts_of, ingestion_of, passages_tokens
 from cabida.choose.means import means_of
+from cabida.choose.owned import energy_tree
 from cabida.choose.retrieval import generator_brief, together, usual_front
 from cabida.money.bills.retrieval import STAGES
 from cabida.timing.speed import Distribution
@@ -179,3 +180,22 @@ def test_what_the_brief_leaves_unsaid_of_the_corpus_is_told(outcome):
     told = {one.name: one.value for one in outcome.decision.assumptions}
     assert told["retrieval.chunk_tokens"] == "400"
     assert not {"retrieval.document_tokens", "retrieval.candidates"} & told.keys()  # the brief says them
+
+
+def test_cards_that_encode_draw_electricity_too(outcome, brief):
+    means = means_of(brief, AS_OF)
+    found = {True: 0, False: 0}
+    for one in outcome.worked:
+        if one.tenure is None:
+            continue
+        use, alone = one.beside.front.use, energy_tree(replace(one, beside=None), means)
+        whole = energy_tree(one, means)["energy_kwh_per_month"].value
+        own_cards = use.tenure is not None and use.cards_count > 0
+        more = whole - alone["energy_kwh_per_month"].value
+        if own_cards:
+            idle = one.beside.front.accelerator.tdp_w * means.terms.base("idle_power_ratio") / 1000
+            assert more > idle * use.cards_count * 730
+        else:
+            assert more == 0
+        found[own_cards] += 1
+    assert found[True]

@@ -8,7 +8,9 @@ from math import exp, log, sqrt
 
 from cabida import facts, money
 from cabida.choose.both import Rented
+from cabida.choose.fronts import Front
 from cabida.choose.means import Means
+from cabida.choose.retrieval import Beside
 from cabida.choose.worked import Worked
 from cabida.money import TrainingUse, Usage
 from cabida.money.bills import tenures
@@ -20,7 +22,7 @@ from cabida.money.ways import Plain
 from cabida.plan import Candidate, Estimate, Option
 from cabida.plan.ownership import Ownership
 from cabida.quantity import Quantity
-from cabida.units import HOURS_PER_MONTH
+from cabida.units import HOURS_PER_MONTH, S_PER_MONTH
 
 TEAM = "own_staff_count"
 
@@ -108,11 +110,30 @@ def energy_tree(one: Worked, means: Means) -> dict[str, Quantity]:
     if tenure is None or thing is None:
         return {}
     own = footprint(thing.accelerator, tenure, _working(one, tenure, means), means.terms)
+    accepted = one.cost.accepted_per_month
+    if isinstance(one.beside, Beside):
+        before = _encoding(one.beside.front, accepted, means)
+        return own if before is None else together(own, before)
     if not isinstance(one.beside, Rented):
         return own
-    rented, accepted = one.beside, one.cost.accepted_per_month
+    rented = one.beside
     working = _service(rented.usage, rented.candidate, rented.tenure, accepted)
     return together(own, footprint(thing.accelerator, rented.tenure, working, means.terms))
+
+
+def _encoding(front: Front, accepted: float, means: Means) -> dict[str, Quantity] | None:
+    """Cards of their own before a generator, on all month; hosts and the hours of ingestion are left out.
+
+    ``None``: there are none, it encodes on a host or on the generator's cards.
+    """
+    use, card = front.use, front.accelerator
+    if card is None or use.tenure is None or not use.cards_count:
+        return None
+    on_card = front.index.accelerator is not None
+    each_s = sum(value for name, value in front.services_s.items() if on_card or name != "searching")
+    busy = use.attempted_requests_per_month / float(S_PER_MONTH) * each_s / use.cards_count
+    working = Working(float(use.cards_count), float(HOURS_PER_MONTH), min(1.0, busy), accepted)
+    return footprint(card, use.tenure, working, means.terms)
 
 
 def _working(one: Worked, tenure: Tenure, means: Means) -> Working:

@@ -14,7 +14,7 @@ from cabida.evidence import book
 from cabida.facts.model import ApiOffer, Offer
 from cabida.money.currency import convert
 from cabida.money.prices.believed import judged, votes, whole_money
-from cabida.money.prices.offers import is_history
+from cabida.money.prices.offers import in_force
 from cabida.money.prices.shelf import age_days, expired
 from cabida.money.terms import Terms
 from cabida.report.catalogue import said
@@ -80,7 +80,7 @@ def prices(
         ]
     else:
         offers = sighted(wanted, store)
-        kept = offers if all else in_force(offers, terms)
+        kept = offers if all else last_of_each(offers, terms)
         priced = [
             (offer_row(one, terms, currency), whole_money(one, terms)) for one in kept if wanted.fits(one)
         ]
@@ -108,30 +108,27 @@ def terms_of(currency: str, as_of: str | None) -> Terms:
     return money.terms((currency or "USD").upper(), as_of=as_of or "")
 
 
-def in_force(offers: Sequence[Offer], terms: Terms) -> list[Offer]:
-    """Without what is set aside, has ended, or was seen again later; of one part and capacity history only if alone."""
+def last_of_each(offers: Sequence[Offer], terms: Terms) -> list[Offer]:
+    """Of the offers in force the last sighting of each thing sold."""
     groups: dict[str, list[Offer]] = {}
     for one in offers:
         groups.setdefault(one.accelerator, []).append(one)
-    kept: list[Offer] = []
+    newest: dict[tuple[object, ...], Offer] = {}
     for group in groups.values():
-        believed = judged([one for one in group if not expired(one, terms.as_of)], terms).kept
-        newest: dict[tuple[object, ...], Offer] = {}
-        for one in believed:
+        day = terms.as_of or max((one.seen for one in group), default="")
+        for one in in_force(group, terms, day):
             known = newest.get(_thing(one))
             if known is None or (one.seen, -one.amount) > (known.seen, -known.amount):
                 newest[_thing(one)] = one
-        day = terms.as_of or max((one.seen for one in group), default="")
-        recent = {one.capacity for one in newest.values() if one.seen and not is_history(one, day)}
-        kept += [one for one in newest.values() if one.capacity not in recent or not is_history(one, day)]
-    return kept
+    return list(newest.values())
 
 
 def _thing(one: Offer) -> tuple[object, ...]:
     """What is sold, to whom and where: prices of the same thing follow each other."""
     return (
-        one.provider, one.provider_kind, one.capacity, one.term_months, one.accelerators_count, one.condition,
-        one.region, one.country, one.node_shape, one.fraction_ratio, one.upfront_ratio, one.sighting == "bill",
+        one.accelerator, one.provider, one.provider_kind, one.capacity, one.term_months, one.accelerators_count,
+        one.condition, one.region, one.country, one.node_shape, one.fraction_ratio, one.upfront_ratio,
+        one.sighting == "bill",
     )  # fmt: skip
 
 

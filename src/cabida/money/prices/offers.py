@@ -89,16 +89,20 @@ def sold_by(offer: Offer, providers: Sequence[str]) -> bool:
 
 
 def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Terms) -> list[Offer]:
-    """Those of a whole accelerator that hold on the day and can be believed, history left out where there is newer."""
+    """Those of a whole accelerator that are in force, without tax."""
     own = [
         untaxed(offer)
         for offer in offers
-        if offer.accelerator == accelerator.id
-        and offer.fraction_ratio >= WHOLE_RATIO
-        and not expired(offer, terms.as_of)
+        if offer.accelerator == accelerator.id and offer.fraction_ratio >= WHOLE_RATIO
     ]
-    kept = judged(own, terms).kept  # against all that was ever asked for it, then against what is asked now
-    return judged(_current(kept, terms.as_of), terms).kept
+    return in_force(own, terms, terms.as_of)
+
+
+def in_force(offers: Iterable[Offer], terms: Terms, day: str) -> list[Offer]:
+    """Offers of one accelerator that hold on a day and can be believed, history left out where there is newer."""
+    held = [offer for offer in offers if not expired(offer, terms.as_of)]
+    kept = judged(held, terms).kept  # against all that was ever asked for it, then against what is asked now
+    return judged(_current(kept, day), terms).kept
 
 
 def untaxed(offer: Offer) -> Offer:

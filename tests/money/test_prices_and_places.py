@@ -2,20 +2,24 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
-from math import exp, hypot, inf, prod
+from decimal import Decimal
+from math import exp, hypot, inf, log, prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from money_world import CARD, offer, training
+from money_world import CARD, offer, serving, training
 
 from cabida import facts, money
+from cabida.money.assumptions import can_be
+from cabida.money.currency import Rate
 from cabida.money.hold.reserve import Commitment, Scenario, reserve, shaped
 from cabida.money.hold.variance import shapley, to_cents
 from cabida.money.own.owned import RentSeen, break_even_month, break_even_use, rents_seen
 from cabida.money.own.place import household_tariff, intensity_of, market_of, pue_of
 from cabida.money.own.purchase import Purchase, worked_out
-from cabida.money.prices.believed import judged
+from cabida.money.prices import api, spot
+from cabida.money.prices.believed import judged, whole_money
 from cabida.money.prices.offers import offers_for, ways_for
 from cabida.money.prices.serverless import workers
 from cabida.money.prices.tenure import price_range, tenure_of
@@ -270,3 +274,107 @@ def test_a_credit_pays_a_run_for_as_long_as_runs_follow_one_another():
         training(offer("2.00")), once, replace(year, pledges=(replace(endless, usable_months=9.0),))
     )
     assert paid.line("credit") == pytest.approx(-(plain - labour))  # all of it, and no more
+
+
+def test_a_profile_keeps_its_shape_whatever_its_scale():
+    """The mean of the powers of a half and one is 0.8 of the peak where the half is at 0.6."""
+    power = log(0.6) / log(0.5)
+    for scale in (1.0, 7.0, 0.01):
+        found = shaped((0.5 * scale, scale), 8.0, 10.0)
+        assert found == pytest.approx((10 * 0.5**power, 10.0), rel=1e-6)
+    assert shaped((1.0, 3.0), 5.0, 5.0) == pytest.approx((5.0, 5.0))
+    with pytest.raises(ValueError, match="cannot have mean"):
+        shaped((1.0, 1.0, 1.0, 4.0), 1.0, 5.0)  # the busiest hour alone is a quarter of five
+
+
+def test_three_years_paid_at_once_bind_money_for_half_of_them():
+    term = Commitment(36, 2.0, upfront_ratio=0.5, wacc_ratio=0.08)
+    whole = 2.0 * 730 * 36
+    assert term.unit_money(36.0) == pytest.approx(whole + whole * 0.5 * 0.08 * 1.5)
+    assert term.unit_money(36.0, 0.5) == pytest.approx(term.unit_money(36.0) / 2)
+    assert replace(term, resale_ratio=0.4).unit_money(24.0) == pytest.approx(
+        term.unit_money(36.0) - 0.4 * 2.0 * 730 * 12
+    )
+    assert replace(term, resale_ratio=0.4).stranded_money(3, 24.0) == pytest.approx(3 * 2.0 * 730 * 12 * 0.6)
+    assert term.stranded_money(3, 40.0) == 0
+
+
+def test_watching_for_longer_sees_more_interruptions():
+    """exp(-t/M): a quarter gone in two months are 1 - sqrt(3/4) in one."""
+    month = spot.between_interruptions_hours.raw(1 - 0.75**0.5, 1.0)
+    assert spot.between_interruptions_hours.raw(0.25, 2.0) == pytest.approx(month)
+    assert spot.job_between_interruptions_s.raw(month, 4.0) == pytest.approx(month * 900)
+
+
+def test_a_spot_hour_is_a_weighted_mean_of_spot_and_what_stands_in():
+    served = spot.spot_served_money_per_hour.raw(1.0, 3.0, 1.25, 0.2)
+    assert served == pytest.approx(0.8 * 1.25 + 0.2 * 3.0)
+    assert spot.spot_served_money_per_hour.raw(1.0, 0.5, 1.0, 0.2) == pytest.approx(1.0)  # never cheaper
+    assert spot.spot_overhead_ratio.raw(600.0, 30.0, 6300.0) == pytest.approx(1.1)
+    assert spot.interruptions_money_per_month.raw(1000.0, 1.6, 1.0) == pytest.approx(600.0)
+
+
+def test_the_ends_of_spot_are_those_of_all_that_is_not_known():
+    found = spot.served_ratio(offer("1.00", "spot"), TERMS, 1.0, 0.0, 30.0)
+    for name, end in (("low", "high"), ("base", "base"), ("high", "low")):
+        hours, usual = (
+            getattr(TERMS.ranges[key], end) for key in ("between_interruptions_hours", "spot_price_ratio")
+        )
+        restart, away = (getattr(TERMS.ranges[key], name) for key in ("restart_s", "spot_unavailable_ratio"))
+        overhead = 1 + (restart + 30) / (hours * 3600)
+        assert getattr(found, name) == pytest.approx((1 - away) * overhead + away / usual)
+
+
+def test_a_range_is_told_in_the_reporting_currency():
+    terms = money.terms("USD", as_of=TODAY, rates=[Rate("EUR", "USD", 1.25, TODAY, "brief")])
+    quote = offer("2.00", currency="EUR", low_amount=Decimal("1.6"), high_amount=Decimal("2.4"))
+    found = tenure_of(quote, CARD, terms, 1)
+    assert found.low_money_per_hour == pytest.approx(2.0)
+    assert found.money_per_hour == pytest.approx(2.5)
+    assert found.high_money_per_hour == pytest.approx(3.0)
+
+
+def test_a_whole_price_is_without_its_tax_and_of_a_whole_accelerator():
+    slice_price = offer("1.21", fraction_ratio=0.5, tax_ratio=0.21)
+    assert whole_money(slice_price, TERMS) == pytest.approx(2.0)
+
+
+def test_a_credit_is_for_what_is_rented_and_not_for_what_is_bought():
+    use = money.TrainingUse(ideal_hours=1000, wall_s=150 * 3600.0, runs_per_month=2.0)
+    credit = replace(TERMS, pledges=(Pledge("credit", "", "", 500.0, 6.0),))
+    for capacity, price, unit in (("buy", "30000", "accelerator"), ("have", "16000", "accelerator")):
+        bought = training(offer(price, capacity, unit=unit))
+        assert money.training_cost(bought, use, credit) == money.training_cost(bought, use, TERMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("electricity_money_per_kwh", (0.0, 0.3), (-0.1,)),
+        ("spot_unavailable_ratio", (0.0, 0.99), (1.0, -0.1)),
+        ("node_availability_ratio", (0.5, 1.0), (0.0, 1.01)),
+        ("restart_s", (1.0,), (0.0, -1.0)),
+        ("on_demand_lead_days", (0.0, 3.0), (-1.0,)),
+        ("growth_error_ratio", (-0.9, 0.0, 2.0), (-1.0,)),
+    ],
+)
+def test_what_an_assumption_cannot_be(name, good, bad):
+    assert all(can_be(name, value) for value in good)
+    assert not any(can_be(name, value) for value in bad)
+
+
+def test_the_cheapest_of_each_way_is_the_route():
+    book = [offer("3.00", provider="dear"), offer("2.00", provider="cheap"), offer("2.50", provider="middle")]
+    tenures = [tenure_of(one, CARD, TERMS) for one in book]
+    (route,) = money.routes(serving(book[0], 1), money.Usage(1e6, 1000, 300), TERMS, tenures)
+    assert route.name == "cheap"
+
+
+def test_a_request_that_reasons_pays_each_kind_of_token_once():
+    """1,000 in, 300 read and 200 written of them; 500 out, 400 of them reasoning; a cent a call."""
+    found = api.money_per_request.raw(1000, 300, 200, 500, 400, 2.0, 0.2, 2.5, 8.0, 6.0, 0.01)
+    assert found == pytest.approx((500 * 2 + 300 * 0.2 + 200 * 2.5 + 100 * 8 + 400 * 6) / 1e6 + 0.01)
+    assert api.tiered_money_per_mtok.raw(1.0, 5.0, 2.0, 0.25) == pytest.approx(1.75)
+    assert api.timed_money_per_mtok.raw(1.5, 5.0, 1.0, 0.25) == pytest.approx(2.5)
+    assert api.blended_money_per_mtok.raw(1.0, 9.0, 3.0) == pytest.approx(3.0)
+    assert api.api_money_per_month.raw(1e6, 1.25, 0.9, 0.01, 0.002) == pytest.approx(1e6 * 0.9 * 0.0105)

@@ -16,7 +16,7 @@ from rich.console import Console
 from test_report_golden import agree
 
 from cabida import report
-from cabida.faces import show
+from cabida.faces import output, show
 from cabida.plan.decision import QUANTILES
 from cabida.report import curve_charts, doubt_charts
 from cabida.report.charts import charts
@@ -196,3 +196,19 @@ def test_shown_lines_of_a_month_add_up_to_its_cash():
     for row in table.rows:
         *lines, cash, _, _ = (shown_money(cell) for cell in row[2:])
         assert sum(lines) == cash
+
+
+def test_a_command_is_shown_in_whole_lines_to_be_copied(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    made = money_decision()
+    long = "python - <<'END'\nprint('" + "a" * 90 + "')\nEND"
+    told = replace(made, options=(replace(made.options[0], command=long), *made.options[1:]))
+    output.console().print(show.decision(told), crop=False)
+    assert long in capsys.readouterr().out
+
+
+def test_the_demand_of_a_quiet_mix_is_in_one_unit():
+    made = money_decision()
+    quiet = tuple(replace(one, requests_per_s=one.requests_per_s / 1e4) for one in made.mix.levels)
+    chart = curve_charts.mix_demand(replace(made, mix=replace(made.mix, levels=quiet)))
+    assert {row[0].partition(" ")[2] for row in chart.rows} == {"req/s"}

@@ -196,5 +196,5 @@ def recommend(
         from cabida.faces import show
 
         paths = report.paths(decision, out) if out else []
-        console().print(show.decision(decision, every=every, paths=paths))
+        console().print(show.decision(decision, every=every, paths=paths), crop=False)
     return 0 if decision.verdict == "satisfied" else 4

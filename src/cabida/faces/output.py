@@ -27,7 +27,7 @@ def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> N
         click.echo(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))
         return
     shown = screen()
-    console().print(printable(shown) if isinstance(shown, str) else shown)
+    console().print(printable(shown) if isinstance(shown, str) else shown, crop=False)
 
 
 def console() -> Console:

@@ -26,9 +26,10 @@ from cabida.report.every_form import (
 )
 from cabida.report.money_sections import in_short
 from cabida.report.tree import Branch, lines, value_of
-from cabida.text import tr
+from cabida.text import printable, tr
 
 MOST_OPTIONS = 5
+MOST_ASSUMED = 6
 
 
 def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) -> RenderableType:
@@ -48,15 +49,14 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         blocks += _titled("measure", [measurement(one, d) + _arrow(one.command) for one in d.measurements])
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:
-            told = [f"{say.assumption(one.name)}: {one.value}" for one in d.assumptions]
-            careful.append(tr("faces.assumptions", count=len(told), names="; ".join(told)))
+            careful.append(_assumed(d, every))
         blocks += _titled("careful", careful)
         best = first(d)
         if best is not None and best.command:
             blocks += [
                 clean(tr("report.section.command"), "bold"),
                 *([clean(replicas(best))] if replicas(best) else []),
-                Padding(clean(best.command), (0, 0, 0, 2), expand=False),
+                Text(printable(best.command), no_wrap=True, overflow="ignore"),  # whole lines, to be copied
                 Text(),
             ]
         if paths:
@@ -70,6 +70,19 @@ def _worth_a_look(options: Sequence[Option]) -> list[Option]:
     held = next((one for one in options[MOST_OPTIONS:] if one.capacity == "have"), None)
     seen = any(one.capacity == "have" for one in options[:MOST_OPTIONS])
     return [*options[:MOST_OPTIONS], *([held] if held and not seen else [])]
+
+
+def _assumed(d: Decision, every: bool) -> str:
+    """What was decided for want of an answer, then what moves the cost most; all of it with ``every``."""
+    order = {one.name: at for at, one in enumerate(d.swings)}
+    ranged = sorted(
+        (one for one in d.assumptions if "[" in one.value), key=lambda one: order.get(one.name, 99)
+    )
+    found = [*(one for one in d.assumptions if "[" not in one.value), *ranged]
+    told = [f"{say.assumption(one.name)}: {one.value}" for one in (found if every else found[:MOST_ASSUMED])]
+    left = len(found) - len(told)
+    told += [tr("faces.assumptions_more", count=left)] if left else []
+    return tr("faces.assumptions", count=len(found), names="; ".join(told))
 
 
 def _arrow(command: str) -> str:

@@ -22,6 +22,7 @@ from cabida.text import has_text, tr
 OF_OUTPUT = ("energy_kwh_per_output", "carbon_g_per_output", "carbon_market_g_per_output")
 ENERGY = (*OF_OUTPUT, "energy_kwh_per_month")
 MOST_ROWS = 12
+MOST_TURNING = 4  # sentences above a picture and a table that have them all
 ALIKE = 0.01  # two prices at which the answer changes that are one and the same
 SMALL = 0.1  # kWh: less is told in Wh
 
@@ -63,7 +64,9 @@ def sureness(decision: Decision) -> Section | None:
         return None
     drawn = tr("report.seed_draws", count=text.number(decision.draws_count, 7), seed=decision.seed)
     charts = _charts(decision, doubt_charts.intervals, doubt_charts.swings, curve_charts.volume)
-    turning = tuple(one.sentence for one in decision.swings if one.sentence)
+    told = [one.sentence for one in decision.swings if one.sentence]
+    more = [tr("report.more_turning", count=len(told) - MOST_TURNING)] if len(told) > MOST_TURNING else []
+    turning = (*told[:MOST_TURNING], *more)
     letters = doubt_charts.intervals_in_letters(decision)
     tornado = doubt_charts.swings_in_letters(decision)
     letters += ["", *tornado] if letters and tornado else tornado
@@ -315,7 +318,9 @@ def _owned_sentence(decision: Decision, shown: Sequence[Option]) -> str:
     if option is None or option.ownership is None:
         return ""
     told = _rent_sentence(option.ownership, 0, decision.currency)
-    return tr("report.own.short", rank=option.rank, told=told[:1].lower() + told[1:])
+    rents = option.ownership.rents[0].break_even_utilisation_ratio > option.ownership.utilisation_ratio
+    yet = f" {tr('report.own.yet')}" if rents and option.status == "chosen" else ""
+    return tr("report.own.short", rank=option.rank, told=told[:1].lower() + told[1:]) + yet
 
 
 def _over_sentence(decision: Decision, option: Option) -> str:

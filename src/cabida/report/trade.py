@@ -148,7 +148,7 @@ def flip_value(flip: Flip, value: float) -> str:
 
 def tornado(decision: Decision) -> Chart | None:
     """How far each input may move before another option wins; short bars are the fragile ones."""
-    flips = [one for one in decision.flips if one.now > 0 and one.name != "limits"]  # a limit is no input
+    flips = [one for one in decision.flips if one.now > 0 and one.name not in ("limits", "mix")]  # no inputs
     if not flips:
         return None
 

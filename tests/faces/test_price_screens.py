@@ -6,11 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 import cabida
-from cabida import facts
+from cabida import facts, money
 from cabida.evidence import book
 from cabida.evidence.prices import Read, Unread
 from cabida.faces.cli import cli
 from cabida.faces.price_screens import Moved
+from cabida.money.prices.offers import believed_offers
 from cabida.text import use_language
 
 DAY = "2026-11-30"
@@ -210,3 +211,14 @@ def test_a_price_seen_later_than_the_day_is_not_shown():
     assert rows("show", one["id"], "--as-of", one["seen"])["id"] == one["id"]
     before = run("show", one["id"], "--as-of", "2025-01-01")
     assert "CB-U016" in before.output
+
+
+def test_what_is_asked_now_is_in_force_or_aside_and_a_choice_is_made_from_no_other():
+    card = facts.accelerator("h100-sxm-80")
+    terms = money.terms("USD", as_of=DAY)
+    chosen = {one.id for one in believed_offers(card, book.offers(DAY, [card.id]), terms)}
+    listed = {one["id"] for one in rows("list", card.id, "--as-of", DAY)}
+    aside = {one["id"]: one["reason"] for one in rows("aside", card.id, "--as-of", DAY)}
+    assert listed <= chosen
+    assert aside["vast.ai-h100-sxm-80-on-demand-1x-2026-08-22"] == "below_market"  # of what is asked since
+    assert chosen.isdisjoint(aside)

@@ -8,7 +8,8 @@ from cabida import facts
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.facts.model import Offer
-from cabida.money.prices.believed import Aside, is_own, judged
+from cabida.money.prices.believed import Aside, is_own
+from cabida.money.prices.offers import in_force
 from cabida.money.prices.shelf import expired
 from cabida.plan import Caution
 from cabida.text import money as money_text
@@ -28,7 +29,7 @@ def book_cautions(kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
     aside, of_count, doubted = 0, 0, list[Aside]()
     for id in shown:
         offers = [one for one in means.offers.get(id, ()) if one.capacity != "have"]
-        found = judged(offers, means.terms)
+        found = in_force(offers, means.terms, means.terms.as_of)
         aside += len(found.aside)
         of_count += len(offers)
         doubted += found.doubted

@@ -115,12 +115,16 @@ def last_of_each(offers: Sequence[Offer], terms: Terms) -> list[Offer]:
         groups.setdefault(one.accelerator, []).append(one)
     newest: dict[tuple[object, ...], Offer] = {}
     for group in groups.values():
-        day = terms.as_of or max((one.seen for one in group), default="")
-        for one in in_force(group, terms, day):
+        for one in in_force(group, terms, _day(group, terms)).kept:
             known = newest.get(_thing(one))
             if known is None or (one.seen, -one.amount) > (known.seen, -known.amount):
                 newest[_thing(one)] = one
     return list(newest.values())
+
+
+def _day(offers: Sequence[Offer], terms: Terms) -> str:
+    """The day asked about, else that of the last sighting."""
+    return terms.as_of or max((one.seen for one in offers), default="")
 
 
 def _thing(one: Offer) -> tuple[object, ...]:
@@ -303,7 +307,7 @@ def prices_aside(
 
 def _aside_of(group: Sequence[Offer], terms: Terms) -> list[dict[str, Any]]:
     """What of one accelerator's prices isn't used."""
-    found = judged([one for one in group if not expired(one, terms.as_of)], terms)
+    found = in_force(group, terms, _day(group, terms))
     rows = [_aside(one, "expired", terms) for one in group if expired(one, terms.as_of)]
     for reason, told in (("", found.aside), ("doubted", found.doubted)):
         rows += [

@@ -11,7 +11,7 @@ from decimal import Decimal
 from statistics import median
 
 from cabida.facts.model import Accelerator, Offer
-from cabida.money.prices.believed import is_own, judged
+from cabida.money.prices.believed import Judged, is_own, judged
 from cabida.money.prices.shelf import age_days, expired
 from cabida.money.prices.tenure import Tenure, is_market, tenure_of, with_stand_ins
 from cabida.money.terms import Terms
@@ -95,14 +95,17 @@ def believed_offers(accelerator: Accelerator, offers: Iterable[Offer], terms: Te
         for offer in offers
         if offer.accelerator == accelerator.id and offer.fraction_ratio >= WHOLE_RATIO
     ]
-    return in_force(own, terms, terms.as_of)
+    return in_force(own, terms, terms.as_of).kept
 
 
-def in_force(offers: Iterable[Offer], terms: Terms, day: str) -> list[Offer]:
-    """Offers of one accelerator that hold on a day and can be believed, history left out where there is newer."""
-    held = [offer for offer in offers if not expired(offer, terms.as_of)]
-    kept = judged(held, terms).kept  # against all that was ever asked for it, then against what is asked now
-    return judged(_current(kept, day), terms).kept
+def in_force(offers: Iterable[Offer], terms: Terms, day: str) -> Judged:
+    """Offers of one accelerator that hold on a day and can be believed, history left out where there is newer.
+
+    They are weighed against all that was ever asked for it, then against what is asked now.
+    """
+    ever = judged([offer for offer in offers if not expired(offer, terms.as_of)], terms)
+    now = judged(_current(ever.kept, day), terms)
+    return Judged(now.kept, [*ever.aside, *now.aside], now.doubted)
 
 
 def untaxed(offer: Offer) -> Offer:

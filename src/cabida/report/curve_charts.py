@@ -340,7 +340,7 @@ def mix_demand(decision: Decision) -> Chart | None:
     header = (tr("report.demand_head"), "h", *(part.title for part in mix.parts))
     rows = tuple(
         (
-            text.rate(one.requests_per_s),
+            f"{text.number(one.requests_per_s)} req/s",
             text.number(one.hours_per_month),
             *(text.number(served) for served in one.served_per_s),
         )

@@ -319,3 +319,11 @@ def test_the_power_that_is_limited_is_the_power_that_is_paid_for():
     assert roomy.status == "satisfies"
     assert bought(reserved_kw * 1000 * 1.001)[0].status == "satisfies"
     assert bought(reserved_kw * 1000 * 0.999)[0].status == "misses"
+
+
+def test_a_resale_that_nobody_said_is_an_assumption():
+    def names(have):
+        return [one.name for one in means_of(brief_of(have=f"[{have}]"), AS_OF).assumed]
+
+    assert "have.resale" in names("{accelerator: l40s, count: 4, owned: true}")
+    assert "have.resale" not in names("{accelerator: l40s, count: 4, owned: true, resale: 4000 USD}")

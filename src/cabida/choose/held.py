@@ -224,13 +224,15 @@ def _contract(
 def _owned(
     own: Offer, held: Held, terms: Terms, months: float, offers: Sequence[Offer]
 ) -> tuple[Offer, tuple[Assumption, ...], Lasting]:
+    unsaid = _unsaid_resale(held, terms)
     if months >= terms.horizon_months:
-        return own, (), Lasting(held, months)
+        return own, unsaid, Lasting(held, months)
     name = facts.accelerator(held.accelerator).name
     bought = _ways(held, offers, terms, ("buy",))
     if not bought:
         why = tr("choose.assume.worn.unknown", name=name, until=held.until)
-        return own, (Assumption("have.worn", "?", why, tr("choose.assume.worn.how")),), Lasting(held, months)
+        worn = Assumption("have.worn", "?", why, tr("choose.assume.worn.how"))
+        return own, (worn, *unsaid), Lasting(held, months)
     cheapest = min(bought, key=lambda one: (one.capital_money, one.id))
     new = cheapest.capital_money
     life = terms.base("life_years") * float(MONTHS_PER_YEAR)
@@ -247,7 +249,16 @@ def _owned(
     )
     price = float(cheapest.offer.amount) * terms.rate(cheapest.offer.currency).ratio
     lasting = Lasting(held, months, new_capital_money=new, new_price_money=price)
-    return replace(own, amount=Decimal(str(round(whole, 6)))), (told,), lasting
+    return replace(own, amount=Decimal(str(round(whole, 6)))), (told, *unsaid), lasting
+
+
+def _unsaid_resale(held: Held, terms: Terms) -> tuple[Assumption, ...]:
+    """What was taken for the resale of what is owned, where the brief doesn't say it."""
+    if held.resale_money is not None:
+        return ()
+    why = tr("choose.assume.resale.why", name=facts.accelerator(held.accelerator).name)
+    taken = money_text(0.0, terms.currency)
+    return (Assumption("have.resale", taken, why, tr("choose.assume.resale.how")),)
 
 
 def _ways(held: Held, offers: Sequence[Offer], terms: Terms, capacity: Sequence[str]) -> list[Tenure]:

@@ -346,3 +346,22 @@ def test_a_hundred_thousand_prices_are_kept_within_seconds(store):
     began = time.process_time()
     assert book.imported(None, ["a10"], store=store) == ()
     assert time.process_time() - began < 0.2
+
+
+def test_what_is_no_store_of_this_release_is_told_not_passed_over(store, tmp_path):
+    book.add(price_file(offer()), store)
+    with sqlite3.connect(store) as later:
+        later.execute("UPDATE alembic_version SET version_num = '9999'")
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE songs (name)")
+    for path, code in (
+        (store, "CB-E014"),
+        (tmp_path / "other.db", "CB-E016"),
+        ("/dev/null", "CB-E011"),
+        (tmp_path, "CB-E011"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            book.offers(store=path)
+        assert refused.value.problems[0].code == code
+    (tmp_path / "empty.db").touch()
+    assert book.imported(store=tmp_path / "empty.db") == ()

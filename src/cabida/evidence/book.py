@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from cabida import facts
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import read_only, refusal
-from cabida.evidence.place import store_path
+from cabida.evidence.connect import newer, read_only, refusal
+from cabida.evidence.place import HEAD, store_path
 from cabida.evidence.price_rows import COLUMNS, ID_LETTERS, api_of, offer_of
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
+from cabida.text import problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.price_keeping import Added
@@ -223,10 +224,12 @@ def _stamp(store: Path | str | None) -> Stamp | None:
     try:
         own, log = path.stat(), path.with_name(path.name + "-wal")
         extra = log.stat() if log.exists() else None
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise refusal(path, f"unable to open: {error.strerror}") from None
     if not path.is_file():
-        return None
+        raise refusal(path, f"unable to open: {tr('facts.not_a_file')}")
     wal = (extra.st_mtime_ns, extra.st_size) if extra else (0, 0)
     return str(path), own.st_mtime_ns, own.st_size, *wal
 
@@ -235,11 +238,22 @@ def _rows(stamp: Stamp, query: str, values: Sequence[Any]) -> list[Any]:
     path = Path(stamp[0])
     try:
         with closing(read_only(path)) as opened:
+            _of_this_release(path, opened)
             return opened.execute(query, values).fetchall()
     except sqlite3.DatabaseError as error:
         if "no such table" in str(error):  # a store of an earlier release, with no prices yet
             return []
         raise refusal(path, str(error)) from None
+
+
+def _of_this_release(path: Path, opened: sqlite3.Connection) -> None:
+    """Refuse a database of something else, and one that a later release wrote: its columns may mean other things."""
+    tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "alembic_version" not in tables:
+        raise InvalidInput([problem("CB-E016", file=str(path))])
+    found = opened.execute("SELECT version_num FROM alembic_version").fetchone() if tables else None
+    if found and str(found[0]) > HEAD:
+        raise newer(path, str(found[0]))
 
 
 def _limits(as_of: str | None, recorded_by: str) -> tuple[list[str], list[Any]]:

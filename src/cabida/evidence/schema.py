@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0003"  # the newest migration
+from cabida.evidence.place import HEAD as HEAD
+
 APPLICATION_ID = 0x0CAB1DA0  # tells a store of Cabida from any other SQLite file
 
 METADATA = MetaData()

@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import sys
+import time
 import zipfile
 from collections import defaultdict
 from pathlib import Path
@@ -12,7 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
-from cabida.evidence.prices import opening, read
+from cabida.evidence import book
+from cabida.evidence.prices import opening, read, tables
 from cabida.text import has_text
 
 BROKEN = Path(__file__).parent / "broken"
@@ -240,3 +244,46 @@ def test_any_damage_to_a_container_gives_rows_or_a_reason(tmp_path, kind, where,
     seed = whole.read_bytes()
     at = int(where * len(seed))
     tried(tmp_path / f"any.{kind}", seed[:at] + put + seed[at + count :])
+
+
+@pytest.mark.parametrize("column", ["price", "capacity", "unit", "memory_gb", "gpu", "currency", "provider"])
+@pytest.mark.parametrize("cell", ["9" * 100_000, "1" + " " * 100_000 + "x", "3 years " * 10_000])
+def test_a_cell_that_never_ends_takes_no_time(tmp_path, column, cell):
+    said = {"provider": "A", "gpu": "H100", "price": "3.1", "unit": "gpu-hour", "currency": "EUR",
+            "capacity": "on-demand", "memory_gb": "80"} | {column: cell}  # fmt: skip
+    path = tmp_path / "prices.csv"
+    path.write_text(",".join(said) + "\n" + ",".join(said.values()) + "\n", encoding="utf-8")
+    start = time.process_time()
+    found = of(path)
+    assert time.process_time() - start < 1.0
+    assert not found.offers
+    assert len(found.unread) == 1
+
+
+def test_blank_lines_without_end_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_ROWS", 1_000)
+    path = tmp_path / "prices.csv.gz"
+    with gzip.open(path, "wt") as stream:
+        stream.write("provider,gpu,price\n" + "\n" * 2_000)
+    with pytest.raises(InvalidInput, match="CB-E050"):
+        of(path)
+
+
+def test_half_a_character_is_no_character(tmp_path):
+    path = tmp_path / "model_prices_and_context_window.json"
+    entry = '{"litellm_provider": "o", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}'
+    names = ("\\ud800half", "\\ud83d\\ude00", "\\\\ud800")
+    path.write_text("{" + ", ".join(f'"{name}": {entry}' for name in names) + "}", encoding="utf-8")
+    found = of(path)
+    models = [one.model for one in found.api_offers]
+    assert models == ["\ufffdhalf", "\U0001f600", "\\ud800"]
+    book.add(found, tmp_path / "store.db")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+def test_a_name_that_no_text_can_hold_is_kept_all_the_same(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text("provider,gpu,price,currency\nA,H100,3.1,EUR\n", encoding="utf-8")
+    found = of(path)
+    assert found.name == "caf\ufffd.csv"
+    assert book.add(found, tmp_path / "store.db")

@@ -17,7 +17,16 @@ from typing import Any
 from cabida.errors import InvalidInput
 from cabida.evidence.prices.making import Making, dated, whose
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Table, Why
-from cabida.evidence.prices.numbers import amount, counted, currency_of, day, each, key, nothing
+from cabida.evidence.prices.numbers import (
+    MOST_LETTERS,
+    amount,
+    counted,
+    currency_of,
+    day,
+    each,
+    key,
+    nothing,
+)
 from cabida.text import problem
 
 NAME, TITLE = "plain", "price list"
@@ -125,6 +134,8 @@ ADVERBS = {
     "anual": "ano",
 }
 LOOKED_AT = 200  # rows read ahead to see how the file writes numbers
+MOST_WORDS = 200  # characters of a cell that is understood, not only kept
+WORDS = ("gpu", "instance", "capacity", "unit", "memory_gb", "currency", "country", "provider")
 BEFORE_COMMA, AFTER_COMMA = r"\d+,\d{1,2}(?!\d)|\d,\d{4,}", r"\d\.\d{1,2}(?!\d)|\d\.\d{4,}"
 
 
@@ -188,6 +199,7 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
 
 def decimal_comma(cells: Sequence[str], by_delimiter: bool) -> bool | None:
     """How a file writes numbers: what its clear cells show, else what its delimiter suggests, else ``None``."""
+    cells = [cell for cell in cells if len(cell) <= MOST_LETTERS]
     with_comma = any(re.search(BEFORE_COMMA, cell) and "." not in cell.partition(",")[2] for cell in cells)
     with_point = any(re.search(AFTER_COMMA, cell) and "," not in cell.partition(".")[2] for cell in cells)
     if with_comma != with_point:
@@ -199,6 +211,8 @@ def _row(
     make: Making, line: int, said: dict[str, str], provider: str, seen: str, default: str, comma: bool | None
 ) -> None:
     text = said["price"]
+    if any(len(said.get(name, "")) > MOST_WORDS for name in WORDS):
+        raise Odd(Why.CELL_TOO_LONG)
     price = amount(text, decimal_comma=comma)
     memory = said.get("memory_gb", "")
     size = None if nothing(memory) else counted(re.sub(r"(?i)\s*gi?b$", "", memory))

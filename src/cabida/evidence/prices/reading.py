@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -67,7 +68,8 @@ def read(
     """
     file = Path(path)
     what = look(file)
-    made = Read(redacted(file.name[:MOST_NAME]), "", what.sha256, what.size_bytes)
+    name = os.fsencode(file.name).decode("utf-8", "replace")  # a disk takes names that no text can hold
+    made = Read(redacted(name[:MOST_NAME]), "", what.sha256, what.size_bytes)
     asked = Asked(provider.strip()[:MOST_NAME], currency.strip(), as_of, today or date.today().isoformat())
     if not what.sure:
         made.note("encoding")

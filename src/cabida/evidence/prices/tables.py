@@ -109,7 +109,7 @@ def _rows(
     Where a quote that isn't closed swallows the lines behind it, only its own line is left aside.
     """
     reader = csv.reader(source, delimiter=mark)
-    held = source.held
+    held, blank = source.held, 0
     while True:
         held.clear()
         line = source.number + 1
@@ -125,7 +125,10 @@ def _rows(
             )
             reader = csv.reader(source, delimiter=mark)
             continue
-        if not row:
+        if not row:  # a file of nothing but blank lines is as long as one of rows
+            blank += 1
+            if blank > MOST_ROWS:
+                raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
             continue
         if len(row) > width and not any(map(str.strip, row[width:])):
             row = row[:width]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,6 +11,9 @@ from cabida.evidence.prices.numbers import LEAST, MOST, nothing, plain
 from cabida.evidence.prices.opening import Opened, refuse, whole_text
 
 NOT_FINITE = "NaN"
+_HALF = re.compile(  # of a character written as two escapes; alone it is none, and no store takes it
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 
 def _number(text: str) -> Decimal | str:
@@ -28,6 +32,8 @@ def tree(what: Opened) -> Any:
     text = whole_text(what).lstrip("\ufeff \t\r\n")
     if text[:1] not in ("{", "["):
         return None
+    if "\\ud" in text or "\\uD" in text:
+        text = _HALF.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
     try:
         return json.loads(text, parse_float=_number, parse_constant=lambda _: NOT_FINITE)
     except RecursionError:

@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cabida.money.hold.mix import Future, Kind, Level, Problem, term_steps
+from cabida.money.hold.mix_branch import branched
 from cabida.money.hold.mix_draws import commitments, drawn_range
 from cabida.money.hold.mix_levels import Demand, future, futures, grouped, steps_of
+from cabida.money.hold.mix_matrix import optimum
+from cabida.money.hold.mix_model import written
 from cabida.money.hold.mix_solve import cheapest, solve
 from cabida.money.prices.commitment import profile_money, reserve_quantity
 
@@ -251,3 +254,36 @@ def test_commitments_are_kept_and_draws_lie_within_their_range():
     assert points[10] == 0.0
     assert points[-2] == pytest.approx(0.5, rel=1e-3)
     assert drawn_range(1.0, 1.0, 1.0, 0.3) == 1.0
+
+
+def test_deciding_first_who_is_used_finds_what_the_general_search_finds():
+    random = np.random.default_rng(11)
+    for _ in range(25):
+        rates = random.uniform(0.8, 9.0, 3)
+        kinds = []
+        for at, rate in enumerate(rates):
+            price = float(rate * random.uniform(0.8, 1.2))
+            common = {"fixed": ("team",) if at else (), "node_lots": 4.0, "node_money_per_month": 90.0}
+            kinds += [
+                Kind(
+                    f"r{at}",
+                    f"g{at}",
+                    "reserved",
+                    rate,
+                    money_per_month=400 * price,
+                    term_months=12.0,
+                    **common,
+                ),
+                Kind(f"h{at}", f"g{at}", "on-demand", rate, money_per_hour=price, **common),
+            ]
+        kinds.append(Kind("api", "api", "api", math.inf, request_money=(4e-4,), fixed=("gateway",)))
+        needs = sorted(random.uniform(0.5, 25.0, 4))
+        levels = tuple(Level(need, 0.8 * need, 182.5, 190.0) for need in needs)
+        future = Future("base", 1.0, (levels,), (1.0,))
+        asked = Problem(tuple(kinds), (future,), (12.0,), {"team": 900.0, "gateway": 100.0}, 1)
+        matrix = written(asked).matrix
+        assert len(matrix.first) == 5
+        new, old = branched(matrix, 1e-6), optimum(matrix, 1e-6)
+        assert new.cost == pytest.approx(old.cost, rel=1e-5)
+        assert new.bound <= new.cost * (1 + 1e-9)
+        assert new.bound >= old.bound * (1 - 1e-5)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 import numpy as np
 
 GAP_RATIO = 1e-4  # unless told: the solver stops when nothing can be cheaper by more
-MOST_NODES = 50_000  # of the search tree, so that the same question always stops at the same place
+MOST_NODES = 1_000  # of a search tree, so that the same question always stops at the same place
+FEASIBLE = 2  # HiGHS's word for a point within its tolerances
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Matrix:
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)  # columns of 0 or 1 to be decided before all others
 
     def column(self, cost: float = 0.0, high: float = inf, *, whole: bool = False) -> int:
         """A new column from 0 to ``high``; its index."""
@@ -45,6 +47,16 @@ class Matrix:
                 self.rows.append(index)
                 self.columns.append(column)
                 self.values.append(value)
+
+    def with_fixed(self, fixed: Mapping[int, float], most_money: float = inf) -> Matrix:
+        """The same programme with some columns at one value, and nothing dearer than ``most_money``."""
+        copied = ("low", "high", "row_low", "row_high", "rows", "columns", "values")
+        made = replace(self, **{name: list(getattr(self, name)) for name in copied})
+        for column, value in fixed.items():
+            made.low[column] = made.high[column] = value
+        if most_money < inf:
+            made.row(enumerate(made.cost), high=most_money)
+        return made
 
     def column_wise(self) -> tuple[Any, Any, Any]:
         """Starts of each column, row of each entry, value of each entry."""
@@ -82,6 +94,22 @@ def optimum(matrix: Matrix, gap_ratio: float = GAP_RATIO) -> Optimum | None:
     """The least cost within ``gap_ratio``, by HiGHS on one thread with a fixed seed; ``None`` = nothing is feasible."""
     import highspy
 
+    solver = passed(matrix)
+    solver.setOptionValue("mip_rel_gap", gap_ratio)
+    solver.run()
+    status, info = solver.getModelStatus(), solver.getInfo()
+    finished = status == highspy.HighsModelStatus.kOptimal
+    if not finished and info.primal_solution_status != FEASIBLE:
+        return None
+    cost = float(info.objective_function_value)
+    bound = float(info.mip_dual_bound) if any(matrix.whole) else cost
+    return Optimum(np.asarray(solver.getSolution().col_value), cost, min(cost, bound), finished)
+
+
+def passed(matrix: Matrix, *, relaxed: bool = False) -> Any:
+    """A solver that holds the programme; ``relaxed`` = its whole columns may take parts."""
+    import highspy
+
     program = highspy.HighsLp()
     program.num_col_, program.num_row_ = len(matrix.cost), len(matrix.row_low)
     program.col_cost_ = np.asarray(matrix.cost)
@@ -91,20 +119,23 @@ def optimum(matrix: Matrix, gap_ratio: float = GAP_RATIO) -> Optimum | None:
     program.a_matrix_.num_col_, program.a_matrix_.num_row_ = program.num_col_, program.num_row_
     program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = matrix.column_wise()
     kinds = highspy.HighsVarType
-    if any(matrix.whole):
+    if any(matrix.whole) and not relaxed:
         program.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in matrix.whole]
     solver = _quiet()
     for name, value in (
-        ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", gap_ratio),
-        ("mip_max_nodes", MOST_NODES), ("mip_feasibility_tolerance", 1e-7),
+        ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_max_nodes", MOST_NODES),
+        ("mip_feasibility_tolerance", 1e-7),
     ):  # fmt: skip
         solver.setOptionValue(name, value)
     solver.passModel(program)
+    return solver
+
+
+def relaxed_point(solver: Any) -> tuple[float, Any] | None:
+    """Least cost of a relaxed programme as its bounds stand, and where; ``None`` = nothing is feasible."""
+    import highspy
+
     solver.run()
-    status, info = solver.getModelStatus(), solver.getInfo()
-    finished = status == highspy.HighsModelStatus.kOptimal
-    if not finished and info.primal_solution_status != 2:  # no feasible point
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
-    cost = float(info.objective_function_value)
-    bound = float(info.mip_dual_bound) if any(matrix.whole) else cost
-    return Optimum(np.asarray(solver.getSolution().col_value), cost, min(cost, bound), finished)
+    return float(solver.getInfo().objective_function_value), np.asarray(solver.getSolution().col_value)

@@ -189,14 +189,15 @@ def _machines(made: Written) -> None:
                     made.pay(size, step, one.money_per_month * months * weight)
                     for columns in held:
                         made.matrix.row([(size, 1.0), *((each, -1.0) for each in columns)], low=0.0)
-                    held = [[size]]
                 if watched:
                     nodes = made.add(kind, future, whole=True)
                     made.pay(nodes, step, one.node_money_per_month * months * weight)
                     for columns in held:
-                        made.matrix.row(
-                            [(nodes, one.node_lots), *((each, -1.0) for each in columns)], low=0.0
-                        )
+                        most = sum(made.matrix.high[each] for each in columns)
+                        room = max(
+                            1.0, min(one.node_lots, most)
+                        )  # a machine that is never filled is one machine
+                        made.matrix.row([(nodes, room), *((each, -1.0) for each in columns)], low=0.0)
 
 
 def _sizes(made: Written, kind: int, future: int, step: int) -> list[list[int]]:
@@ -221,6 +222,7 @@ def _served(made: Written) -> None:
             for group in by_group
             for step in range(len(problem.steps_months))
         }
+        made.matrix.first += used.values()
     for place, level in made.places():
         if level.need_per_s > 0:
             for index, serving in enumerate(made.servings):
@@ -294,6 +296,7 @@ def _once(made: Written) -> None:
             continue
         for step, months in enumerate(problem.steps_months):
             paid = made.add(NOBODY, NOBODY, 1.0, whole=True)
+            made.matrix.first.append(paid)
             made.pay(paid, step, money * months)
             for place, level in made.places():
                 if place[1] == step and level.need_per_s > 0:

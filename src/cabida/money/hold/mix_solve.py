@@ -8,7 +8,8 @@ from math import inf
 from typing import Any
 
 from cabida.money.hold.mix import Level, Problem, Solution
-from cabida.money.hold.mix_matrix import GAP_RATIO, Optimum, optimum
+from cabida.money.hold.mix_branch import branched
+from cabida.money.hold.mix_matrix import GAP_RATIO, Optimum
 from cabida.money.hold.mix_model import NOBODY, Place, Written, summed, written
 from cabida.units import S_PER_HOUR
 
@@ -31,7 +32,7 @@ def solve(
     if not problem.kinds:
         return None
     made = written(problem, commitments)
-    found = optimum(made.matrix, gap_ratio)
+    found = branched(made.matrix, gap_ratio)
     return _read(made, found) if found is not None else None
 
 

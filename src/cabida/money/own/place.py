@@ -6,12 +6,11 @@ from cabida import facts
 from cabida.facts.market import begins
 from cabida.facts.model import EnergyFact, Offer
 from cabida.money.assumptions import Range, assumed_ranges, codes_of
-from cabida.money.terms import Terms
+from cabida.money.terms import NEAR_HIGH_RATIO, NEAR_LOW_RATIO, Terms
 
-NEAR_LOW_RATIO, NEAR_HIGH_RATIO = (
-    0.8,
-    1.25,
-)  # a published mean is not this building's: a fifth less to a quarter more
+FAR_LOW_RATIO, FAR_HIGH_RATIO = 0.5, 2.0  # a tariff where nobody says which country it is of; assumed
+# a building's overhead beyond its machines, over what its provider publishes of all of them; assumed
+OVERHEAD_LOW_RATIO, OVERHEAD_HIGH_RATIO = 0.5, 2.0
 
 
 def intensity_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range:
@@ -39,9 +38,9 @@ def pue_of(offer: Offer | None, terms: Terms, *, owned: bool, at_desk: bool) -> 
     found = next((one for one in known if one.place.lower() == place), None)
     if found is None:
         return name, assumed_ranges()[name]
-    return offer.provider, Range(
-        1 + (found.value - 1) * 0.5, found.value, 1 + (found.value - 1) * 2, found.source
-    )
+    more = found.value - 1
+    low, high = 1 + more * OVERHEAD_LOW_RATIO, 1 + more * OVERHEAD_HIGH_RATIO
+    return offer.provider, Range(low, found.value, high, found.source)
 
 
 def market_of(offer: Offer | None, terms: Terms, *, owned: bool) -> Range | None:
@@ -62,7 +61,8 @@ def household_tariff(terms: Terms, country: str) -> Range:
         fact = next(one for one in facts.energy("electricity_price_household") if one.place == "World")
     ratio = terms.rate(fact.unit.split("/")[0]).ratio
     value = fact.value * ratio
-    low, high = (0.8, 1.25) if fact.code else (0.5, 2.0)
+    near, far = (NEAR_LOW_RATIO, NEAR_HIGH_RATIO), (FAR_LOW_RATIO, FAR_HIGH_RATIO)
+    low, high = near if fact.code else far
     return Range(value * low, value, value * high, fact.source, True)
 
 

@@ -153,6 +153,8 @@ def test_check_finds_slipped_prices(own):
     assert facts.check() == []
     (told,) = app.facts_check()
     assert (told.code, "290 USD" in told.what) == ("CB-F036", True)
+    own("nodes: [3]\n")
+    assert codes(app.facts_check()) == codes(facts.check()) != []
 
 
 def quote(**changed):

@@ -63,7 +63,11 @@ def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
 
 def facts_check() -> list[Problem]:
     """Everything that is wrong with the facts in use, and one's own prices that lie far from what others ask."""
-    return facts.check() or [*_slips()]
+    found = facts.check()
+    try:
+        return [*found, *_slips()]
+    except InvalidInput:  # one's own files can't be read: that is among what was found
+        return found
 
 
 def _slips() -> Iterator[Problem]:
@@ -74,12 +78,18 @@ def _slips() -> Iterator[Problem]:
     from cabida.money.prices.believed import judged
 
     terms = money.terms()
-    found = judged([one for one in facts.offers() if one.accelerator in own.values()], terms)
+    known = facts.currencies()
+    offers = [
+        one for one in facts.offers() if one.accelerator in own.values() and one.currency.upper() in known
+    ]
+    found = judged(offers, terms)
     for one in (*found.aside, *found.doubted):
         if one.offer.id in own and one.middle_money:
             middle = f"{one.middle_money / terms.rate(one.offer.currency).ratio:.4g}"
-            values = {"record": one.offer.id, "amount": one.offer.amount, "currency": one.offer.currency}
-            yield problem("CB-F036", **values, middle=middle)
+            offer = one.offer
+            yield problem(
+                "CB-F036", record=offer.id, amount=offer.amount, currency=offer.currency, middle=middle
+            )
 
 
 def said(source: Any) -> str:

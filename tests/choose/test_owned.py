@@ -39,7 +39,7 @@ def test_bought_options_say_what_owning_takes_and_others_do_not(decided):
         assert sum(whole.running_lines.values()) == pytest.approx(whole.running_money_per_year)
         assert whole.residual_low_money == pytest.approx(whole.residual_high_money)  # the brief states it
         assert whole.residual_money == pytest.approx(0.4 * whole.capital_lines["accelerators"], rel=1e-6)
-        assert whole.tax_shield_money_per_year > 0
+        assert whole.tax_money_per_year > 0
 
 
 def test_the_purchase_is_the_one_the_bill_pays_for(decided):

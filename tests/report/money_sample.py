@@ -70,7 +70,7 @@ def owned():
         capital_lines={"accelerators": 240_000.0, "server": 80_000.0, "network": 30_000.0}, capital_money=350_000.0,
         running_lines={"colocation": 24_480.0, "staff": 15_000.0}, running_money_per_year=39_480.0,
         annuity_money_per_year=94_000.0, straight_line_money_per_year=70_000.0, financing_money_per_year=24_000.0,
-        tax_shield_money_per_year=0.0, owned_money_per_year=133_480.0, residual_low_money=20_000.0,
+        tax_money_per_year=0.0, owned_money_per_year=133_480.0, residual_low_money=20_000.0,
         residual_money=64_000.0, residual_high_money=100_000.0, residual_source="sales", available_money_per_hour=1.93,
         useful_money_per_hour=3.2, npv_money=-420_000.0, rents=(rent, middle),
     )  # fmt: skip

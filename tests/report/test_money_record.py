@@ -175,7 +175,7 @@ def test_shown_parts_of_owning_add_up_to_shown_totals(tax):
         owned,
         running_lines=thirds,
         running_money_per_year=sum(thirds.values()),
-        tax_shield_money_per_year=tax,
+        tax_money_per_year=tax,
     )
     options = tuple(replace(one, ownership=odd) if one.ownership else one for one in made.options)
     capital, year = next(

@@ -56,7 +56,7 @@ class Ownership:
         annuity_money_per_year: capital with its interest, resale taken off.
         straight_line_money_per_year: the accounts' view, without interest.
         financing_money_per_year: their difference.
-        tax_shield_money_per_year: what income tax adds to (or takes off) the yearly cost before tax; 0 without one.
+        tax_money_per_year: what income tax adds to (or takes off) the yearly cost before tax; 0 without one.
         owned_money_per_year: all of it: annuity, tax, running.
         residual_low_money, residual_money, residual_high_money: what the accelerators bring at the end.
         available_money_per_hour: of one accelerator-hour that is up.
@@ -78,7 +78,7 @@ class Ownership:
     annuity_money_per_year: float
     straight_line_money_per_year: float
     financing_money_per_year: float
-    tax_shield_money_per_year: float
+    tax_money_per_year: float
     owned_money_per_year: float
     residual_low_money: float
     residual_money: float

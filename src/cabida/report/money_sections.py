@@ -117,8 +117,8 @@ def _year(owned: Ownership, currency: str) -> Table:
     """Annuity and straight line side by side, the same running costs under both; tax only where interest is."""
     running = {_line(name): money for name, money in owned.running_lines.items() if money}
     annuity = {tr("report.own.recovered"): owned.annuity_money_per_year, **running}
-    if owned.tax_shield_money_per_year:
-        annuity[tr("report.own.tax")] = owned.tax_shield_money_per_year
+    if owned.tax_money_per_year:
+        annuity[tr("report.own.tax")] = owned.tax_money_per_year
     straight = dict(_to_the_cent({tr("report.own.recovered"): owned.straight_line_money_per_year, **running}))
     rows = [(name, money, straight.get(name, "–")) for name, money in _to_the_cent(annuity)]
     header = (

@@ -69,7 +69,7 @@ def ownership_of(bought: Purchase, terms: Terms, rents: Sequence[RentSeen]) -> O
         annuity_money_per_year=found["annuity"],
         straight_line_money_per_year=found["straight_line"],
         financing_money_per_year=found["financing"],
-        tax_shield_money_per_year=found["tax"],
+        tax_money_per_year=found["tax"],
         owned_money_per_year=found["owned"],
         residual_low_money=low,
         residual_money=found["residual"],

@@ -63,6 +63,29 @@ def test_a_turn_is_where_lines_cross():
     )
 
 
+def test_chances_and_regrets_by_hand():
+    costs = np.array([[1.0, 4.0, 3.0], [2.0, 2.0, 3.0], [5.0, 1.0, 3.0]])
+    assert best_probabilities(costs) == pytest.approx([(1 + 1 / 3) / 3, 1 / 9, (1 + 1 / 3) / 3])
+    assert expected_regrets(costs) == pytest.approx([3 / 3, (1 + 1) / 3, 4 / 3])
+
+
+def test_a_turn_before_the_first_value_is_looked_for_from_today():
+    crossing = first_turn([1.5, 2.0], lambda at: np.vstack([at, np.full_like(at, 1.2)]))
+    assert 1.2 <= crossing.at <= 1.2 + 0.5 / 64
+    down = first_turn([0.5], lambda at: np.vstack([2 - at, np.full_like(at, 1.2)]), now=1.0)
+    assert 0.8 - 0.5 / 64 <= down.at <= 0.8
+
+
+def test_who_takes_over_is_the_cheapest_there_and_a_tie_is_no_turn():
+    turn = first_turn(
+        [1.1, 3.0], lambda at: np.vstack([at, np.full_like(at, 2.0), 1.99 + 0 * at, 1.9 + (at > 2.5)])
+    )
+    assert turn.row == 3
+    assert turn.at == pytest.approx(1.9, abs=1.9 / 64)
+    assert first_turn([1.1, 1.2], lambda at: np.vstack([at, at])) is None
+    assert first_turn([1.1, 1.2], lambda at: np.vstack([at, at * (1 - 1e-12)])) is None
+
+
 def test_the_price_at_which_the_winner_changes_ties_the_two_real_bills(service):
     able, ask, terms = service
     first = able[0]

@@ -12,6 +12,7 @@ from money_world import CARD, offer, serving, training
 
 from cabida import facts, money
 from cabida.money.assumptions import can_be
+from cabida.money.bills import unit
 from cabida.money.currency import Rate
 from cabida.money.hold.reserve import Commitment, Scenario, reserve, shaped
 from cabida.money.hold.variance import shapley, to_cents
@@ -131,6 +132,9 @@ def test_the_month_owning_gets_ahead_is_the_first_with_no_more_paid():
     assert break_even_month(found, terms, 100.0 / 3) == 36.0  # the last month counts
     assert break_even_month(found, terms, 33.0) is None
     assert break_even_month(found | {"running": 1200.0}, terms, 1201.0) is None
+    assert (
+        break_even_month(found | {"running": 1200.0}, terms, 1250.0) == 24.0
+    )  # 100 + 100 m against 104.17 m
 
 
 def test_the_use_where_both_lines_cross_costs_the_same_either_way():
@@ -366,6 +370,11 @@ def test_the_cheapest_of_each_way_is_the_route():
     tenures = [tenure_of(one, CARD, TERMS) for one in book]
     (route,) = money.routes(serving(book[0], 1), money.Usage(1e6, 1000, 300), TERMS, tenures)
     assert route.name == "cheap"
+
+
+def test_a_million_tokens_of_four_cards_at_half_use():
+    """4 cards at 3 an hour make 2,000 tokens/s when busy: 3.6 million an hour at half use."""
+    assert unit.generated_money_per_mtok.raw(3.0, 4, 2000.0, 0.5) == pytest.approx(12 / 3.6)
 
 
 def test_a_request_that_reasons_pays_each_kind_of_token_once():

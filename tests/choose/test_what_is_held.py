@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_hand_checked import AS_OF, brief_of
 
@@ -13,7 +14,9 @@ from cabida.choose.explained import cost_tree_of
 from cabida.choose.held import left_months, quota_of, quotas_of
 from cabida.choose.means import means_of
 from cabida.choose.owned import energy_tree
+from cabida.choose.reckoned import Reckoner
 from cabida.choose.turns import flips
+from cabida.choose.worlds import Fixed
 from cabida.facts import accelerator
 from cabida.money.bills.serving import serving_bill
 from cabida.money.ways import Plain
@@ -248,6 +251,16 @@ def test_what_is_rented_beside_a_contract_pays_interruptions_and_nothing_twice()
         month / both.cost.accepted_per_month
     )
     assert month > energy_tree(replace(both, beside=None), means)["energy_kwh_per_month"].value * 1.1
+
+
+def test_the_price_of_what_is_rented_beside_moves_an_option_too():
+    brief = brief_of(have="[{accelerator: l40s, count: 4, owned: true, resale: 4000 USD}]", traffic=TRAFFIC)
+    means, ask = means_of(brief, AS_OF), ask_of(brief)
+    both = next(one for one in decide(brief, AS_OF, show_all=True).worked if one.cost.line("rented"))
+    double = Fixed("price:l40s:rent", np.array([1.0, 2.0]))
+    now, then = Reckoner(double, ask, means.terms).unit_costs(both)[0]
+    assert now == pytest.approx(both.cost.per_accepted_money)
+    assert then - now == pytest.approx(both.cost.line("rented") / both.cost.accepted_per_month)
 
 
 def test_two_rows_of_one_card_are_one_way_to_hold_them_at_their_mean():

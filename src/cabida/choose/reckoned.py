@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.choose import drivers
 from cabida.choose.ask import START_UP_HOURS, Ask
+from cabida.choose.both import Rented
 from cabida.choose.worked import Worked
 from cabida.choose.worlds import World, terms_in, valued
 from cabida.money.bills import unit
@@ -177,6 +178,7 @@ class Reckoner:
             low, high = BESIDE_RANGES.get(line.key, (1.0, 1.0))
             name = f"beside:{line.key}"
             each = line.money * valued(low, 1.0, high, self.world.score(name, ((1.0, name),)))
+            each = each * self.price_ratio(_rented(one)) if line.key == "rented" else each
             money = money + each * (attempts if line.key in PER_ATTEMPT else 1.0)
         return money
 
@@ -216,6 +218,13 @@ class Reckoner:
             Repriced(self.drawn_terms, self.price_ratio(one)), one.candidate, came, one.tenure
         )
         return bill["unit"]
+
+
+def _rented(one: Worked) -> Worked:
+    """What is rented beside what is held, as an option of its own."""
+    rented = one.beside
+    assert isinstance(rented, Rented)
+    return replace(one, candidate=rented.candidate, tenure=rented.tenure, beside=None)
 
 
 def _moved(terms: Terms, plain: Terms, name: str) -> Any:

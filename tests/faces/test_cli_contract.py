@@ -226,7 +226,7 @@ def test_facts_keep_their_sources():
 
 def test_explain_and_record():
     told = run("explain", str(DECISION), "cost_per_month_money").stdout
-    assert "cost_per_month_money = 14,900 EUR [13,200–16,700]" in told
+    assert "cost_per_month_money = 14,900.00 EUR [13,200–16,700]" in told
     assert "H100 SXM reserved price page · 2026-10-20" in told
     nodes = json.loads(run("explain", str(DECISION), "cost_per_month_money", "--json").stdout)["nodes"]
     assert [node["id"] for node in nodes] == [1, 2, 3, 5, 6]

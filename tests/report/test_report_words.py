@@ -110,3 +110,5 @@ def test_money_in_a_tree_can_be_reckoned_with():
     assert shown("converted_money_per_hour", 1.7812388, "money/h") == "1.7812 EUR/h"
     assert shown("unit_cost", 0.00080914565, "money/output") == "0.00080915 EUR/output"
     assert shown("exchange_ratio", 0.89509488, "") == "0.895095"
+    assert shown("accepted_outputs_per_month", 12165999.06, "output/month") == "12,166,000 output/month"
+    assert shown("utilisation_ratio", 0.9114109, "") == "0.911411"

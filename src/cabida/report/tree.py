@@ -147,6 +147,8 @@ def value_of(node: Mapping[str, Any], currency: str = "") -> str:
         return number(value, 6)
     if unit.split("/")[0] == "money" or unit[:3].isupper():
         return _paid(Estimate(value, low, high, ""), unit, currency)
+    if factor == 1.0 and isfinite(value) and high - low <= abs(value) * 1e-6:
+        return f"{number(value, 6)} {say.unit(unit, currency)}".strip()
     return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from cabida.quantity import formula
@@ -91,13 +92,8 @@ def reserve_quantity(
     """
     threshold_ratio = reserve_threshold_ratio.raw(reserved_money_per_hour, on_demand_money_per_hour)
     ordered = sorted(demand, reverse=True)
-    enough = threshold_ratio * len(ordered) - 1e-9
-    quantity = 0
-    while sum(1 for units in ordered if units > quantity) >= enough and quantity < (
-        ordered[0] if ordered else 0
-    ):
-        quantity += 1
-    return quantity
+    enough = max(1, ceil(threshold_ratio * len(ordered) - 1e-9))
+    return max(0, ceil(ordered[enough - 1])) if enough <= len(ordered) else 0
 
 
 def profile_money(

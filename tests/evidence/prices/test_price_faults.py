@@ -287,3 +287,16 @@ def test_a_name_that_no_text_can_hold_is_kept_all_the_same(tmp_path):
     found = of(path)
     assert found.name == "caf\ufffd.csv"
     assert book.add(found, tmp_path / "store.db")
+
+
+def test_no_secret_of_an_address_or_a_note_is_kept(tmp_path):
+    path = tmp_path / "prices.csv"
+    path.write_text(
+        "provider,gpu,price,currency,source,notes\n"
+        "A,H100,3.1,EUR,https://me:hunter2@x.example/p?sig=abc123&X-Amz-Signature=def456,"
+        "api_key: sk-0123456789abcdefghij\n",
+        encoding="utf-8",
+    )
+    [offer] = of(path).offers
+    assert not any(secret in repr(offer) for secret in ("hunter2", "abc123", "def456", "sk-0123456789"))
+    assert "x.example/p" in offer.source.url

@@ -27,6 +27,7 @@ from cabida.evidence.prices.numbers import (
     key,
     nothing,
 )
+from cabida.evidence.secrets import redacted
 from cabida.text import problem
 
 NAME, TITLE = "plain", "price list"
@@ -253,16 +254,22 @@ def _row(
         term_months=term,
         upfront_ratio=1.0 if capacity == "buy" else _ratio(said.get("upfront_percent", ""), comma),
         unit=unit,
-        notes="; ".join(
-            part for part in (said.get("notes", ""), country if len(country) > 2 else "") if part
-        )[:300],
-        url=said.get("source", "")[:300],
+        notes=_kept(
+            "; ".join(part for part in (said.get("notes", ""), country if len(country) > 2 else "") if part)
+        ),
+        url=_kept(said.get("source", "")),
         sighting=kind if kind in KINDS else "quote" if until else "table",
         until=until,
         condition=said.get("condition", "")[:20],
         form_factor=said.get("form_factor", "")[:20],
         **more,
     )
+
+
+@lru_cache(maxsize=1_000)
+def _kept(text: str) -> str:
+    """What is kept of a free text: no key or signature, as addresses of price lists carry them."""
+    return redacted(text)[:300]
 
 
 def _nobody() -> str:

@@ -139,3 +139,11 @@ def test_a_quote_that_ends_before_it_is_needed_is_told(imported, until, count):
     found = told(decision, "CB-C124")
     assert len(found) == count
     assert all(until in one and "2027-03-01" in one for one in found)
+
+
+@pytest.mark.parametrize(("region", "said"), [("Madrid", "for Madrid"), ("", "does not say where")])
+def test_a_place_without_a_country_is_told_by_its_name(imported, region, said):
+    imported(offer("0.40", provider="Friend", region=region))
+    (sentence,) = told(decided(data="EU"), "CB-X010")
+    assert "Friend" in sentence
+    assert said in sentence

@@ -143,7 +143,8 @@ def _of_the_price(first: Worked, brief: Brief, means: Means) -> Iterator[Caution
         return
     if brief.limits.countries and not offer.country:
         where = ", ".join(brief.limits.countries)
-        yield Caution("CB-X010", tr("choose.caution.place", provider=offer.provider, where=where))
+        key = "choose.caution.place_named" if offer.region else "choose.caution.place"
+        yield Caution("CB-X010", tr(key, provider=offer.provider, where=where, region=offer.region))
     if held > LIST_PRICE_COUNT:
         values = {"provider": offer.provider, "sold": offer.accelerators_count, "count": number(held)}
         yield Caution("CB-X013", tr("choose.caution.many", **values))

@@ -344,8 +344,8 @@ def test_a_whole_price_is_without_its_tax_and_of_a_whole_accelerator():
 def test_a_credit_is_for_what_is_rented_and_not_for_what_is_bought():
     use = money.TrainingUse(ideal_hours=1000, wall_s=150 * 3600.0, runs_per_month=2.0)
     credit = replace(TERMS, pledges=(Pledge("credit", "", "", 500.0, 6.0),))
-    for capacity, price, unit in (("buy", "30000", "accelerator"), ("have", "16000", "accelerator")):
-        bought = training(offer(price, capacity, unit=unit))
+    for capacity, price in (("buy", "30000"), ("have", "16000")):
+        bought = training(offer(price, capacity, unit="accelerator"))
         assert money.training_cost(bought, use, credit) == money.training_cost(bought, use, TERMS)
 
 

@@ -12,6 +12,8 @@ from rich.text import Text
 from cabida import text
 from cabida.faces.grid import clean, table
 from cabida.faces.picture import is_plain
+from cabida.plan.outputs import output_scale
+from cabida.report import words as say
 from cabida.text import tr
 
 BAR = 40
@@ -44,7 +46,7 @@ class Waterfall:
 
     def _amount(self, one: dict[str, Any]) -> str:
         sign = "" if one["name"] in ("planned", "billed") else "+" if one["money"] > 0 else "−"
-        return f"{sign}{text.money(abs(one['money']), self.currency)}"
+        return f"{sign}{_cents(abs(one['money']), self.currency)}"
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Any width will do."""
@@ -76,22 +78,42 @@ def _fall(one: dict[str, Any], answer: dict[str, Any]) -> Waterfall:
     return Waterfall(steps, answer["currency"])
 
 
+def _cents(amount: float, currency: str) -> str:
+    """To the cent, as a bill is."""
+    return f"{say.decimal(amount, 2)} {currency}"
+
+
 def _figures(one: dict[str, Any], currency: str) -> RenderableType:
     """Planned and billed side by side; what the bill does not say is left open."""
 
     def amount(value: float | None) -> str:
-        return "–" if value is None else text.money(value, currency)
+        return "–" if value is None else _cents(value, currency)
 
-    def count(value: float | None) -> str:
-        return "–" if value is None else text.number(value, 6)
+    def count(value: float | None, digits: int) -> str:
+        return "–" if value is None else text.number(value, digits) if digits else say.decimal(value, 0)
+
+    def each(value: float | None) -> str:
+        return "–" if value is None else text.money(value * scale, currency, 3)
+
+    def hourly(value: float | None) -> str:
+        return "–" if value is None else text.money(value, currency, 3)
+
+    units = one["planned_unit_money"], one["billed_unit_money"]
+    scale = output_scale(value for value in units if value is not None)
+    many = {1e3: tr("report.thousand"), 1e6: tr("report.million")}.get(scale)
+    unit = tr("track.row.unit_many", many=many) if many else tr("track.row.unit")
 
     rows = [
         (tr("track.row.amortised"), amount(one["planned_money"]), amount(one["amortised_money"])),
         (tr("track.row.cash"), amount(one["planned_cash_money"]), amount(one["cash_money"])),
-        (tr("track.row.accepted"), count(one["planned_accepted"]), count(one["accepted"])),
-        (tr("track.row.unit"), amount(one["planned_unit_money"]), amount(one["billed_unit_money"])),
-        (tr("track.row.hours"), count(one["planned_accelerator_hours"]), count(one["accelerator_hours"])),
-        (tr("track.row.price"), amount(one["planned_money_per_hour"]), amount(one["money_per_hour"])),
+        (tr("track.row.accepted"), count(one["planned_accepted"], 0), count(one["accepted"], 0)),
+        (unit, *map(each, units)),
+        (
+            tr("track.row.hours"),
+            count(one["planned_accelerator_hours"], 4),
+            count(one["accelerator_hours"], 4),
+        ),
+        (tr("track.row.price"), *(hourly(one[f"{whose}money_per_hour"]) for whose in ("planned_", ""))),
     ]
     unused, spot = one["unused_money"], one["spot_ratio"]
     rows += [(tr("track.row.unused"), "–", amount(unused))] if unused else []
@@ -104,9 +126,10 @@ def _journal(answer: dict[str, Any]) -> RenderableType:
     rows = [
         (
             one["month"],
-            text.money(one["planned_money"], answer["currency"]),
-            text.money(one["amortised_money"], answer["currency"]),
-            text.money(one["difference_money"], answer["currency"]),
+            *(
+                _cents(one[f"{name}_money"], answer["currency"])
+                for name in ("planned", "amortised", "difference")
+            ),
             one["at"][:10],
         )
         for one in answer["journal"]

@@ -48,6 +48,8 @@ def volume_curves(reckoner: Reckoner, kept: Sequence[Worked]) -> tuple[VolumeCur
             for ratio, cost, share in zip(ratios, costs, carried, strict=True)
             if share >= 1.0
         ]
+        if not points:
+            continue  # what is held carries none of them
         volumes, costs_each = zip(*points, strict=True)
         found.append(VolumeCurve(one.candidate.id, tuple(volumes), tuple(costs_each), asked))
     return tuple(found)

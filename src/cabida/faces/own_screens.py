@@ -35,7 +35,8 @@ def screen(answer: dict[str, Any], *, every: bool) -> RenderableType:
         blocks += [Text(), *_others(answer)]
     blocks += [Text(), clean(tr("own.advice"), "bold")]
     blocks += [Padding(clean(f"· {one}"), (0, 0, 0, 2), expand=False) for one in answer["advice"]]
-    return Group(*blocks, Text(), *_assumed(answer, every=every))
+    rate = [Text(), clean(answer["price"]["rate"], "dim")] if answer["price"]["rate"] else []
+    return Group(*blocks, Text(), *_assumed(answer, every=every), *rate)
 
 
 def tree(answer: dict[str, Any], name: str) -> RenderableType:
@@ -106,7 +107,7 @@ def _head(answer: dict[str, Any]) -> str:
         price=text.money(price["money"], answer["currency"]),
     )
     whom = tr("own.price_from", **price) if price["provider"] else tr("own.price_stated")
-    parts = [head, tr("own.spares", count=spare) if spare else "", f"{each} ({whom})", price["rate"]]
+    parts = [head, tr("own.spares", count=spare) if spare else "", f"{each} ({whom})"]
     return " · ".join(part for part in parts if part)
 
 

@@ -52,12 +52,18 @@ def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
         )
         for one in shown
     ]
-    rows_shown = Fitting(
-        table(header, cells, right=(4,), whole=(0, 4, 5)),
-        table(header[:-1], [row[:-1] for row in cells], right=(4,), whole=(0, 4, 5)),
-        least=130,
+    first = 1 if len({one["gpu"] for one in shown}) == 1 else 0  # a lone accelerator is told above
+    wide, narrow = (
+        table(
+            header[first:last],
+            [row[first:last] for row in cells],
+            right=(4 - first,),
+            whole=(0, 4 - first, 5 - first),
+        )
+        for last in (len(header), len(header) - 1)
     )
-    return Group(rows_shown, *below)
+    above = [clean(shown[0]["gpu"], "bold")] if first else []
+    return Group(*above, Fitting(wide, narrow, least=130), *below)
 
 
 def _cut(rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]]) -> list[RenderableType]:

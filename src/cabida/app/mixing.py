@@ -53,12 +53,13 @@ def mix(
     from cabida import facts
     from cabida.choose import decide
     from cabida.choose.mixing import WORKLOADS
+    from cabida.evidence import book
     from cabida.report.mix import mix_answer
 
     if language:
         use_language(language)
     day = as_of or date.today().isoformat()
-    read = briefs.read_brief(brief, as_of=day)
+    read = briefs.read_brief(brief, as_of=day, sellers=book.sellers)
     if read.workload not in WORKLOADS:
         line = read.line("workload")
         raise InvalidInput([problem("CB-X073", file=read.file, line=line, workload=read.workload)])
@@ -87,7 +88,7 @@ def mixed(brief: Brief, outcome: Outcome, types: Sequence[str], scenarios: int, 
     if missing := [name for name in types if name not in worked_ids]:
         known = ", ".join(sorted(worked_ids))
         raise InvalidInput([problem("CB-X074", file=brief.file, names=", ".join(missing), known=known)])
-    with placed(on if scenarios else "here") as each:
+    with placed(on) as each:
         found = full_mix(
             brief,
             outcome.everything,

@@ -249,7 +249,7 @@ def hours_utc(profile: tuple[float, ...], timezone: str) -> tuple[float, ...]:
         return ()
     shares = [0.0] * HOURS_PER_DAY
     for month in (1, 7):
-        ahead = _ahead_hours(timezone, month)
+        ahead = ahead_hours(timezone, month)
         for hour, weight in enumerate(day):
             first = (hour - ahead) % HOURS_PER_DAY
             part = first - int(first)
@@ -258,7 +258,7 @@ def hours_utc(profile: tuple[float, ...], timezone: str) -> tuple[float, ...]:
     return tuple(shares)
 
 
-def _ahead_hours(timezone: str, month: int) -> float:
+def ahead_hours(timezone: str, month: int) -> float:
     """How far a place's clock is ahead of UTC in the middle of a month."""
     if not timezone:
         return 0.0

@@ -8,12 +8,24 @@ from dataclasses import replace
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.means import Means
-from cabida.choose.mixing import Asked, Source, alone, as_planned, asked_of, best_single, mixable, solved
+from cabida.choose.mixing import (
+    Asked,
+    Source,
+    alone_of,
+    as_planned,
+    asked_of,
+    best_of,
+    best_single,
+    cheapest_whatever_cost,
+    mixable,
+    solved,
+)
 from cabida.choose.options import title_of
 from cabida.choose.splits import engine_name, short_name
 from cabida.choose.worked import Worked
 from cabida.money.hold.mix import Kind, Solution
 from cabida.money.hold.mix_draws import Drawn, Each, at_future, draws_of, here, worked_out
+from cabida.money.hold.mix_levels import Demand
 from cabida.plan import Flip
 from cabida.plan.mix import Mix, MixDraws, MixLevel, MixPart, MixPath, MixScenario
 from cabida.text import money, number, percent, tr
@@ -68,8 +80,15 @@ def full_mix(
         found = solved(asked)
     if asked is None or found is None:
         return None
-    single = best_single(asked)
+    kinds = asked.problem.kinds
+    singles = list(
+        zip(kinds, each(cheapest_whatever_cost, [alone_of(asked, [one]) for one in kinds]), strict=True)
+    )
+    single = best_of(singles)
     noun = mix_noun(asked, found, single, brief)
+    paths = [_path("single", asked.sources, kind, one, found) for kind, one in singles if one is not None]
+    paths += _paths(asked, found, each)
+    noun = replace(noun, paths=_shown(paths), scenarios=tuple(_scenarios(asked, found, each)))
     if not draws_count:
         return noun
     growth, price = (tuple(value for _, value, _ in rows) for rows in (asked.growths, asked.prices))
@@ -81,24 +100,25 @@ def full_mix(
 
 
 def mix_noun(
-    asked: Asked, found: Solution, single: tuple[Kind, Solution] | None, brief: Brief, *, quick: bool = False
+    asked: Asked,
+    found: Solution,
+    single: tuple[Kind, Solution] | None,
+    brief: Brief,
+    *,
+    quick: bool = False,
 ) -> Mix:
-    """The solution as plain data."""
-    used = [
-        index for index, share in enumerate(found.shares) if share > LEAST_SHARE_RATIO or _held(found, index)
-    ]
+    """The solution as plain data, beside the best single option and in the planned future alone."""
+    used = _used(found)
     parts = tuple(_part(asked, found, index) for index in used)
     saving = 1 - found.unit_money / single[1].unit_money if single and single[1].unit_money > 0 else 0.0
     mixed = len(used) > 1
     paths = [] if single is None else [_path("single", asked.sources, single[0], single[1], found)]
-    if not quick:
-        paths = list(_paths(asked, found, used))
     likeliest = max(range(len(asked.problem.futures)), key=lambda at: asked.problem.futures[at].weight_ratio)
     noun = Mix(
         parts=parts,
         levels=tuple(_levels(found, likeliest, used)),
-        scenarios=tuple(_scenarios(asked, found, quick=quick)),
-        paths=tuple(sorted(paths, key=lambda path: (path.unit_money, path.title))[:PATHS_SHOWN]),
+        scenarios=(MixScenario("base", asked.growths[1][1], 0.0, 1.0, found.money_per_month),),
+        paths=_shown(paths),
         money_per_month=found.money_per_month,
         unit_money=found.unit_money,
         requests_per_month=found.requests_per_month,
@@ -108,6 +128,7 @@ def mix_noun(
         gap_ratio=found.gap_ratio,
         flat=asked.flat,
         steps_count=len(asked.problem.steps_months),
+        periods=asked.periods.names if len(asked.periods.names) > 1 else (),
     )
     return replace(noun, sentence=_sentence(noun, asked, single, brief), risk=_risk(noun, asked, quick=quick))
 
@@ -173,38 +194,52 @@ def _levels(found: Solution, future: int, used: Sequence[int]) -> Iterator[MixLe
         )
 
 
-def _scenarios(asked: Asked, found: Solution, *, quick: bool) -> Iterator[MixScenario]:
-    if quick:
-        growth = asked.growths[1][1]
-        yield MixScenario("base", growth, 0.0, 1.0, found.money_per_month)
-        return
-    for name, growth, weight in asked.growths:
-        for market, price, other in asked.prices:
-            paid = at_future(found, asked.demand, growth, price)
-            if paid is not None:
-                yield MixScenario(f"{name}/{market}", growth, price, weight * other, paid)
+def _shown(paths: Sequence[MixPath]) -> tuple[MixPath, ...]:
+    return tuple(sorted(paths, key=lambda path: (path.unit_money, path.title))[:PATHS_SHOWN])
 
 
-def _paths(asked: Asked, found: Solution, used: Sequence[int]) -> Iterator[MixPath]:
-    """Each kind alone, each type alone, and the mix without each way to hold that it uses."""
+def _scenarios(asked: Asked, found: Solution, each: Each) -> Iterator[MixScenario]:
+    """What the mix comes to in every growth with every price."""
+    both = [(one, other) for one in asked.growths for other in asked.prices]
+    questions = [(found, asked.demand, one[1], other[1]) for one, other in both]
+    for ((name, growth, weight), (market, price, share)), paid in zip(
+        both, each(_in_future, questions), strict=True
+    ):
+        if paid is not None:
+            yield MixScenario(f"{name}/{market}", growth, price, weight * share, paid)
+
+
+def _in_future(question: tuple[Solution, Demand, float, float]) -> float | None:
+    return at_future(*question)
+
+
+def _paths(asked: Asked, found: Solution, each: Each) -> Iterator[MixPath]:
+    """Each type alone, and the mix without each way to hold that it uses."""
     kinds = asked.problem.kinds
-    for kind in kinds:
-        if (answer := alone(asked, [kind])) is not None:
-            yield _path("single", asked.sources, kind, answer, found)
     groups = dict.fromkeys(kind.group for kind in kinds if not kind.api)
-    for group in groups if len(groups) > 1 else ():
-        one_type = [kind for kind in kinds if kind.api or kind.group == group]
-        answer = alone(asked, one_type)
-        if answer is not None and _uses(answer, group):
-            first = next(kind.name for kind in one_type if kind.group == group)
-            thing = asked.sources[first].worked.candidate.deployment
-            key = "mix.path.one_type_api" if any(kind.api for kind in one_type) else "mix.path.one_type"
-            yield _other("one_type", tr(key, name=thing.accelerator.name if thing else group), answer, found)
-    for capacity in dict.fromkeys(kinds[at].capacity for at in used):
-        rest = [kind for kind in kinds if kind.capacity != capacity]
-        if rest and (answer := alone(asked, rest)) is not None:
+    types = [[kind for kind in kinds if kind.api or kind.group == one] for one in groups]
+    types = types if len(types) > 1 else []
+    ways = dict.fromkeys(kinds[at].capacity for at in _used(found))
+    without = {one: [kind for kind in kinds if kind.capacity != one] for one in ways}
+    without = {one: rest for one, rest in without.items() if rest}
+    problems = [alone_of(asked, some) for some in (*types, *without.values())]
+    answers = each(cheapest_whatever_cost, problems)
+    for some, answer in zip(types, answers, strict=False):
+        first = next(kind for kind in some if not kind.api)
+        if answer is not None and _uses(answer, first.group):
+            thing = asked.sources[first.name].worked.candidate.deployment
+            key = "mix.path.one_type_api" if any(kind.api for kind in some) else "mix.path.one_type"
+            name = thing.accelerator.name if thing else first.group
+            yield _other("one_type", tr(key, name=name), answer, found)
+    for capacity, answer in zip(without, answers[len(types) :], strict=True):
+        if answer is not None:
             title = tr("mix.path.without", held=tr(f"choose.capacity.{capacity}"))
             yield _other("without", title, answer, found)
+
+
+def _used(found: Solution) -> list[int]:
+    shares = enumerate(found.shares)
+    return [index for index, share in shares if share > LEAST_SHARE_RATIO or _held(found, index)]
 
 
 def _uses(answer: Solution, group: str) -> bool:

@@ -11,6 +11,7 @@ from cabida.choose.ask import ASSUMED_WINDOW_S, START_UP_HOURS, Ask, shift_of, u
 from cabida.choose.held import quota_of
 from cabida.choose.limits import late_delivery, risks, slow_answers
 from cabida.choose.means import Means
+from cabida.choose.mix_periods import Periods, periods_of
 from cabida.choose.priced import spare_count
 from cabida.choose.worked import Worked
 from cabida.money import Tenure, Usage
@@ -53,6 +54,7 @@ class Asked:
     growths: tuple[tuple[str, float, float], ...]  # name, a year, weight
     prices: tuple[tuple[str, float, float], ...]
     flat: bool
+    periods: Periods
 
 
 def mixable(brief: Brief, ask: Ask | None) -> bool:
@@ -81,8 +83,17 @@ def asked_of(
     """
     if ask.requests_per_month <= 0 or ask.peak_requests_per_s <= 0:
         return None
-    demand = _demand(brief, ask, QUICK_LEVELS if quick else MOST_LEVELS)
-    pieces, sources = _pieces(brief, worked, ask, means, demand, types, QUICK_TYPES if quick else MOST_TYPES)
+    apis = _apis(worked)
+    periods = periods_of(ask, [one.candidate.api for one in apis if one.candidate.api])
+    demand = _demand(brief, ask, QUICK_LEVELS if quick else MOST_LEVELS, periods)
+    pieces, sources = _held_pieces(
+        brief, worked, ask, means, demand, types, QUICK_TYPES if quick else MOST_TYPES
+    )
+    for one in apis:
+        if (offer := one.candidate.api) is not None and isinstance(one.usage, Usage):
+            prices = periods.prices(offer)
+            pieces.append(api_piece(prices, one.usage, means.terms, name=one.candidate.id, model=offer.id))
+            sources[one.candidate.id] = Source(one, None)
     if not pieces:
         return None
     kinds, fixed = shared(pieces)
@@ -112,7 +123,13 @@ def asked_of(
         quotas=_quotas(sources, means),
     )
     return Asked(
-        problem, sources, demand, growths, prices, not ask.batch and max(ask.profile) == min(ask.profile)
+        problem,
+        sources,
+        demand,
+        growths,
+        prices,
+        not ask.batch and max(ask.profile) == min(ask.profile),
+        periods,
     )
 
 
@@ -135,12 +152,13 @@ def _futures(
     return tuple(replace(one, price_ratios=tuple(means)) for one in found)
 
 
-def _demand(brief: Brief, ask: Ask, most_levels: int) -> Demand:
+def _demand(brief: Brief, ask: Ask, most_levels: int, periods: Periods) -> Demand:
     """Today's demand; a batch is asked for in its windows, all of it at one rate, and pays start-ups by run."""
     horizon = brief.horizon_months or 12.0
     mean, peak = ask.mean_requests_per_s / ask.growth_ratio, ask.peak_requests_per_s / ask.growth_ratio
     if not ask.batch:
-        shapes = grouped(ask.profile, most=most_levels, start_up_hours=START_UP_HOURS)
+        start_up_slots = START_UP_HOURS * periods.slots_per_hour
+        shapes = grouped(periods.profile, periods.of_slot, most=most_levels, start_up_hours=start_up_slots)
         return Demand(mean, peak, shapes, horizon)
     hours = _window_hours(brief, ask)
     one = Shape(1.0, 1.0, 1.0, START_UP_HOURS * ask.runs_per_month / hours, 0)
@@ -156,7 +174,7 @@ def _window_hours(brief: Brief, ask: Ask) -> float:
     return window / float(S_PER_HOUR) * ask.runs_per_month
 
 
-def _pieces(
+def _held_pieces(
     brief: Brief,
     worked: Sequence[Worked],
     ask: Ask,
@@ -172,14 +190,13 @@ def _pieces(
             name = one.candidate.id.partition(" @ ")[0] + f" @ {tenure.id}"
             pieces.append(_held(name, one, tenure, ask, means, demand))
             sources[name] = Source(one, tenure)
-    apis = [one for one in worked if one.candidate.api and one.status in ("satisfies", "misses")]
-    for one in sorted(apis, key=lambda each: (each.cost.per_accepted_money, each.candidate.id))[:APIS_COUNT]:
-        offer = one.candidate.api
-        if offer is None or not isinstance(one.usage, Usage):
-            continue
-        pieces.append(api_piece([offer], one.usage, means.terms, name=one.candidate.id, model=offer.id))
-        sources[one.candidate.id] = Source(one, None)
     return pieces, sources
+
+
+def _apis(worked: Sequence[Worked]) -> list[Worked]:
+    """The cheapest APIs that may serve."""
+    found = [one for one in worked if one.candidate.api and one.status in ("satisfies", "misses")]
+    return sorted(found, key=lambda each: (each.cost.per_accepted_money, each.candidate.id))[:APIS_COUNT]
 
 
 def _types(worked: Sequence[Worked], ask: Ask, types: Sequence[str], most: int) -> list[Worked]:
@@ -295,13 +312,27 @@ def as_planned(asked: Asked) -> Asked:
     return replace(asked, problem=replace(asked.problem, futures=(replace(base, weight_ratio=1.0),)))
 
 
-def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:
+def alone_of(asked: Asked, kinds: Sequence[Kind]) -> Problem:
     """The same demand with some kinds alone, whatever they cost: limits of money are the mix's."""
-    free = replace(asked.problem, monthly_money=inf, total_money=inf)
-    return cheapest(free.only(kinds), gap_ratio=GAP_RATIO)
+    return replace(asked.problem, monthly_money=inf, total_money=inf).only(kinds)
+
+
+def cheapest_whatever_cost(problem: Problem) -> Solution | None:
+    """The answer to one such question, here or wherever it is sent."""
+    return cheapest(problem, gap_ratio=GAP_RATIO)
+
+
+def alone(asked: Asked, kinds: Sequence[Kind]) -> Solution | None:
+    """What some kinds alone come to."""
+    return cheapest_whatever_cost(alone_of(asked, kinds))
+
+
+def best_of(answers: Sequence[tuple[Kind, Solution | None]]) -> tuple[Kind, Solution] | None:
+    """The cheapest kind that serves all of it alone, as an option of a decision does."""
+    found = [(kind, answer) for kind, answer in answers if answer is not None]
+    return min(found, key=lambda pair: (pair[1].unit_money, pair[0].name), default=None)
 
 
 def best_single(asked: Asked) -> tuple[Kind, Solution] | None:
-    """The cheapest kind that serves all of it alone, as an option of a decision does."""
-    found = [(kind, answer) for kind in asked.problem.kinds if (answer := alone(asked, [kind])) is not None]
-    return min(found, key=lambda pair: (pair[1].unit_money, pair[0].name), default=None)
+    """That kind, with all asked one by one."""
+    return best_of([(kind, alone(asked, [kind])) for kind in asked.problem.kinds])

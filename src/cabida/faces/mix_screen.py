@@ -72,13 +72,18 @@ def _levels(mix: dict[str, Any]) -> RenderableType:
         (
             text.rate(level["requests_per_s"]),
             text.number(level["hours_per_month"]),
+            *([_period(mix, level)] if mix["periods"] else []),
             *(_carried(part, level, at) for at, part in enumerate(mix["parts"])),
         )
         for level in reversed(mix["levels"])
     ]
-    header = [*_head("demand", "hours"), *numbers]
+    header = [*_head("demand", "hours", *(["period"] if mix["periods"] else [])), *numbers]
     title = clean(tr("mix.levels"), "bold")
     return Group(title, table(header, rows, right=tuple(range(len(header)))))
+
+
+def _period(mix: dict[str, Any], level: dict[str, Any]) -> str:
+    return mix["periods"][level["period"]] or tr("mix.other_hours")
 
 
 def _carried(part: dict[str, Any], level: dict[str, Any], at: int) -> str:

@@ -97,3 +97,4 @@ class Mix:
     sentence: str = ""
     risk: str = ""  # what is given up for the saving
     draws: MixDraws | None = None
+    periods: tuple[str, ...] = ()  # hours (UTC) of each price period, "" = all others; () = prices don't change

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +47,12 @@ class Drawn:
     hindsight_money: float | None
 
 
-Each = Callable[[Callable[[Draw], Drawn], Sequence[Draw]], list[Drawn]]
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
-def here(work: Callable[[Draw], Drawn], draws: Sequence[Draw]) -> list[Drawn]:
+def here(work: Callable[[Any], Any], questions: Sequence[Any]) -> list[Any]:
     """One after the other, in this process."""
-    return [work(one) for one in draws]
+    return [work(one) for one in questions]
 
 
 def drawn_range(low: float, base: float, high: float, point: float) -> float:
@@ -72,7 +73,7 @@ def draws_of(
     count: int,
     seed: int,
 ) -> list[Draw]:
-    """``count`` futures between the lows and highs, by seed: draw 7 is the same however many are drawn."""
+    """``count`` futures of the ranges of growth and prices, by seed: draw 7 is the same however many are drawn."""
     problem = unlimited(solution.problem)
     kept = commitments(solution)
     alone = commitments(single) if single else {}

@@ -9,7 +9,7 @@ tokens, read and written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import erf, exp, log, sqrt
 
@@ -176,6 +176,15 @@ def within(hours_utc: str, hour_utc: float) -> bool:
     """Whether an hour lies in a window, which may cross midnight."""
     start, end = edges(hours_utc)
     return start <= hour_utc < end if start <= end else hour_utc >= start or hour_utc < end
+
+
+def at(offer: ApiOffer, hour_utc: float) -> ApiOffer:
+    """The same model at the price list of one hour of the day, as if it held at all hours."""
+    rates = rates_of(offer)
+    timed = [one for one in rates if one.hours_utc and not one.mode and within(one.hours_utc, hour_utc)]
+    units = {one.unit for one in timed}
+    others = [one for one in rates if one.mode or not (one.hours_utc or one.unit in units)]
+    return replace(offer, rates=(*(replace(one, hours_utc="") for one in timed), *others))
 
 
 def window_ratio(hours_utc: str, shares: Sequence[float]) -> float:

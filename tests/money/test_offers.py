@@ -263,3 +263,15 @@ def test_a_lone_low_is_held_against_old_prices_too():
     assert {t.offer.provider for t in found if t.capacity == "spot"} == {
         "N"
     }  # lower quartile 0.195, half of it 0.0975
+
+
+def test_a_quote_that_holds_is_not_history_when_its_seller_asks_others_more():
+    quote = offer("1.50", id="quote", sighting="quote", seen="2026-10-01", until="2026-12-31")
+    book = [offer("4.25", id="page", seen="2026-11-09"), offer("4.00", provider="B"), quote]
+    found = money.offers_for(CARD, 1, book, TERMS, capacity=("on-demand",))
+    assert [(one.offer.id, one.offer.provider) for one in found] == [
+        ("quote", "Somewhere"),
+        (book[1].id, "B"),
+    ]
+    older = replace(quote, id="older", amount=Decimal("1.40"), seen="2026-09-01")
+    assert money.offers_for(CARD, 1, [*book, older], TERMS)[0].offer.id == "quote"  # its last one

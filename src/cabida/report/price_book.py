@@ -13,7 +13,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence import book
 from cabida.facts.model import ApiOffer, Offer
 from cabida.money.currency import convert
-from cabida.money.prices.believed import judged, votes, whole_money
+from cabida.money.prices.believed import is_own, judged, votes, whole_money
 from cabida.money.prices.offers import in_force
 from cabida.money.prices.shelf import age_days, expired
 from cabida.money.terms import Terms
@@ -132,7 +132,7 @@ def _thing(one: Offer) -> tuple[object, ...]:
     return (
         one.accelerator, one.provider, one.provider_kind, one.capacity, one.term_months, one.accelerators_count,
         one.condition, one.region, one.country, one.node_shape, one.fraction_ratio, one.upfront_ratio,
-        one.sighting == "bill",
+        one.sighting == "bill", is_own(one),
     )  # fmt: skip
 
 

@@ -145,12 +145,12 @@ def _current(offers: list[Offer], as_of: str) -> list[Offer]:
 
 
 def latest(offers: Iterable[Offer]) -> list[Offer]:
-    """The last sighting of each thing sold; older ones are history, not offers."""
+    """The last sighting of each thing sold; older ones are history, not offers. What one was quoted is apart."""
     newest: dict[tuple[object, ...], Offer] = {}
     for offer in offers:
         key = (
             *(offer.provider, offer.provider_kind, offer.capacity, offer.term_months),
-            *(offer.accelerators_count, offer.condition, is_market(offer)),
+            *(offer.accelerators_count, offer.condition, is_market(offer), is_own(offer)),
         )
         known = newest.get(key)
         if known is None or (offer.seen, -offer.amount) > (known.seen, -known.amount):

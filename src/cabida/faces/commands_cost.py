@@ -13,7 +13,7 @@ from cabida.faces.speed_options import beyond, demanded, objectives, objectives_
 from cabida.faces.words import Command, Figure, option, shared
 from cabida.text import problem, tr
 
-# timing.tenure has them too; help must load nothing heavy
+# as of Offer.capacity; help must load nothing heavy
 CAPACITIES = ("on-demand", "reserved", "spot", "block", "serverless", "buy")
 SHARE = Figure(0, 1, min_open=True)
 MONEY = Figure(0, 1e9)

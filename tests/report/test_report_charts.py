@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_sample import GIB, decision
 
+from cabida import report
 from cabida.plan import CostLine
 from cabida.report import charts, svg, trade
 
@@ -80,3 +81,13 @@ def test_ticks_are_even_few_and_inside(low, relative):
     found = svg.ticks(low, high)
     assert len(found) <= 7
     assert all(low - width * 1e-6 <= one <= high + width * 1e-6 for one in found)
+
+
+def test_the_bill_adds_up_to_the_cent_in_markdown_and_in_the_page():
+    made = decision()
+    rows = charts.waterfall(made).rows
+    cents = [round(float(row[1].replace(",", "")) * 100) for row in rows]
+    assert sum(cents[:-1]) == cents[-1] == round(made.options[0].cost_per_month_money * 100)
+    told = report.render(made, "md")
+    for name, amount, *_ in rows:
+        assert f"| {name} | {amount} |" in told

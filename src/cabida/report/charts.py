@@ -6,6 +6,7 @@ A picture nothing can be drawn for is left out.
 from __future__ import annotations
 
 from cabida import text
+from cabida.money.hold.variance import to_cents
 from cabida.plan import Decision, Option
 from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
@@ -114,11 +115,12 @@ def waterfall(decision: Decision) -> Chart | None:
     widest = max(len(say.price(one, decision.currency)) for one in (total, *(line.money for line in lines)))
     left_x, right_x, y, reached = 190.0, WIDTH - 20.0 - 8.0 * widest, 4.0, 0.0
     marks, rows = [], []
+    exact = to_cents({str(at): one.money for at, one in enumerate(lines)}, total)
 
     def place(money: float) -> float:
         return left_x + max(0.0, money) / most * (right_x - left_x)
 
-    for one in lines:
+    for at, one in enumerate(lines):
         start, end = sorted((place(reached), place(reached + one.money)))
         name, amount = say.cost_line(one.key), say.price(one.money, decision.currency)
         marks += [
@@ -128,7 +130,8 @@ def waterfall(decision: Decision) -> Chart | None:
         marks += [words(WIDTH, y + 15, amount, "num", "end")]
         reached += one.money
         marks.append(line(place(reached), y + 20, place(reached), y + 28, "grid"))
-        rows.append((name, amount, text.percent(one.money / total) if total else "–", one.note))
+        share = text.percent(one.money / total) if total else "–"
+        rows.append((name, say.decimal(exact[str(at)], 2), share, one.note))
         y += 28
     period = say.period(decision)
     told = say.price(total, decision.currency)
@@ -137,7 +140,7 @@ def waterfall(decision: Decision) -> Chart | None:
         rect(left_x, y + 6, place(total) - left_x, 20, "total"),
         words(WIDTH, y + 21, told, "strong num", "end"),
     ]
-    rows.append((tr("report.total"), told, text.percent(1.0, 3), ""))
+    rows.append((tr("report.total"), say.decimal(total, 2), text.percent(1.0, 3), ""))
     for told_below in _per_output(option, decision):
         marks.append(words(WIDTH, y + 46, told_below, "small", "end"))
         y += 20

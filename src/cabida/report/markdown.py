@@ -8,6 +8,7 @@ from cabida import text
 from cabida.plan import Decision
 from cabida.report import tree
 from cabida.report import words as say
+from cabida.report.charts import waterfall
 from cabida.report.every_form import (
     MOST_OPTIONS,
     dated,
@@ -36,6 +37,7 @@ def markdown(decision: Decision) -> str:
             _head(decision),
             _section("options", _options(decision)),
             _section("memory", _fenced("text", "\n".join(bars)) if (bars := in_letters(decision)) else []),
+            _bill(decision),
             _section("why", [f"- {md(one)}." for one in why(decision)]),
             _section("rejected", _rejected(decision)),
             _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),
@@ -87,6 +89,23 @@ def _options(decision: Decision) -> list[str]:
     more = len(decision.options) - len(rows)
     told = ["", tr("report.more_options", count=text.number(more, 7))] if more else []
     return [*_table(header, rows), *told] if rows else []
+
+
+def _bill(decision: Decision) -> list[str]:
+    """The first option's bill, line by line to the cent."""
+    made = waterfall(decision)
+    if made is None:
+        return []
+    noted = any(row[-1] for row in made.rows)
+    width = len(made.header) if noted else len(made.header) - 1
+    rows = [[md(cell) for cell in row[:width]] for row in made.rows]
+    return [
+        f"## {md(made.title)}",
+        "",
+        md(made.caption),
+        "",
+        *_table([md(one) for one in made.header[:width]], rows),
+    ]
 
 
 def _rejected(decision: Decision) -> list[str]:

@@ -365,3 +365,20 @@ def test_what_is_no_store_of_this_release_is_told_not_passed_over(store, tmp_pat
         assert refused.value.problems[0].code == code
     (tmp_path / "empty.db").touch()
     assert book.imported(store=tmp_path / "empty.db") == ()
+
+
+def test_a_brief_may_name_who_is_only_in_imported_prices(store, tmp_path, monkeypatch):
+    from cabida import app
+    from cabida.brief import complete
+
+    example = Path(__file__).parents[2] / "examples" / "nightly-batch.yaml"
+    text = example.read_text(encoding="utf-8")
+    brief = tmp_path / "brief.yaml"
+    brief.write_text(text.replace("providers: any", "providers: [my <Cloud>]"), encoding="utf-8")
+    monkeypatch.setenv("CABIDA_STORE", str(store))
+    with pytest.raises(InvalidInput, match="CB-B020"):
+        app.load_brief(brief)
+    book.add(price_file(offer(provider="My <Cloud>")), store)
+    read = app.load_brief(brief)
+    assert read.consider.providers == ("My <Cloud>",)
+    assert complete(read, assume=True).consider.providers == ("My <Cloud>",)

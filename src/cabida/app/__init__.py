@@ -42,9 +42,9 @@ def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Mi
     Raises:
         InvalidInput: it has faults, or lacks something that the decision waits for.
     """
-    from cabida.brief import claims, complete, not_yet, read_brief
+    from cabida.brief import claims, complete, not_yet
 
-    brief = read_brief(path, as_of=as_of)
+    brief = load_brief(path, as_of=as_of)
     if (refusal := not_yet(brief)) is not None:
         raise InvalidInput([refusal])
     return [*complete(brief, assume=assume, as_of=as_of).assumed, *claims(brief)]
@@ -53,8 +53,9 @@ def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Mi
 def load_brief(path: Path | str, *, as_of: str = "") -> Brief:
     """A brief from its file; every fault at once."""
     from cabida.brief import read_brief
+    from cabida.evidence import book
 
-    return read_brief(path, as_of=as_of)
+    return read_brief(path, as_of=as_of, sellers=book.sellers)
 
 
 def load_decision(path: Path | str) -> Decision:
@@ -101,7 +102,7 @@ def recommend(
     if language:
         use_language(language)
     day = as_of or date.today().isoformat()
-    read = briefs.read_brief(brief, as_of=day)
+    read = load_brief(brief, as_of=day)
     if (refusal := briefs.not_yet(read)) is not None:
         raise InvalidInput([refusal])
     whole = briefs.complete(read, assume=assume, as_of=day)

@@ -99,7 +99,11 @@ def complete(brief: Brief, assume: bool = False, as_of: str = "") -> Brief:
         item.path: item.default for item in lacks if item.default and not item.path.startswith("models[")
     }
     text = brief.text or render(brief)
-    done = parse_brief(text, file=brief.file, as_of=as_of, defaults=defaults) if defaults else brief
+    done = brief
+    if defaults:  # who is named was known when the brief was read
+        done = parse_brief(
+            text, file=brief.file, as_of=as_of, defaults=defaults, sellers=lambda: brief.consider.providers
+        )
     return replace(
         _with_acceptance(done, lacks), where=brief.where, unknown=brief.unknown, assumed=tuple(lacks)
     )

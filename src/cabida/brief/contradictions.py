@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +25,10 @@ from cabida.text import closest, number, problem, tr
 _ORDER = ("p50", "p95", "p99", "max")
 
 
-def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
+Sellers = Callable[[], Iterable[str]]  # names of who sells beside the facts: of imported prices
+
+
+def contradictions(brief: Brief, walk: Walk, as_of: str, sellers: Sellers) -> list[Problem]:
     """Everything in ``brief`` that contradicts something else, the calendar, or the facts."""
     checks = (
         _lengths,
@@ -39,7 +42,6 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _have,
         _models,
         _names,
-        _providers,
         _context,
         _budget,
         _power,
@@ -51,7 +53,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str) -> list[Problem]:
         _harness,
         _orders,
     )
-    found = [item for check in checks for item in check(brief, as_of)]
+    found = [item for check in checks for item in check(brief, as_of)] + list(_providers(brief, sellers))
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]
 
 
@@ -219,18 +221,21 @@ def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
                 yield _unknown_name(brief, "CB-B034", path, name, list(facts.formats()))
 
 
-def _providers(brief: Brief, as_of: str) -> Iterator[Problem]:
+def _providers(brief: Brief, sellers: Sellers) -> Iterator[Problem]:
     for index, name in enumerate(brief.consider.providers):
-        known = known_providers()
+        known = known_providers(brief.consider.providers, sellers)
         if name.lower() not in known:
             path = f"consider.providers[{index}]"
             yield _unknown_name(brief, "CB-B020", path, name, list(known.values()))
 
 
-def known_providers() -> dict[str, str]:
-    """Providers with an offer in the facts: lower-case name -> name."""
+def known_providers(named: Iterable[str], sellers: Sellers) -> dict[str, str]:
+    """Providers with an offer in the facts, and ``sellers`` where these have not all: lower-case name -> name."""
     names = [offer.provider for offer in facts.api_offers()] + [offer.provider for offer in facts.offers()]
-    return {name.lower(): name for name in names}
+    known = {name.lower(): name for name in names}
+    if not {name.lower() for name in named} <= known.keys():
+        known = {name.lower(): name for name in sellers()} | known
+    return known
 
 
 def _unknown_name(brief: Brief, code: str, path: str, name: str, known: list[str]) -> Problem:

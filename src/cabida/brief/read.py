@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cabida import facts
 from cabida.brief.build import build
-from cabida.brief.contradictions import contradictions, known_providers
+from cabida.brief.contradictions import Sellers, contradictions, known_providers
 from cabida.brief.fields import WHOLE_BRIEF
 from cabida.brief.lines import Said, read_lines, read_text
 from cabida.brief.model import Brief
@@ -17,21 +17,27 @@ from cabida.brief.trace import read_trace, summarise
 from cabida.errors import InvalidInput
 
 
-def read_brief(path: str | Path, *, as_of: str = "") -> Brief:
+def read_brief(path: str | Path, *, as_of: str = "", sellers: Sellers = tuple) -> Brief:
     """The brief in a YAML file.
 
     Args:
         path: the file, at most 1 MB of UTF-8.
         as_of: ISO date against which deadlines are judged; "" = today.
+        sellers: tells who sells beside those in the facts; asked only where a name is not among these.
 
     Raises:
         InvalidInput: with every problem of the file (``CB-B###``), each with its line.
     """
-    return parse_brief(read_text(Path(path), str(path)), file=str(path), as_of=as_of)
+    return parse_brief(read_text(Path(path), str(path)), file=str(path), as_of=as_of, sellers=sellers)
 
 
 def parse_brief(
-    text: str, *, file: str = "brief.yaml", as_of: str = "", defaults: Mapping[str, str] | None = None
+    text: str,
+    *,
+    file: str = "brief.yaml",
+    as_of: str = "",
+    defaults: Mapping[str, str] | None = None,
+    sellers: Sellers = tuple,
 ) -> Brief:
     """The brief in a YAML text; ``file`` is what problems call it.
 
@@ -46,12 +52,12 @@ def parse_brief(
     found = Walk(file, problems=problems)
     plain = walk(tree, WHOLE_BRIEF, "", found) or {}
     brief = build(plain, found, text, as_of)
-    if all_problems := [*found.problems, *contradictions(brief, found, as_of)]:
+    if all_problems := [*found.problems, *contradictions(brief, found, as_of, sellers)]:
         raise InvalidInput(sorted(all_problems, key=lambda item: item.line))
-    return _with_trace(_with_known_names(brief))
+    return _with_trace(_with_known_names(brief, sellers))
 
 
-def _with_known_names(brief: Brief) -> Brief:
+def _with_known_names(brief: Brief, sellers: Sellers) -> Brief:
     """Accelerators and providers under the names of the facts, however people call them ("RTX 4090")."""
 
     def known(name: str) -> str:
@@ -60,7 +66,8 @@ def _with_known_names(brief: Brief) -> Brief:
 
     have = tuple(replace(held, accelerator=known(held.accelerator)) for held in brief.have)
     accelerators = tuple(known(name) for name in brief.consider.accelerators)
-    named = known_providers() if brief.consider.providers else {}
+    asked = brief.consider.providers
+    named = known_providers(asked, sellers) if asked else {}
     providers = tuple(named.get(name.lower(), name) for name in brief.consider.providers)
     consider = replace(brief.consider, accelerators=accelerators, providers=providers)
     return replace(brief, have=have, consider=consider)

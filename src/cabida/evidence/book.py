@@ -173,6 +173,13 @@ def digest_over(
     return hashlib.sha256("\n".join([facts_digest, *(row[0] for row in contents)]).encode()).hexdigest()
 
 
+def sellers(store: Path | str | None = None) -> tuple[str, ...]:
+    """Providers of imported prices."""
+    stamp = _stamp(store)
+    query = "SELECT provider FROM price_sightings UNION SELECT provider FROM api_sightings ORDER BY provider"
+    return tuple(row[0] for row in _rows(stamp, query, ())) if stamp else ()
+
+
 def imports(store: Path | str | None = None) -> tuple[Imported, ...]:
     """Every import of a price list, oldest first."""
     stamp = _stamp(store)

@@ -47,7 +47,7 @@ def test_waterfall_ends_at_the_total():
     steps, (left, width) = bars(chart, "cost"), bars(chart, "total")[0]
     assert steps[0][0] == pytest.approx(left)
     assert sum(width for _, width in steps) == pytest.approx(width, abs=3.0)
-    assert chart.rows[-1][1] == "14,900 EUR"
+    assert chart.rows[-1][1] == "14,900.00"
 
 
 def test_waterfall_goes_back_for_a_credit():

@@ -45,6 +45,22 @@ def test_every_path_is_there_cheapest_first():
     assert paths["on demand"] <= first.cost_per_month_money * 1.001
 
 
+def test_a_fleet_of_ones_own_has_its_spares_on_the_path_too():
+    """n+1 of a dozen replicas: one spare where they are rented, as many as the binomial says where they are bought."""
+    text = BRIEF.format(capacity="[on-demand, buy]", data="any", risk="medium", card="l4")
+    text = text.replace("availability: none", "availability: n+1").replace(
+        "mean: 15, peak: 60", "mean: 30, peak: 120"
+    )
+    found = decide(complete(parse_brief(text, as_of=AS_OF), assume=True, as_of=AS_OF), AS_OF, show_all=True)
+    bought = min(
+        (one for one in found.worked if one.tenure.capacity == "buy"),
+        key=lambda one: one.cost.per_accepted_money,
+    )
+    assert bought.candidate.spare_replicas_count > 1
+    sentence = next(one.sentence for one in found.decision.flips if one.name == "paying")
+    assert f"bought {bought.cost.per_month_money:,.0f}" in sentence, sentence
+
+
 def test_a_reserved_base_is_never_dearer_than_the_hour():
     paths, decision = told("[on-demand, reserved]")
     assert "pays from" in next(one.sentence for one in decision.flips if one.name == "paying")

@@ -9,11 +9,12 @@ from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.limits import risks
 from cabida.choose.means import Means
+from cabida.choose.priced import fleet_spares
 from cabida.choose.splits import name_of
 from cabida.choose.worked import Worked
-from cabida.money import Route, Usage, replicas_by_hour, routes
+from cabida.money import Route, Tenure, Usage, replicas_by_hour, routes
 from cabida.money.bills.retrieval import STAGES
-from cabida.plan import Flip
+from cabida.plan import Candidate, Flip
 from cabida.text import money, percent, tr
 
 BESIDE = (*STAGES, "judging")  # lines of what works beside a deployment: paid whichever way it is held
@@ -33,7 +34,8 @@ def paying_flip(
     if first is None or first.candidate.deployment is None or not isinstance(first.usage, Usage):
         return None
     each = first.candidate.deployment.parallel.accelerators_count
-    count = each * (first.candidate.replicas_count + first.candidate.spare_replicas_count)
+    spare = min(1, first.candidate.spare_replicas_count)  # what is rented is replaced in minutes
+    count = each * (first.candidate.replicas_count + spare)
     tenures = means.tenures(first.candidate.deployment.accelerator, count, each)
     allowed = [tenure for tenure in tenures if not risks(tenure, brief)]
     replicas: list[int] = []
@@ -42,9 +44,11 @@ def paying_flip(
         replicas = [
             max(1, needed) for needed in replicas_by_hour(ask.profile, mean, first.capacity_requests_per_s)
         ]
-    plain = replace(first.candidate, offer=None)
-    found = routes(plain, first.usage, means.terms, allowed, replicas=replicas)
-    most = first.candidate.replicas_count + first.candidate.spare_replicas_count
+    plain = replace(first.candidate, offer=None, spare_replicas_count=spare)
+    rented = [tenure for tenure in allowed if not tenure.owned]
+    found = routes(plain, first.usage, means.terms, rented, replicas=replicas)
+    found += _owned(plain, first.usage, means, [tenure for tenure in allowed if tenure.owned])
+    most = first.candidate.replicas_count + spare
     beside = sum(line.money for line in first.cost.lines if line.key in BESIDE)
     found = [
         replace(one, cost=replace(one.cost, per_month_money=one.cost.per_month_money + beside))
@@ -61,6 +65,22 @@ def paying_flip(
     told = "; ".join(_told(route, means.terms.currency) for route in found)
     sentence = tr("choose.flip.paying", name=name_of(first.candidate.deployment), routes=told)
     return Flip("paying", means.terms.currency, 0.0, None, "", sentence)
+
+
+def _owned(plain: Candidate, usage: Usage, means: Means, owned: Sequence[Tenure]) -> list[Route]:
+    """The ways that one owns, with as many spares as a fleet of one's own takes."""
+    deployment, replicas = plain.deployment, plain.replicas_count
+    if deployment is None or not owned:
+        return []
+    spare = max(fleet_spares(one, replicas, plain.spare_replicas_count, means) for one in owned)
+    each = deployment.parallel.accelerators_count
+    ways = [
+        one
+        for one in means.tenures(deployment.accelerator, each * (replicas + spare), each)
+        if one.owned or one.capacity == "on-demand"  # the hour that they are held against
+    ]
+    found = routes(replace(plain, spare_replicas_count=spare), usage, means.terms, ways)
+    return [one for one in found if one.kind in ("buy", "have")]
 
 
 def _told(route: Route, currency: str) -> str:

@@ -12,6 +12,7 @@ from cabida.report.svg import WIDTH, Chart, clip, dot, line, rect, svg, ticks, w
 from cabida.report.trade import Axis
 from cabida.text import tr
 
+LETTER, SMALL_LETTER = 8.8, 8.2  # widest a letter gets, on the narrowest screen
 MOST_BARS = 12
 MOST_INTERVALS = 12
 LETTERS = 40  # cells of a bar in letters
@@ -83,6 +84,12 @@ def _axis(across: Axis, bottom: float, unit: str) -> list[str]:
     return [*marks, words(WIDTH, bottom + 38, unit, "small", "end")]
 
 
+def _between(low: str, high: str) -> str:
+    """``0 – 89.5 EUR/month``: both ends of a range, their unit once."""
+    first, _, unit = low.partition(" ")
+    return f"{first} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
+
+
 def swings(decision: Decision) -> Chart | None:
     """A tornado: each driver from its low to its high end, the widest first, and where another option wins."""
     shown = decision.swings[:MOST_BARS]
@@ -103,14 +110,9 @@ def swings(decision: Decision) -> Chart | None:
     for at, one in enumerate(shown):
         y = 22.0 + 44 * at
         low, high = driver_ends(one, decision.currency)
-        marks += [
-            words(
-                0,
-                y + 14,
-                clip(_capital(driver_name(one.name)), int((WIDTH - 7.2 * len(f"{low} – {high}")) / 7.9)),
-            ),
-            words(WIDTH, y + 14, f"{low} – {high}", "small", "end"),
-        ]
+        ends = _between(low, high)
+        name = clip(_capital(driver_name(one.name)), int((WIDTH - SMALL_LETTER * len(ends)) / LETTER))
+        marks += [words(0, y + 14, name), words(WIDTH, y + 14, ends, "small", "end")]
         marks.append(line(base, y + 17, base, y + 38, "axis"))
         for money, winner, css, value in (
             (one.low_money, one.low_winner, "swing-low", low),
@@ -185,7 +187,7 @@ def swings_in_letters(decision: Decision) -> list[str]:
         bar[base] = "│"
         ends = driver_ends(one, decision.currency)
         lines.append(
-            f"{clip(driver_name(one.name), widest):<{widest}} {''.join(bar)} {ends[0]} – {ends[1]}".rstrip()
+            f"{clip(driver_name(one.name), widest):<{widest}} {''.join(bar)} {_between(*ends)}".rstrip()
         )
     return lines
 

@@ -300,3 +300,17 @@ def test_no_secret_of_an_address_or_a_note_is_kept(tmp_path):
     [offer] = of(path).offers
     assert not any(secret in repr(offer) for secret in ("hunter2", "abc123", "def456", "sk-0123456789"))
     assert "x.example/p" in offer.source.url
+
+
+def test_names_can_neither_drive_a_terminal_nor_turn_a_line_around(tmp_path):
+    path = tmp_path / "prices.csv"
+    path.write_text(
+        "provider,gpu,price,currency,region,notes\n"
+        "\x1b[31mRed\u202egnp,H100,3.1,EUR,\u2066eu\x9b2J,a\x07b\n"
+        "\u200b,H100,3.1,EUR,eu,\n",
+        encoding="utf-8",
+    )
+    found = of(path)
+    [offer] = found.offers
+    assert (offer.provider, offer.region, offer.notes) == ("[31mRedgnp", "eu2J", "ab")
+    assert [(one.line, one.why) for one in found.unread] == [(3, "no_provider")]

@@ -17,7 +17,7 @@ from cabida.facts.market import currencies
 from cabida.facts.model import ApiOffer, ApiRate, Offer
 from cabida.facts.models import find_model, models
 from cabida.quantity import Source
-from cabida.text import problem
+from cabida.text import printable, problem
 
 MTOK = Decimal(1_000_000)
 
@@ -83,7 +83,11 @@ class Making:
         if currency not in rated():
             raise Odd(Why.NO_RATE)
         part, units = shared(part, count)
-        name, kind = self.provider(provider)
+        if not (seller := shown(provider)):
+            raise Odd(Why.NO_PROVIDER)
+        name, kind = self.provider(seller)
+        region, machine, notes, url = shown(region), shown(machine), shown(notes), shown(url)
+        more = {key: shown(value) if isinstance(value, str) else value for key, value in more.items()}
         key = (
             name, part.accelerator, part.fraction_ratio, units, total, capacity, region, machine, seen, currency,
             term_months, upfront_ratio, unit, *more.values(),
@@ -140,6 +144,7 @@ class Making:
             raise Odd(Why.FREE)
         currency, notes, url = more.pop("currency", "USD"), more.pop("notes", ""), more.pop("url", "")
         until = more.pop("until", "")
+        provider, name, notes, url = shown(provider), shown(name), shown(notes), shown(url)
         above: int | None = more.pop("tier_above_tokens", None)
         per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
         key = (provider, name, prompt, answer, seen, currency, above, rates, *per_mtok.values())
@@ -178,6 +183,11 @@ class Making:
             found = find_model(bare) if _family(bare) in _families() else None
             self._models[name] = found.id if found else name
         return self._models[name]
+
+
+def shown(text: str) -> str:
+    """A text without what drives a terminal or turns a line around: names stand on screens and in records."""
+    return text if text.isprintable() else " ".join(printable(text).split())
 
 
 @cache

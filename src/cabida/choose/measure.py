@@ -83,7 +83,7 @@ def _latency_of_api(first: Worked, option: Option, brief: Brief) -> Measurement 
     asked = ", ".join(
         f"{name.upper()} {one}" for name, limits in brief.objectives.latency_s.items() for one in limits
     )
-    values = {"option": short_title(option), "count": API_PROMPTS_COUNT, "asked": asked}
+    values = {"option": short_title(option), "count": number(API_PROMPTS_COUNT, 6), "asked": asked}
     return Measurement(
         what=tr("choose.measure.api.what", **values),
         decides=tr("choose.measure.api.decides", **values),
@@ -99,7 +99,7 @@ def _acceptance(first: Worked, option: Option, flips: Sequence[Flip], brief: Bri
         return None
     review = brief.costs.review_money_per_output or 0.0
     name = short_title(option) if first.candidate.api else format_of(first)
-    values = {"format": name, "at": percent(flip.at, 3), "count": REVIEW_PROMPTS_COUNT}
+    values = {"format": name, "at": percent(flip.at, 3), "count": number(REVIEW_PROMPTS_COUNT, 6)}
     return Measurement(
         what=tr("choose.measure.acceptance.what", **values),
         decides=tr("choose.measure.acceptance.decides", **values),

@@ -239,5 +239,5 @@ def inputs_flip(found: Sequence[Swing], options: Sequence[Option]) -> Flip | Non
         told = ", ".join(driver_name(one.name) for one in others[:MOST_NAMED])
         return Flip("inputs", "", 0.0, None, "", tr("choose.swing.none", count=len(others), names=told))
     told = " ".join(one.sentence for one in turning[:MOST_TOLD])
-    sentence = tr("choose.swing.some", count=len(others), told=told)
+    sentence = tr("choose.swing.some", count=len(others), turning=len(turning), told=told)
     return Flip("inputs", "", 0.0, turning[0].flips_at, turning[0].flips_to, sentence)

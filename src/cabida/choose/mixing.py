@@ -15,11 +15,12 @@ from cabida.choose.mix_periods import Periods, periods_of
 from cabida.choose.priced import spare_count
 from cabida.choose.worked import Worked
 from cabida.money import Tenure, Usage
-from cabida.money.hold.mix import Future, Kind, Problem, Solution, whole
+from cabida.money.hold.mix import Future, Kind, Problem, Purse, Solution, whole
 from cabida.money.hold.mix_bill import Piece, api_piece, held_piece, shared
 from cabida.money.hold.mix_levels import Demand, Shape, future, grouped, steps_of
 from cabida.money.hold.mix_solve import cheapest
 from cabida.money.own.owning import host_power
+from cabida.money.prices.pledges import good_at
 from cabida.money.ways import Plain
 from cabida.timing import ServingSpeed
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
@@ -91,11 +92,15 @@ def asked_of(
     )
     for one in apis:
         if (offer := one.candidate.api) is not None and isinstance(one.usage, Usage):
-            prices = periods.prices(offer)
-            pieces.append(api_piece(prices, one.usage, means.terms, name=one.candidate.id, model=offer.id))
+            lists = periods.prices(offer)
+            pieces.append(api_piece(lists, one.usage, means.terms, name=one.candidate.id, model=offer.id))
             sources[one.candidate.id] = Source(one, None)
     if not pieces:
         return None
+    pieces = [
+        replace(one, kind=replace(one.kind, pledges=_pledges(sources[one.kind.name], means)))
+        for one in pieces
+    ]
     kinds, fixed = shared(pieces)
     off, drift = means.terms.ranges["growth_error_ratio"], means.terms.ranges["price_drift_ratio_per_year"]
     growth = brief.traffic.growth_per_year_ratio
@@ -121,6 +126,7 @@ def asked_of(
         power_w=brief.limits.power_w or inf,
         accelerators_most_count=brief.consider.accelerators_max_count or inf,
         quotas=_quotas(sources, means),
+        pledges=tuple(_purses(means)),
     )
     return Asked(
         problem,
@@ -304,6 +310,29 @@ def _quotas(sources: dict[str, Source], means: Means) -> dict[str, float]:
         if source.tenure is not None and (name := _quota_name(source.tenure, means)):
             found[name] = float(quota_of(means.quotas, source.tenure.offer) or 0)
     return found
+
+
+def _purses(means: Means) -> list[Purse]:
+    """Every pledge of the brief, named by its place."""
+    return [
+        Purse(str(at), one.kind, one.money, one.usable_months, one.discount_ratio)
+        for at, one in enumerate(means.terms.pledges)
+    ]
+
+
+def _pledges(source: Source, means: Means) -> tuple[str, ...]:
+    """Which of them are good where a kind is bought: none for what is one's own."""
+    seller, tenure = source.worked.candidate.api, source.tenure
+    if tenure is not None:
+        if tenure.owned or tenure.capacity == "have":
+            return ()
+        provider, card = tenure.offer.provider, tenure.offer.accelerator
+    elif seller is not None:
+        provider, card = seller.provider, ""
+    else:
+        return ()
+    good = good_at(means.terms.pledges, provider, card)
+    return tuple(str(at) for at, one in enumerate(means.terms.pledges) if any(one is each for each in good))
 
 
 def as_planned(asked: Asked) -> Asked:

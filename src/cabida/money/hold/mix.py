@@ -63,6 +63,9 @@ class Kind:
     power_w: float = 0.0  # of one lot on one's own premises
     capital_money: float = 0.0  # of one lot, on day one
     quota: str = ""  # name of the limit in ``Problem.quotas`` that its accelerators count against
+    pledges: tuple[str, ...] = ()  # names of ``Problem.pledges`` good where it is bought
+    spent_month_ratio: float = 1.0  # of ``money_per_month``, what goes to who sells it
+    spent_request_ratio: tuple[float, ...] = (0.0,)  # of ``request_money``, by price period
 
     @property
     def committed(self) -> bool:
@@ -73,6 +76,17 @@ class Kind:
     def api(self) -> bool:
         """Whether it takes any amount and has no replicas."""
         return self.requests_per_s == inf
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Money that is at a provider already: what is left of a credit, or spend promised each month."""
+
+    name: str
+    kind: str  # credit | commitment
+    money: float
+    usable_months: float
+    discount_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,7 @@ class Problem:
     accelerators_most_count: float = inf
     quotas: Mapping[str, float] = field(default_factory=dict)  # accelerators held at once under each, at most
     accepted_money: float = 0.0  # worth of an accepted output: lets kinds of different acceptance compete
+    pledges: tuple[Purse, ...] = ()
 
     def only(self, kinds: Sequence[Kind]) -> Problem:
         """The same with these kinds alone."""

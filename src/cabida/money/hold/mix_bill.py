@@ -63,6 +63,7 @@ def held_piece(
         power_w: of one accelerator with its share of the machine, where one's own premises limit it.
         on_hours_per_month: of a month in which the service is asked for anything: a batch's windows.
     """
+    terms = replace(terms, pledges=())  # they are drawn on by all kinds together
     each = deployment.parallel.accelerators_count
     together = sold_together_count(tenure.offer, deployment.accelerator)
     accelerators = -(-each // together) * together
@@ -99,8 +100,11 @@ def held_piece(
         worked += held / month_requests  # paid for the work itself; of each hour that is on, only starting up
     if not node_lots:
         size, machine = size + machine, 0.0
-    term = inf if tenure.capacity in TO_THE_END else tenure.committed_months
     committed = not tenure.scalable
+    month = held + size if committed else size
+    spent = _line_slope(base, larger, "storage") / probe + (held if committed else 0.0)
+    sent = _line_slope(base, asked, "network") / usage.requests_per_month
+    term = inf if tenure.capacity in TO_THE_END else tenure.committed_months
     once = base.per_month_money - _sum(base, BY_THE_HOUR) - size * probe
     once -= request * usage.requests_per_month + (machine * machines if node_lots else 0.0)
     kind = Kind(
@@ -111,7 +115,7 @@ def held_piece(
         replicas_count=replicas,
         accelerators_count=accelerators,
         money_per_hour=0.0 if committed else hourly,
-        money_per_month=held + size if committed else size,
+        money_per_month=month,
         node_lots=float(node_lots) if node_lots else inf,
         node_money_per_month=machine,
         request_money=(request + worked,),
@@ -122,22 +126,35 @@ def held_piece(
         drifts=tenure.capacity not in TO_THE_END,
         power_w=power_w * accelerators if tenure.owned else 0.0,
         capital_money=tenure.capital_money * accelerators if tenure.capacity == "buy" else 0.0,
+        spent_month_ratio=spent / month if month else 0.0,
+        spent_request_ratio=((sent + worked) / (request + worked) if request + worked else 0.0,),
     )
     return Piece(kind, f"{deployment.model.id} {deployment.engine}", once)
 
 
 def api_piece(offers: Iterable[ApiOffer], usage: Usage, terms: Terms, *, name: str, model: str) -> Piece:
     """An API; ``offers`` are its prices, one for each price period."""
-    request: list[float] = []
+    request, spent = list[float](), list[float]()
     once = coverage = 0.0
+    terms = replace(terms, pledges=())
     for offer in offers:
         one = api_cost(offer, usage, terms)
         double = api_cost(offer, replace(usage, requests_per_month=2 * usage.requests_per_month), terms)
         each = (double.per_month_money - one.per_month_money) / usage.requests_per_month
         request.append(each)
+        sold = sum(_line_slope(one, double, key) for key in ("compute", "retries_waste"))
+        spent.append(sold / usage.requests_per_month / each if each else 0.0)
         once = max(once, one.per_month_money - each * usage.requests_per_month)
         coverage = one.coverage_ratio
-    kind = Kind(name, f"api {model}", "api", inf, request_money=tuple(request), accepted_ratio=coverage)
+    kind = Kind(
+        name,
+        f"api {model}",
+        "api",
+        inf,
+        request_money=tuple(request),
+        accepted_ratio=coverage,
+        spent_request_ratio=tuple(spent),
+    )
     return Piece(kind, f"api {model}", once)
 
 
@@ -161,6 +178,10 @@ def shared(pieces: Iterable[Piece]) -> tuple[tuple[Kind, ...], dict[str, float]]
 
 def _sum(cost: Cost, keys: Iterable[str]) -> float:
     return sum(cost.line(key) for key in keys)
+
+
+def _line_slope(one: Cost, other: Cost, key: str) -> float:
+    return other.line(key) - one.line(key)
 
 
 def _slope(one: Cost, other: Cost, without: Iterable[str]) -> float:

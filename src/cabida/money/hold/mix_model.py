@@ -8,6 +8,7 @@ from math import ceil, inf
 
 from cabida.money.hold.mix import Kind, Level, Problem, term_steps
 from cabida.money.hold.mix_matrix import Matrix
+from cabida.money.hold.mix_pledges import take_off
 from cabida.units import S_PER_HOUR
 
 NOBODY = -1  # owner of what is paid once
@@ -39,6 +40,10 @@ class Written:
         default_factory=list
     )  # step, column, expected money over the step
 
+    spent: list[tuple[int, int, int, int, float]] = field(
+        default_factory=list
+    )  # kind, future, step, column, what of ``paid`` goes to who sells it
+
     @property
     def months(self) -> float:
         """The whole horizon."""
@@ -57,11 +62,13 @@ class Written:
         self.futures.append(future)
         return self.matrix.column(high=high, whole=whole)
 
-    def pay(self, column: int, step: int, money: float) -> None:
-        """Expected money of one unit of a column within a step."""
+    def pay(self, column: int, step: int, money: float, kind: int = NOBODY, spent_ratio: float = 0.0) -> None:
+        """Expected money of one unit of a column within a step, and the share that goes to who sells ``kind``."""
         if money:
             self.matrix.cost[column] += money / self.months
             self.paid.append((step, column, money))
+            if spent_ratio and self.problem.pledges:
+                self.spent.append((kind, self.futures[column], step, column, money * spent_ratio))
 
     def active(self, kind: int, step: int) -> list[int]:
         """Columns whose lots of a committed kind are held in a step."""
@@ -88,6 +95,7 @@ def written(problem: Problem, commitments: Mapping[str, tuple[int, ...]] | None 
     _machines(made)
     _served(made)
     _once(made)
+    take_off(made)
     _limits(made)
     return made
 
@@ -96,7 +104,10 @@ def _servings(problem: Problem) -> Iterator[Serving]:
     alike: dict[object, list[int]] = {}
     for index, one in enumerate(problem.kinds):
         limit = (one.capacity, one.share_ratio) if one.share_ratio < 1 else ()
-        key = one.group, one.api, one.request_money, limit, one.accepted_ratio, one.fixed, one.drifts
+        bought = one.pledges, one.spent_request_ratio if one.pledges else ()
+        key = (
+            one.group, one.api, one.request_money, limit, one.accepted_ratio, one.fixed, one.drifts, bought
+        )  # fmt: skip
         alike.setdefault(key, []).append(index)
     for kinds in alike.values():
         ordered = sorted(kinds, key=lambda index: not problem.kinds[index].committed)
@@ -136,7 +147,8 @@ def _commitments(made: Written, most: Mapping[int, int], given: Mapping[str, tup
             covered = sum(steps[start : start + count])
             price = one.money_per_month * _expected_price(problem, one, start)
             for step in range(start, start + count):
-                made.pay(column, step, price * months * steps[step] / covered)
+                each = price * months * steps[step] / covered
+                made.pay(column, step, each, kind, one.spent_month_ratio)
             if given is not None:
                 wanted = given.get(one.name, ())
                 made.matrix.low[column] = made.matrix.high[column] = float(wanted[start] if wanted else 0)
@@ -168,7 +180,7 @@ def _hourly(made: Written) -> None:
             column = made.hourly[kind, place] = made.add(kind, future, most, whole=True)
             ratio = problem.futures[future].price_ratios[step] if one.drifts else 1.0
             hours = level.paid_hours * problem.steps_months[step] * problem.futures[future].weight_ratio
-            made.pay(column, step, one.money_per_hour * ratio * hours)
+            made.pay(column, step, one.money_per_hour * ratio * hours, kind, 1.0)
             if one.least_count > 1:
                 _all_or_none(made, column, one.least_count, most)
 
@@ -186,7 +198,8 @@ def _machines(made: Written) -> None:
                 held = _sizes(made, kind, future, step)
                 if one.money_per_month and not one.committed:
                     size = made.add(kind, future)
-                    made.pay(size, step, one.money_per_month * months * weight)
+                    each = one.money_per_month * months * weight
+                    made.pay(size, step, each, kind, one.spent_month_ratio)
                     for columns in held:
                         made.matrix.row([(size, 1.0), *((each, -1.0) for each in columns)], low=0.0)
                 if watched:
@@ -254,7 +267,10 @@ def _one_serving(made: Written, index: int, one: Kind, place: Place, level: Leve
     months = problem.steps_months[step] * problem.futures[future].weight_ratio
     asked = level.hours * float(S_PER_HOUR) * level.served_per_s / level.need_per_s * months
     ratio = problem.futures[future].price_ratios[step] if one.drifts else 1.0
-    made.pay(column, step, one.request_money[min(level.period, len(one.request_money) - 1)] * ratio * asked)
+    period = min(level.period, len(one.request_money) - 1)
+    spent = one.spent_request_ratio[min(period, len(one.spent_request_ratio) - 1)]
+    first = made.servings[index].kinds[0]
+    made.pay(column, step, one.request_money[period] * ratio * asked, first, spent)
     made.matrix.cost[column] -= problem.accepted_money * one.accepted_ratio * asked / made.months
 
 

@@ -314,3 +314,17 @@ def test_names_can_neither_drive_a_terminal_nor_turn_a_line_around(tmp_path):
     [offer] = found.offers
     assert (offer.provider, offer.region, offer.notes) == ("[31mRedgnp", "eu2J", "ab")
     assert [(one.line, one.why) for one in found.unread] == [(3, "no_provider")]
+
+
+def test_a_day_that_has_not_come_is_said_once(tmp_path):
+    path = tmp_path / "prices.csv"
+    rows = "".join(f"A,H100,3.{at},EUR,209{at}-01-01\n" for at in range(5))
+    path.write_text(f"provider,gpu,price,currency,seen\n{rows}", encoding="utf-8")
+    assert [key for key, _ in of(path).notes] == ["future"]
+
+
+@pytest.mark.parametrize("code", ["USDT", "EURX", "E", "DOLLARS"])
+def test_a_code_is_whole_or_none(tmp_path, code):
+    path = tmp_path / "prices.csv"
+    path.write_text(f"provider,gpu,price,currency\nA,H100,3.1,{code}\n", encoding="utf-8")
+    assert [one.why for one in of(path).unread] == ["no_currency"]

@@ -36,6 +36,7 @@ class Making:
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
     _providers: dict[str, tuple[str, str]] = field(default_factory=dict)
     _models: dict[str, str] = field(default_factory=dict)
+    _told_future: bool = False
 
     def source(self, seen: str, url: str = "") -> Source:
         """Where the file's figures were read, on the day they were seen, else on the day of the reading."""
@@ -82,6 +83,7 @@ class Making:
             raise Odd(Why.ZERO)
         if currency not in rated():
             raise Odd(Why.NO_RATE)
+        self._past(seen)
         part, units = shared(part, count)
         if not (seller := shown(provider)):
             raise Odd(Why.NO_PROVIDER)
@@ -151,6 +153,7 @@ class Making:
         if key in self._seen:
             self.read.repeated_count += 1
             return
+        self._past(seen)
         self._seen.add(key)
         self.read.api_lines.append(line)
         offer = ApiOffer(
@@ -175,6 +178,12 @@ class Making:
             rates=rates,
         )
         self.read.api_offers.append(offer)
+
+    def _past(self, seen: str) -> None:
+        """Say once of a file that it tells prices of days that have not come."""
+        if seen > self.asked.today and not self._told_future and seen != self.read.seen:
+            self._told_future = True
+            self.read.note("future", day=seen)
 
     def model(self, name: str) -> str:
         """The id of the model that is served, or its name as printed where it is none we know."""

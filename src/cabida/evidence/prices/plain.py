@@ -223,7 +223,8 @@ def _row(
     total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity, bool(said.get("capacity")))
     if (_per(said.get("unit", ""))[1] or 0) > 24:
         make.read.note("month")
-    currency = (said.get("currency", "").upper() or currency_of(text) or default)[:3]
+    currency = said.get("currency", "").upper() or currency_of(text) or default
+    currency = "EUR" if currency in ("EURO", "EUROS") else currency
     if not re.fullmatch(r"[A-Z]{3}", currency):
         raise Odd(Why.NO_CURRENCY)
     country = said.get("country", "")

@@ -75,6 +75,8 @@ def read(
         made.note("encoding")
     with without_collecting():
         _read(what, made, asked, file, progress)
+    if not made.rows_count and not made.unread:
+        raise refuse(file, "no_rows")
     if made.undated_count:
         made.note("undated")
     return made

@@ -9,10 +9,11 @@ import difflib
 import json
 from collections.abc import Iterable
 from contextvars import ContextVar
+from datetime import date
 from functools import cache
 from importlib import resources
 
-from cabida.errors import Problem
+from cabida.errors import InvalidInput, Problem
 
 LANGUAGES = ("en", "es")
 LONGEST_VALUE_CHARS = 1500  # of what an error repeats
@@ -79,6 +80,21 @@ def problem(code: str, *, file: str = "", line: int = 0, **values: object) -> Pr
         for part in ("what", "why", "cure")
     }
     return Problem(code, file=file, line=line, **parts)
+
+
+def iso_day(text: str) -> str:
+    """An ISO date (``2026-11-30``) as it stands; "" stays "".
+
+    Raises:
+        InvalidInput: CB-U005, it is none: compared as text it would let everything in.
+    """
+    try:
+        sound = not text or (len(text) == len("2026-11-30") and bool(date.fromisoformat(text)))
+    except ValueError:
+        sound = False
+    if not sound:
+        raise InvalidInput([problem("CB-U005", text=text[:40])])
+    return text
 
 
 def _shortened(value: object) -> object:

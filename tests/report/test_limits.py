@@ -54,3 +54,25 @@ def test_prices_by_other_units_are_of_the_day():
     with pytest.raises(InvalidInput) as caught:
         cabida.api_prices("whisper", as_of="2019-01-01")
     assert codes(caught) == ["CB-U085"]
+
+
+@pytest.mark.parametrize("day", ["soon", "30/11/2026", "20261130", "2026-13-45"])
+def test_what_is_no_date_lets_nothing_in(day, tmp_path):
+    file = tmp_path / "prices.csv"
+    file.write_text("provider,gpu,price,currency\nA,H100,2,USD\n", "utf-8")
+    asked = [
+        lambda: cabida.prices("h100", as_of=day),
+        lambda: cabida.price_history("h100", as_of=day),
+        lambda: cabida.prices_aside("l4", as_of=day),
+        lambda: cabida.price("x", as_of=day),
+        lambda: cabida.exchange_rates(as_of=day),
+        lambda: cabida.api_prices("gpt-5", as_of=day),
+        lambda: cabida.cost("llama-3.1-8b", gpu="h100", as_of=day),
+        lambda: cabida.hold("h100", as_of=day),
+        lambda: cabida.own("h100", as_of=day),
+        lambda: cabida.import_prices([file], as_of=day, store=tmp_path / "s.db"),
+    ]
+    for ask in asked:
+        with pytest.raises(InvalidInput) as caught:
+            ask()
+        assert codes(caught) == ["CB-U005"]

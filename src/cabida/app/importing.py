@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.text import has_text, problem, tr
+from cabida.text import has_text, iso_day, problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.prices import Read
@@ -47,17 +47,18 @@ def import_prices(
         files of which nothing could be read; ``kept``, whether anything was stored.
 
     Raises:
-        InvalidInput: CB-E010 to CB-E018, the store can't be written.
+        InvalidInput: CB-U005, ``as_of`` is no date; CB-E010 to CB-E018, the store can't be written.
     """
     from cabida.evidence import book
     from cabida.evidence.prices.reading import read, without_collecting
 
+    day = iso_day(as_of or "")
     rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     with without_collecting():
         for file in files:
             try:
-                found = read(file, provider=provider, currency=currency, as_of=as_of or "", progress=progress)
+                found = read(file, provider=provider, currency=currency, as_of=day, progress=progress)
             except InvalidInput as error:
                 errors += [one.as_dict() for one in error.problems]
                 continue

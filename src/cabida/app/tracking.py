@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.files import HAND_KEPT_BYTES_MOST, text_lines
-from cabida.text import problem, tr
+from cabida.text import iso_day, problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.prices import Read
@@ -101,7 +101,7 @@ def track(
         got[month] = Output(accepted, requests)
     answer = track_answer(
         whole, bought, chosen_lines(lines, chosen), got, month=month, rates=rates, per_hour_count=per_hour,
-        as_of=as_of or "",
+        as_of=iso_day(as_of or ""),
     )  # fmt: skip
     if keep:
         tracked.keep(key, bought.id, answer["months"], store)

@@ -13,6 +13,7 @@ from cabida.money.assumptions import Range, assumed_ranges, codes_of
 from cabida.money.currency import Rate, rate_between
 from cabida.plan import Assumption, CostLine
 from cabida.quantity import Quantity, Source, leaf
+from cabida.text import iso_day
 
 # a published mean is not this building's, nor one's own bill: a fifth less to a quarter more; assumed
 NEAR_LOW_RATIO, NEAR_HIGH_RATIO = 0.8, 1.25
@@ -175,7 +176,11 @@ def terms(
         power_billing: "energy" or "reserved_kw" when known; else by the meter where its price or the PUE is stated and
             no price of reserved power is.
         energy: facts about places; None = the shipped ones.
+
+    Raises:
+        InvalidInput: CB-U005, ``as_of`` is no date; CB-F006, no rate for the currency.
     """
+    as_of = iso_day(as_of)
     said = dict(stated or {})
     if "pue_ratio" in said:
         said.setdefault("desktop_pue_ratio", said["pue_ratio"])

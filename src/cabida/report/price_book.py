@@ -18,7 +18,7 @@ from cabida.money.prices.offers import in_force
 from cabida.money.prices.shelf import age_days, expired
 from cabida.money.terms import Terms
 from cabida.report.catalogue import said
-from cabida.text import closest, problem
+from cabida.text import closest, iso_day, problem
 
 SORTS: dict[str, Callable[[dict[str, Any], float], Any]] = {  # of a row and its price in one currency
     "price": lambda row, price: (row["unit"] == "accelerator", price, row["provider"]),
@@ -339,6 +339,7 @@ def exchange_rates(currency: str = "USD", as_of: str | None = None) -> list[dict
     Raises:
         InvalidInput: CB-F006, no rate for the currency; the known ones are listed.
     """
+    as_of = iso_day(as_of or "") or None
     rows = []
     for code in sorted(facts.currencies()):
         ratio, day, source = facts.exchange_rate(code, currency.upper(), as_of)
@@ -354,6 +355,7 @@ def price(id: str, as_of: str | None = None, store: Any = None) -> tuple[dict[st
     Raises:
         InvalidInput: CB-U016, none or several are called so.
     """
+    as_of = iso_day(as_of or "") or None
     every: list[Any] = [*book.offers(as_of, store=store), *book.api_offers(as_of, store=store)]
     beside = (*facts.analyst_offers(), *facts.unmapped_offers())
     every += [one for one in beside if not as_of or one.seen <= as_of]

@@ -1,0 +1,148 @@
+"""Bills where something is zero, missing, spare or several: by hand."""
+
+from dataclasses import replace
+from math import hypot
+
+import pytest
+from money_world import API, CARD, offer, serving, training
+
+from cabida import facts, money
+from cabida.money.bills.evaluation import JudgeUse, judged_tree, with_judge
+from cabida.money.bills.serving import serving_bill
+from cabida.money.bills.tenures import serverless_of
+from cabida.money.bills.training import training_use
+from cabida.money.hold.ledger import MonthBill, ledger
+from cabida.money.hold.reserve import Commitment, Scenario, reserve
+from cabida.money.own.owned import renewals_of, rents_seen
+from cabida.money.own.owning import host_power
+from cabida.money.own.purchase import Purchase
+from cabida.money.prices import spot
+from cabida.money.prices.tenure import tenure_of
+from cabida.money.ways import Plain
+
+TERMS = money.terms("USD", as_of="2026-11-30", horizon_months=36)
+METERED = replace(TERMS, power_billing="energy")
+USAGE = money.Usage(1e6, 1000, 300, utilisation_ratio=0.6)
+
+
+def test_spares_of_ones_own_idle():
+    """Three work six tenths of the time and one stands by: 0.45 of what is held."""
+    cost = money.serving_cost(serving(offer("30000", "buy"), replicas=3, spares=1), USAGE, METERED)
+    busy, idle = TERMS.base("busy_power_ratio"), TERMS.base("idle_power_ratio")
+    card = 700 * (0.45 * busy + 0.55 * idle) * host_power(Plain(TERMS), CARD, at_desk=False)
+    assert cost.line("energy") == pytest.approx(
+        card / 1000 * 4 * 730 * TERMS.base("electricity_money_per_kwh")
+    )
+
+
+def test_a_machine_draws_what_its_kind_does_where_that_is_known():
+    known = [
+        (card, node)
+        for card in facts.accelerators()
+        if card.tdp_w and (node := facts.node_for(card)) is not None and node.power_w
+    ]
+    assert known
+    for card, node in known:
+        ratio = host_power(Plain(TERMS), card, at_desk=False)
+        assert ratio == pytest.approx(node.power_w / (node.accelerators_count * card.tdp_w))
+        assert ratio > 1
+    card = known[0][0]
+    assert host_power(Plain(TERMS), card, at_desk=True) == TERMS.base("desktop_host_power_ratio")
+    stated = money.terms("USD", as_of="2026-11-30", stated={"host_power_ratio": 1.3})
+    assert host_power(Plain(stated), card, at_desk=False) == 1.3
+    unknown = replace(card, tdp_w=None)
+    assert host_power(Plain(TERMS), unknown, at_desk=False) == TERMS.base("host_power_ratio")
+
+
+def test_interruptions_in_the_interval_of_a_spot_bill():
+    usage = replace(USAGE, request_s=20.0)
+    cost = money.serving_cost(serving(offer("1.00", "spot")), usage, TERMS)
+    held = 2 * 730 * 1.0
+    ends = spot.served_ratio(offer("1.00", "spot"), TERMS, 1.0, 0.0, 10.0)
+    assert cost.line("interruptions") == pytest.approx(held * (ends.base - 1))
+    ranges = TERMS.ranges
+    named = {
+        "storage": "storage_money_per_gb_per_month", "network": "egress_money_per_gb",
+        "serving_stack": "serving_stack_money_per_month", "observability": "observability_node_money_per_month",
+        "platform_labour": "rent_staff_count",
+    }  # fmt: skip
+    above = [cost.line(key) * (ranges[name].high / ranges[name].base - 1) for key, name in named.items()]
+    above += [held * (ranges["fresh_price_ratio"].high - 1), held * (ends.high - ends.base)]
+    assert cost.per_accepted_high == pytest.approx((cost.per_month_money + hypot(*above)) / 1e6)
+
+
+def test_a_reservation_nobody_published_is_told_and_what_is_rented_is_owed_to_nobody():
+    derived = tenure_of(offer("2.00"), CARD, TERMS, 8, "reserved_12_discount_ratio")
+    plain = tenure_of(offer("2.00"), CARD, TERMS, 8)
+    notes = [
+        len(money.serving_cost(serving(offer("2.00"), 8), USAGE, TERMS, one).notes)
+        for one in (derived, plain)
+    ]
+    assert notes[0] == notes[1] + 1
+    use = money.TrainingUse(ideal_hours=1000, wall_s=150 * 3600.0)
+    assert money.training_cost(training(offer("2.00")), use, TERMS, plain).committed_money == 0
+    owed = money.training_cost(training(offer("2.00")), use, TERMS, derived).committed_money
+    assert owed == pytest.approx(derived.money_per_hour * 8 * 730 * 12)
+
+
+def test_what_a_run_uses_by_hand():
+    run = training(offer("2.00"), 8).run
+    use = training_use(
+        run, 3.6e9, 50_000.0, 90_000.0, acceptance_ratio=0.5, dataset_bytes=4e12, checkpoint_bytes=1.1e11,
+        runs_per_month=2.0,
+    )  # fmt: skip
+    assert use.ideal_hours == pytest.approx(8 * 20)  # 72,000 s
+    assert use.goodput_ratio == pytest.approx(0.8)
+    assert (use.dataset_gb, use.checkpoint_gb) == pytest.approx((4000, 110))
+    assert (use.acceptance_ratio, use.runs_per_month, use.wall_s) == (0.5, 2.0, 90_000.0)
+    assert training_use(run, 3.6e9, 50_000.0, 1.0).goodput_ratio == 1.0  # never above one
+
+
+def test_serverless_hours_are_all_workers_and_their_share_is_of_them():
+    priced = offer("3.00", "serverless", includes=("host",))
+    usage = replace(USAGE, request_s=5.0, profile=(0.5, 1.5))
+    tenure = tenure_of(priced, CARD, TERMS, 4)
+    one = serving(priced, 4)
+    hours = serverless_of(one.deployment, 4, usage, 1.0, TERMS).worker_hours_per_month
+    bill = serving_bill(Plain(TERMS), one, usage, tenure)
+    held = sum(bill[key] for key in ("compute", "idle", "retries_waste", "spares"))
+    assert held == pytest.approx(hours * 3.0)
+    assert bill["idle"] == pytest.approx(held * (1 - 4 * 0.6 * 730 / hours))
+    assert bill["spares"] == 0
+
+
+def test_demand_that_doubles_is_rented_doubled():
+    growing = (Scenario("doubling", 1.0, 0.0, 1.0),)
+    found = reserve([1.0], 2.0, Commitment(12, 1.0), growing, 12)
+    assert found.on_demand_money == pytest.approx(2 * 2.0 * 730 * 12)  # a second one from the first month
+    assert (found.count, found.money) == (2, pytest.approx(2 * 730 * 12))
+    shrinking = (Scenario("halving", -0.5, 0.0, 1.0),)
+    fewer = reserve([4.0], 2.0, Commitment(12, 1.0), shrinking, 12)
+    months = [-(-4 * 0.5 ** ((month + 0.5) / 12) // 1) for month in range(12)]
+    assert fewer.on_demand_money == pytest.approx(2.0 * 730 * sum(months))
+
+
+def test_eight_years_of_renewals_and_the_last_day_a_rent_was_seen():
+    bought = Purchase(CARD, offer("30000", "buy"), "server", 8, 8, 8, 1, 0.6)
+    assert [one.years for one in renewals_of(bought, TERMS)] == [1, 2, 3, 4, 5, 6, 7, 8]
+    rents = [
+        tenure_of(offer(price, provider=price, seen=day), CARD, TERMS)
+        for price, day in (("2.00", "2026-11-02"), ("3.00", "2026-11-20"))
+    ]
+    assert [one.seen for one in rents_seen(rents, at_desk=False)] == ["2026-11-02", "2026-11-20"]
+
+
+def test_a_ledger_tells_the_replicas_of_each_month():
+    bills = [MonthBill(count, count, {"rent": 100.0 * count}) for count in (1, 2, 3)]
+    assert [row.replicas_count for row in ledger(bills, 3.0, "2027-01-01")] == [1, 1, 2, 3]
+
+
+def test_the_tree_of_judged_runs_is_their_bill():
+    candidate = serving(offer("2.00"))
+    cost, tree = money.serving_cost(candidate, USAGE, TERMS), money.cost_tree(candidate, USAGE, TERMS)
+    for use in (JudgeUse(1e5, 1500, 50, 0.0, offer=API), None):
+        grown, judged = judged_tree(tree, use, 40.0, TERMS), with_judge(cost, use, TERMS)
+        assert float(grown["cost.judging"]) == pytest.approx(judged.line("judging"))
+        assert float(grown["cost_per_month"]) == pytest.approx(judged.per_month_money)
+        assert float(grown["unit_cost"]) == pytest.approx(judged.per_accepted_money)
+        assert float(grown["evaluated_model_money"]) == pytest.approx(judged.per_month_money / 40)

@@ -38,7 +38,7 @@ def test_spares_of_ones_own_idle():
 def test_a_machine_draws_what_its_kind_does_where_that_is_known():
     known = [
         (card, node)
-        for card in facts.accelerators()
+        for card in facts.accelerators().values()
         if card.tdp_w and (node := facts.node_for(card)) is not None and node.power_w
     ]
     assert known

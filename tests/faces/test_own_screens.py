@@ -151,3 +151,9 @@ def test_a_card_of_unknown_power_reserves_what_it_draws():
         "2",
     )
     assert answered(*flags)["ownership"]["running_lines"]["colocation"] > 0
+
+
+def test_a_price_without_a_date_says_so():
+    done = CliRunner().invoke(cli, ["own", "h100", "--as-of", "1900-01-01"])
+    assert done.exit_code == 0
+    assert "undated" in done.output.partition("\n\n")[0]

@@ -106,7 +106,8 @@ def _head(answer: dict[str, Any]) -> str:
         "own.price_machine" if price["whole_machine"] else "own.price_card",
         price=text.money(price["money"], answer["currency"]),
     )
-    whom = tr("own.price_from", **price) if price["provider"] else tr("own.price_stated")
+    dated = "own.price_from" if price["seen"] else "own.price_undated"
+    whom = tr(dated, **price) if price["provider"] else tr("own.price_stated")
     parts = [head, tr("own.spares", count=spare) if spare else "", f"{each} ({whom})"]
     return " · ".join(part for part in parts if part)
 

@@ -1,5 +1,6 @@
 """What owning takes, and electricity and carbon, inside a decision."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 from cabida import brief as briefs
 from cabida.choose import decide
 from cabida.choose.means import means_of, terms_of
+from cabida.choose.owned import ownership_in
 from cabida.choose.priced import fleet_spares
 from cabida.money import offers_for
 from cabida.report.store import from_json, to_json
@@ -46,6 +48,17 @@ def test_the_purchase_is_the_one_the_bill_pays_for(decided):
     for one, worked in zip(decided[1].decision.options, decided[1].worked, strict=True):
         if one.ownership is not None:
             assert one.ownership.capital_money == pytest.approx(worked.cost.capex_money)
+
+
+def test_owning_is_held_against_the_rents_that_the_brief_allows(decided):
+    read, outcome = decided
+    bought = next(one for one in outcome.worked if one.tenure and one.tenure.capacity == "buy")
+    whole = ownership_in(bought, means_of(read, DAY))
+    seller = next(one.provider for one in whole.rents if one.kind == "cheapest")
+    others = replace(read, consider=replace(read.consider, providers=("RunPod",)))
+    held = ownership_in(bought, means_of(others, DAY))
+    assert seller != "RunPod"
+    assert {one.provider for one in held.rents if one.kind == "cheapest"} == {"RunPod"}
 
 
 def test_every_option_on_accelerators_has_its_electricity_and_carbon(decided):

@@ -9,7 +9,7 @@ from math import exp, log, sqrt
 from cabida import facts, money
 from cabida.choose.both import Rented
 from cabida.choose.fronts import Front
-from cabida.choose.means import Means
+from cabida.choose.means import Means, allowed_place
 from cabida.choose.retrieval import Beside
 from cabida.choose.worked import Worked
 from cabida.money import TrainingUse, Usage
@@ -17,6 +17,7 @@ from cabida.money.bills import tenures
 from cabida.money.own.footprint import Working, footprint, together
 from cabida.money.own.owned import ownership_of, rents_seen
 from cabida.money.own.purchase import KINDS_OF, Purchase
+from cabida.money.prices.offers import sold_by
 from cabida.money.prices.tenure import WHOLE_SERVER_COUNT, Tenure
 from cabida.money.ways import Plain
 from cabida.plan import Candidate, Estimate, Option
@@ -67,7 +68,12 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
         by_meter=(terms.power_billing or ("energy" if tenure.at_desk else "reserved_kw")) == "energy",
         staffed=kind != "desk" and TEAM not in terms.stated,  # who states a team has counted its machines
     )
-    book = means.offers.get(thing.accelerator.id, ())
+    sellers, countries = means.brief.consider.providers, means.brief.limits.countries
+    book = [
+        one
+        for one in means.offers.get(thing.accelerator.id, ())
+        if sold_by(one, sellers) and allowed_place(one, countries)
+    ]
     rented = money.offers_for(thing.accelerator, needed, book, terms, capacity=("on-demand",))
     return ownership_of(bought, terms, rents_seen(rented, at_desk=bought.at_desk))
 

@@ -4,8 +4,10 @@ import math
 import sys
 
 import pytest
+from test_mixing import realtime
 
 from cabida.app.cluster import placed
+from cabida.choose.mix_told import full_mix
 from cabida.errors import InvalidInput
 from cabida.money.hold.mix import Kind, Problem
 from cabida.money.hold.mix_draws import draws_of, worked_out
@@ -44,10 +46,13 @@ def test_ray_gives_the_same_answer(monkeypatch):
     try:
         with placed("ray") as each:
             spread = each(worked_out, draws())
+            brief, outcome, ask, means = realtime()
+            mix = full_mix(brief, outcome.everything, ask, means, draws_count=2, each=each)
         assert ray.is_initialized()  # a cluster that was there stays
     finally:
         ray.shutdown()
     assert spread == [worked_out(one) for one in draws()]
+    assert mix == full_mix(brief, outcome.everything, ask, means, draws_count=2)
 
 
 def test_without_ray_the_error_says_what_to_install(monkeypatch):

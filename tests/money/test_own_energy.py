@@ -82,3 +82,13 @@ def test_a_household_pays_its_own_tariff():
         "electricity_money_per_kwh"
     )
     assert nowhere.low < nowhere.base < nowhere.high
+
+
+def test_a_place_s_own_figure_says_its_own_source():
+    world, ireland = (money.terms("USD", as_of="2026-11-30", country=code) for code in ("", "IE"))
+    name = "electricity_money_per_kwh"
+    assert "0.15" in world.ranges[name].because(name)
+    assert ireland.ranges[name].because(name) == ireland.ranges[name].source.what
+    assert "0.15" not in ireland.ranges[name].because(name)
+    home = household_tariff(world, "")
+    assert home.because(name) == home.source.what

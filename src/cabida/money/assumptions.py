@@ -35,9 +35,13 @@ class Range:
         value = f"{number(self.base)}{unit} [{number(self.low)}–{number(self.high)}]"
         key = f"money.find_out.{name}"
         how = tr(key) if has_text(key) else tr("money.find_out.other")
-        because = f"money.because.{name}"
-        why = tr(because) if has_text(because) else self.source.what
-        return Assumption(name, value, why, how, self.source.grade)
+        return Assumption(name, value, self.because(name), how, self.source.grade)
+
+    def because(self, name: str) -> str:
+        """Why it was taken, in the language in use where it is the shipped figure; a place's own says its source."""
+        shipped, key = assumed_ranges().get(name), f"money.because.{name}"
+        as_shipped = shipped is not None and shipped.source == self.source
+        return tr(key) if as_shipped and has_text(key) else self.source.what
 
 
 @cache

@@ -8,7 +8,6 @@ from typing import Any
 
 from cabida import facts
 from cabida.money import Tenure, Terms
-from cabida.money.assumptions import Range
 from cabida.money.own import against, ownership
 from cabida.money.own.owned import TINY, ownership_of, rents_seen
 from cabida.money.own.purchase import RUNNING, Purchase, worked_out
@@ -21,7 +20,6 @@ from cabida.report.own_asked import Asked, asked
 from cabida.report.own_flips import flips
 from cabida.report.own_others import others
 from cabida.report.own_said import advice, verdict
-from cabida.text import has_text, tr
 from cabida.units import HOURS_PER_YEAR, MONTHS_PER_YEAR, S_PER_HOUR, TOKENS_PER_MTOK
 
 UTILISATIONS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
@@ -65,7 +63,7 @@ def own_answer(
         "price": _price(found),
         "ownership": {
             **asdict(whole),
-            "residual_source": because("decay_ratio", terms.ranges["decay_ratio"]),
+            "residual_source": terms.ranges["decay_ratio"].because("decay_ratio"),
         },
         "busy_money_per_hour": worked_out(Plain(terms), replace(bought, utilisation_ratio=1.0))["useful"],
         "bill": bill(whole, worked_out(Plain(terms), bought)),
@@ -278,17 +276,11 @@ def _assumptions(useful: Quantity, explained: Explained, terms: Terms) -> list[d
         rows.append(
             {
                 "name": name, "low": taken.low, "base": taken.base, "high": taken.high, "money": taken.money,
-                "why": because(name, taken), "source": taken.source.what, "url": taken.source.url,
+                "why": taken.because(name), "source": taken.source.what, "url": taken.source.url,
                 "seen": taken.source.seen, "grade": taken.source.grade, "moves": name in moving,
             }
         )  # fmt: skip
     return rows
-
-
-def because(name: str, taken: Range) -> str:
-    """Why a figure was taken, in the language in use where the catalogue says it; else as its source does."""
-    key = f"money.because.{name}"
-    return tr(key) if has_text(key) else taken.source.what
 
 
 def _tokens(whole: Ownership, tokens_per_s: float, api_money_per_mtok: float | None) -> dict[str, Any]:

@@ -465,3 +465,23 @@ def test_a_header_that_is_no_price_is_none(tmp_path):
     header = ("provider", "gpu", "price list", "currency")
     with pytest.raises(InvalidInput, match="CB-E055"):
         of(exports.write_csv(tmp_path / "p.csv", header, [("A", "H100", "2.5", "USD")]))
+
+
+def test_a_whole_list_comes_back_from_the_store(tmp_path):
+    from cabida import app
+    from cabida.evidence import book
+
+    gemini = {
+        "litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": 1.25e-06,
+        "output_cost_per_token": 1e-05, "output_cost_per_token_above_200k_tokens": 1.5e-05,
+    }  # fmt: skip
+    path = exports.write_json(tmp_path / "litellm.json", {"gemini/some-model": gemini})
+    [read_one] = of(path, as_of="2026-11-20").api_offers
+    app.import_prices([path], as_of="2026-11-20", store=tmp_path / "s.db")
+    [kept] = [
+        one
+        for one in book.current_api_offers(TODAY, store=tmp_path / "s.db")
+        if "some-model" in one.model_name
+    ]
+    assert kept.rates == read_one.rates
+    assert amount(kept, "output", 300_000) == 15

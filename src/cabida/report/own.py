@@ -74,7 +74,7 @@ def own_answer(
         "by_month": by_month(bought, terms, whole),
         "flips": flips(bought, terms, whole),
         "swings": _swings(tree["useful"], explained),
-        "residual_seen": residual_seen(bought),
+        "residual_seen": residual_seen(bought, terms.as_of),
         "others": others(bought, terms, as_of),
         "assumptions": _assumptions(tree["useful"], explained, terms),
         "figures": roots,
@@ -235,8 +235,8 @@ def by_month(bought: Purchase, terms: Terms, whole: Ownership) -> list[dict[str,
     return rows
 
 
-def residual_seen(bought: Purchase) -> list[dict[str, Any]]:
-    """What sources say is left of this family's price, or lost of it a year: they disagree, so all are shown."""
+def residual_seen(bought: Purchase, as_of: str) -> list[dict[str, Any]]:
+    """What sources of that day or before say is left of this family's price, or lost of it a year: they disagree, so all are shown."""
     family = bought.accelerator.name.split()[0].lower()
     kinds = ("residual_value_pct", "residual_value_factor", "secondary_market_annual_change_pct")
     return [
@@ -245,7 +245,7 @@ def residual_seen(bought: Purchase) -> list[dict[str, Any]]:
             "notes": one.notes, "source": one.source.what,
         }
         for kind in kinds
-        for one in facts.energy(kind)
+        for one in facts.energy(kind, as_of=as_of or None)
         if one.place.split()[0].lower() == family
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from cabida import facts, money
-from cabida.brief.profiles import named
+from cabida.brief.profiles import NAMED, named
 from cabida.errors import InvalidInput
 from cabida.evidence import book
 from cabida.facts import mig
@@ -26,8 +26,9 @@ from cabida.money.hold.reserve import (
 )
 from cabida.money.prices.commitment import reserve_threshold_ratio
 from cabida.money.prices.tenure import is_market
-from cabida.report.hold_asked import Asked, told
+from cabida.report.hold_asked import BOUNDS, Asked, told
 from cabida.report.hold_ways import block_answer, serverless_answer, slice_answer, spot_answer
+from cabida.report.within import refuse_beyond
 from cabida.text import number, problem, tr
 from cabida.units import HOURS_PER_MONTH
 
@@ -37,6 +38,7 @@ DISCOUNTS = ("reserved_6_discount_ratio", "reserved_12_discount_ratio", "reserve
 
 def hold_answer(asked: Asked, as_of: str) -> dict[str, Any]:
     """The answer of ``cabida hold``; see :func:`cabida.app.hold.hold`."""
+    refuse_beyond(asked.figures(), BOUNDS)
     asked_for = facts.accelerator(asked.gpu)
     profile = mig.profile_of(asked_for)
     card = facts.accelerator(asked_for.id.partition(":")[0]) if profile else asked_for
@@ -104,15 +106,24 @@ def _terms(asked: Asked, as_of: str) -> Terms:
 
 def _demand(asked: Asked) -> tuple[float, ...]:
     """Whole units by hour, of the asked mean and peak."""
-    profile = asked.hours or named(asked.profile)
+    profile = asked.hours or _named(asked.profile)
     if asked.hours:
         return tuple(float(ceil(one - min(1e-9, one / 2))) for one in asked.hours)
     peak = asked.peak if asked.peak is not None else asked.mean * max(profile) * len(profile) / sum(profile)
     try:
         found = shaped(tuple(profile), asked.mean, peak)
     except ValueError:
-        raise InvalidInput([problem("CB-R071", profile=asked.profile, mean=asked.mean, peak=peak)]) from None
+        raise InvalidInput(
+            [problem("CB-R071", profile=asked.profile, mean=number(asked.mean), peak=number(peak))]
+        ) from None
     return tuple(float(ceil(one - min(1e-9, one / 2))) for one in found)
+
+
+def _named(profile: str) -> Sequence[float]:
+    if profile not in NAMED:
+        said = tr("faces.refused.choice", value=profile, choices=", ".join(NAMED))
+        raise InvalidInput([problem("CB-U004", what=said)])
+    return named(profile)
 
 
 def _growth(asked: Asked, terms: Terms) -> Range:

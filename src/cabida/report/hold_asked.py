@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cabida.money import Tenure
+from cabida.report.within import SHARE, Within
+
+COUNT = Within(0, 1e5, above=True)
+HOURLY = Within(0, 1e6, above=True)
+BOUNDS = {  # of the figures of a question
+    "mean": COUNT, "peak": COUNT, "horizon_months": Within(1, 120), "growth": Within(-0.95, 20), "on_demand": HOURLY,
+    "upfront": SHARE, "resale": SHARE, "minimum": Within(1, 1e5), "job_hours": COUNT, "checkpoint_gb": Within(0, 1e6),
+    "reserved months": Within(1, 120), "reserved price": HOURLY, "hours": Within(0, 1e6),
+    "hours in use": Within(1, 8784),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,24 @@ class Asked:
     job_hours: float = 24.0
     checkpoint_gb: float = 100.0
     assume: Mapping[str, float] | None = None
+
+    def figures(self) -> dict[str, Any]:
+        """Its figures by the names they are asked by; of many, the first that can't be."""
+        terms = self.reserved or {}
+        said: dict[str, Any] = {
+            "mean": self.mean, "peak": self.peak, "horizon_months": self.horizon_months, "growth": self.growth_ratio,
+            "on_demand": self.on_demand, "upfront": self.upfront_ratio, "resale": self.resale_ratio,
+            "minimum": self.minimum_count, "job_hours": self.job_hours, "checkpoint_gb": self.checkpoint_gb,
+            "reserved months": _worst(terms, "reserved months"),
+            "reserved price": _worst(terms.values(), "reserved price"), "hours": _worst(self.hours, "hours"),
+        }  # fmt: skip
+        if self.hours:
+            said["hours in use"] = sum(1 for one in self.hours if one)
+        return said
+
+
+def _worst(values: Iterable[float], name: str) -> float | None:
+    return next((one for one in values if not BOUNDS[name].holds(one)), None)
 
 
 def told(one: Tenure) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from cabida.money.own.purchase import KINDS_OF, Purchase, availability_name
 from cabida.money.prices.tenure import DESK_COUNT, WHOLE_SERVER_COUNT, around_name
 from cabida.money.terms import is_known_place
 from cabida.quantity import Source
+from cabida.report.within import MONEY, PART, PRICE, SHARE, Within, refuse_beyond
 from cabida.text import number, problem
 
 CARDS_A_PC = 2
@@ -34,6 +35,17 @@ STATES = {
     "licences_per_gpu": "licences_count_per_accelerator", "insurance": "insurance_ratio_per_year",
     "income_tax": "tax_ratio", "purchase_tax": "purchase_tax_ratio", "duty": "duty_ratio",
 }  # fmt: skip
+BOUNDS = {
+    "utilisation": PART, "rent": PRICE, "price": PRICE, "machine_price": PRICE, "gpus": Within(1, 1e6),
+    "per_machine": Within(1, 1024), "server": MONEY, "network": MONEY, "storage": MONEY, "install": MONEY,
+    "duty": Within(0, 2), "purchase_tax": SHARE, "years": Within(0.25, 30), "wacc": SHARE, "resale": PART,
+    "income_tax": Within(0, 0.9), "progress": Within(0, 2), "electricity": MONEY, "pue": Within(1, 5),
+    "colocation": MONEY, "reserved_kw": PRICE, "busy_w": PRICE, "idle_w": MONEY, "staff": Within(0, 1e4),
+    "loaded": MONEY, "support": SHARE, "parts": SHARE, "licence": MONEY, "licences_per_gpu": Within(0, 16),
+    "insurance": SHARE, "uptime": PART, "spares": Within(0, 1e5), "target": Within(0, 1, above=True, below=True),
+    "tokens_per_s": PRICE, "api_price": PRICE,
+}  # fmt: skip
+WORDS = frozenset(("in_", "have_machine"))
 BY_METER, RESERVED = ("electricity", "pue"), ("colocation", "reserved_kw")
 
 
@@ -55,9 +67,10 @@ def asked(gpu: str, flags: Mapping[str, Any], currency: str, as_of: str, country
     Raises:
         InvalidInput: both PUE and reserved power (CB-U090), no price known (CB-U091), no power known (CB-U092), a
             price of the accelerator and one of the machine (CB-U093), a country nothing is known of (CB-U095), figures
-            that contradict each other or change nothing (CB-U054, CB-U050).
+            that contradict each other or change nothing (CB-U054, CB-U050), or that can't be (CB-U066).
     """
     said = {name: value for name, value in flags.items() if value is not None}
+    refuse_beyond(said, BOUNDS, WORDS)
     card = facts.accelerator(gpu)
     faults = _faults(card, said)
     if "electricity" not in said and not is_known_place(country):

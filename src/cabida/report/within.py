@@ -1,0 +1,58 @@
+"""What a figure may be, for those who ask from Python: what the command line refuses is refused here too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cabida.errors import InvalidInput
+from cabida.text import closest, number, problem
+
+
+class Within(NamedTuple):
+    """From ``low`` to ``high``; ``above`` = more than ``low``, ``below`` = less than ``high``."""
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is a finite number within."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return False
+        low = value > self.low if self.above else value >= self.low
+        return low and (value < self.high if self.below else value <= self.high)
+
+    @property
+    def least(self) -> str:
+        """Its low end as an error says it."""
+        return f"{'>' if self.above else '≥'} {number(self.low)}"
+
+
+MONEY = Within(0, 1e12)
+PRICE = Within(0, 1e10, above=True)
+SHARE = Within(0, 1)
+PART = Within(0, 1, above=True)
+
+
+def refuse_beyond(
+    said: Mapping[str, Any], bounds: Mapping[str, Within], words: frozenset[str] = frozenset()
+) -> None:
+    """Refuse figures that can't be, and names that are neither in ``bounds`` nor in ``words``.
+
+    Raises:
+        InvalidInput: CB-U066, a figure beyond its bounds or none at all; CB-U002, nothing is called so. All at once.
+    """
+    faults = []
+    for name, value in said.items():
+        if name in bounds and value is not None and not bounds[name].holds(value):
+            shown = f"{value:g}" if isinstance(value, int | float) else str(value)
+            limits = {"least": bounds[name].least, "most": number(bounds[name].high)}
+            faults.append(problem("CB-U066", name=name, value=shown, **limits))
+        elif name not in bounds and name not in words:
+            near = closest(name, [*bounds, *words]) or "--help"
+            faults.append(problem("CB-U002", name=name, near=near))
+    if faults:
+        raise InvalidInput(faults)

@@ -49,8 +49,8 @@ def refuse_beyond(
     for name, value in said.items():
         if name in bounds and value is not None and not bounds[name].holds(value):
             shown = f"{value:g}" if isinstance(value, int | float) else str(value)
-            limits = {"least": bounds[name].least, "most": number(bounds[name].high)}
-            faults.append(problem("CB-U066", name=name, value=shown, **limits))
+            least, most = bounds[name].least, number(bounds[name].high)
+            faults.append(problem("CB-U066", name=name, value=shown, least=least, most=most))
         elif name not in bounds and name not in words:
             near = closest(name, [*bounds, *words]) or "--help"
             faults.append(problem("CB-U002", name=name, near=near))

@@ -76,3 +76,10 @@ def test_what_is_no_date_lets_nothing_in(day, tmp_path):
         with pytest.raises(InvalidInput) as caught:
             ask()
         assert codes(caught) == ["CB-U005"]
+
+
+def test_an_unknown_assumption_is_answered_with_the_few_most_like_it():
+    with pytest.raises(InvalidInput) as caught:
+        cabida.cost("llama-3.1-8b", gpu="l40s", assume={"electricity": 0.2})
+    assert "electricity_money_per_kwh" in caught.value.problems[0].cure
+    assert caught.value.problems[0].cure.count(",") <= 3

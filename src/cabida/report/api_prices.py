@@ -51,10 +51,14 @@ def api_prices(
     terms = money.terms(currency, as_of=as_of)
     known = api_book.sold(book.current_api_offers(as_of))
     offers = [one for one in api_book.named(known, model) if provider.lower() in one.provider.lower()]
-    other = [row for row in api_book.by_other_units(name_key(model), as_of) if provider.lower() in row[0].lower()]
+    other = [
+        row for row in api_book.by_other_units(name_key(model), as_of) if provider.lower() in row[0].lower()
+    ]
     if not offers and not other:
         names = [one.model_name.rpartition("/")[2] for one in known] + [one.model for one in known]
-        raise InvalidInput([problem("CB-U085", name=model[:80], near=closest(name_key(model), names) or "–")])
+        near = closest(name_key(model), names)
+        refused = problem("CB-U085", name=model[:80], near=near)
+        raise InvalidInput([refused if near else replace(refused, why="")])
     rows = [_row(one, model, usage, terms, own_money_per_month) for one in offers]
     rows.sort(key=lambda row: (row["cost_per_month_money"].value, row["provider"]))
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from cabida import money
@@ -19,7 +20,7 @@ from cabida.plan import Candidate, Deployment, Estimate, TrainingRun
 from cabida.quantity import Quantity, tree_nodes
 from cabida.report.metrics import scaled
 from cabida.report.slices import slice_offers
-from cabida.text import closest, number, problem
+from cabida.text import number, problem
 from cabida.units import TOKENS_PER_MTOK
 
 MOST_OFFERS = 40
@@ -56,8 +57,10 @@ class Billing:
         """
         known = assumed_ranges()
         if wrong := [name for name in self.stated if name not in known]:
-            near = {name: closest(name, known) or ", ".join(sorted(known)) for name in wrong}
-            raise InvalidInput([problem("CB-U080", name=name, near=near[name]) for name in wrong])
+            near = {name: ", ".join(get_close_matches(name, known, n=4, cutoff=0.2)) for name in wrong}
+            raise InvalidInput(
+                [problem("CB-U080", name=name, near=near[name] or min(known)) for name in wrong]
+            )
         if wrong := [name for name, value in self.stated.items() if not can_be(name, value)]:
             raise InvalidInput(
                 [problem("CB-R075", name=name, value=number(self.stated[name])) for name in wrong]

@@ -485,3 +485,17 @@ def test_a_whole_list_comes_back_from_the_store(tmp_path):
     ]
     assert kept.rates == read_one.rates
     assert amount(kept, "output", 300_000) == 15
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "amount"),
+    [("price_hour", "gpu", "20"), ("precio hora", "nodo", "2.5"), ("price per node-hour", "gpu", "20"),
+     ("price", "gpu-hour", "20"), ("hourly price", "", "20"), ("price/month", "gpu-hour", "20")],
+)  # fmt: skip
+def test_a_time_in_the_header_is_that_of_every_row_without_one(tmp_path, header, unit, amount):
+    path = exports.write_csv(
+        tmp_path / "p.csv", ("provider", "gpu", "gpus", header, "unit", "currency"),
+        [("A", "H100", "8", "20", unit, "USD")],
+    )  # fmt: skip
+    [one] = of(path).offers
+    assert (str(one.amount), one.unit, one.capacity) == (amount, "accelerator_hour", "on-demand")

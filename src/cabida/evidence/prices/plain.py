@@ -134,6 +134,7 @@ ADVERBS = {
     "mensual": "mes",
     "anual": "ano",
 }
+BREAKS = r"[\s/_-]+"  # between the words of a unit
 LOOKED_AT = 200  # rows read ahead to see how the file writes numbers
 MOST_WORDS = 200  # characters of a cell that is understood, not only kept
 WORDS = ("gpu", "instance", "capacity", "unit", "memory_gb", "currency", "country", "provider")
@@ -149,7 +150,7 @@ def _priced(table: Table) -> tuple[int, str]:
     """The column of the price (-1 = none) and the unit its header states: "Price per GPU-hour", "EUR/node-month"."""
     place = table.at(*COLUMNS["price"])
     if place >= 0:
-        return place, ""
+        return place, "hour" if key(table.names[place]).endswith(("hour", "hora")) else ""
     units = {*PER, *WHOLE, *ONE}
     for at, name in enumerate(table.names):
         words = [ADVERBS.get(word, word) for part in re.split(r"[\W_]+", name) if (word := key(part))]
@@ -191,11 +192,19 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     seen = dated(read, asked, path)
     for line, row in chain(first, table.rows):
         said = {name: row[place].strip() for name, place in at.items()}
-        said["unit"] = said.get("unit", "") or unit
+        said["unit"] = _both(said.get("unit", ""), unit)
         try:
             _row(make, line, said, provider, seen, default, comma)
         except Odd as odd:
             read.aside(line, row, odd.why, odd.near)
+
+
+@lru_cache(maxsize=1_000)
+def _both(own: str, header: str) -> str:
+    """The unit of a row: its own, with the time of the header where its own states none; else the header's."""
+    if not own or any(word in PER or word.rstrip("s") in PER for word in map(key, re.split(BREAKS, own))):
+        return own or header
+    return " ".join([own, *(word for word in header.split() if word in PER or word.rstrip("s") in PER)])
 
 
 def decimal_comma(cells: Sequence[str], by_delimiter: bool) -> bool | None:
@@ -308,7 +317,7 @@ def _per(text: str) -> tuple[bool, Decimal | None, bool]:
     Raises:
         Odd: ``bad_unit``.
     """
-    words = [key(word) for word in re.split(r"[\s/_-]+", text.lower()) if key(word)]
+    words = [key(word) for word in re.split(BREAKS, text.lower()) if key(word)]
     ends = {word if word in PER else word.rstrip("s") for word in words}
     hours = next((PER[name] for word in words for name in (word, word.rstrip("s")) if name in PER), None)
     if not ends <= {*WHOLE, *ONE, *PER}:

@@ -1,15 +1,19 @@
 """Prices that change by the hour reach the mix: an API is used in the hours in which it is the cheapest way."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
+from io import StringIO
 
 import pytest
+from rich.console import Console
 from test_mixing import AS_OF, realtime
 
 from cabida.choose import mixing
 from cabida.choose.ask import hours_utc
 from cabida.choose.mix_periods import periods_of
 from cabida.choose.mix_told import full_mix, mix_noun
+from cabida.evidence import book
+from cabida.faces import mix_screen
 from cabida.facts.model import ApiRate
 from cabida.money.bills.service_api import api_cost
 from cabida.money.prices import api_list
@@ -103,3 +107,24 @@ def test_the_list_of_one_hour_is_what_a_request_at_that_hour_pays():
 def test_the_full_mix_says_when_prices_change():
     brief, worked, ask, means = world("0.001", "40")
     assert set(full_mix(brief, worked, ask, means).periods) == {WINDOW, ""}
+
+
+def test_the_screen_tells_the_hours_of_each_level():
+    brief, worked, ask, means = world("0.001", "40")
+    noun = full_mix(brief, worked, ask, means)
+    answer = {"mix": asdict(noun), "currency": "USD", "denominator": "request"}
+    console = Console(width=140, record=True, file=StringIO())
+    console.print(mix_screen.screen(answer))
+    shown = console.export_text()
+    assert WINDOW in shown
+    assert "other hours" in shown
+
+
+def test_a_price_by_the_hour_in_the_book_reaches_a_brief():
+    timed_offers = [one for one in book.api_offers(AS_OF) if any(rate.hours_utc for rate in one.rates)]
+    assert timed_offers
+    _, _, ask, _ = realtime(capacity="any", cards="l40s")
+    found = periods_of(ask, timed_offers[:1])
+    assert len(found.names) > 1
+    lists = found.prices(timed_offers[0])
+    assert len({api_list.amount(one, "output") for one in lists}) > 1

@@ -92,7 +92,7 @@ def _longest(words: Iterable[str]) -> int:
 
 def _parts(cell: str) -> list[str]:
     """The pieces of a cell's words, each up to its stroke; days and figures are one piece."""
-    found = []
+    found = list[str]()
     for word in cell.split():
         named = any(letter.isalpha() for letter in word)
         found += re.findall(r"[^/_-]*[/_-]|[^/_-]+", word) if named else [word]

@@ -44,8 +44,8 @@ def head(answer: dict[str, Any]) -> str:
             whole=text.number(answer["global_batch"], 9),
         )
         method = f"{answer['method']} {answer.get('trains', '')}".strip()
-        split = [] if answer["sharding"] == "none" else [answer["sharding"]]
-        return " · ".join([answer["model"], cards, f"{method} {answer['precision']}", *split, shape])
+        spread = [] if answer["sharding"] == "none" else [answer["sharding"]]
+        return " · ".join([answer["model"], cards, f"{method} {answer['precision']}", *spread, shape])
     if answer["kind"] == "speech":
         shape = tr("speed.run.speech", count=text.number(answer["batch"], 6))
         return " · ".join([answer["model"], cards, answer["weights"], answer["framework"], shape])

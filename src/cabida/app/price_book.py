@@ -36,9 +36,9 @@ def price_history(gpu: str, *, as_of: str | None = None, **more: Any) -> dict[st
         as_of: ISO date; prices seen later don't exist.
         more: ``provider``, ``capacity`` (default on-demand), ``currency`` (default USD), ``store``.
     """
-    from cabida.report import price_book
+    from cabida.report import price_moves
 
-    return price_book.price_history(gpu, as_of=as_of, **more)
+    return price_moves.price_history(gpu, as_of=as_of, **more)
 
 
 def prices_aside(gpu: str | None = None, *, as_of: str | None = None, **more: Any) -> list[dict[str, Any]]:

@@ -129,6 +129,7 @@ def test_each_bad_line_of_a_file_is_named(tmp_path):
     [
         ("1,5\n3,5\n4,0\n", "CB-R073"),
         ("1,5\n", "CB-R073"),
+        ("1,5\n2,5\n" * 12, "CB-R073"),
         ("1\n" * 8785, "CB-R077"),
         ("nan\n" * 24, "CB-R073"),
     ],

@@ -14,6 +14,7 @@ from cabida.text import problem
 
 MOST_HOURS = 8784  # of a leap year
 MOST_UNITS = 1e6
+LAST_HOUR = 23  # of a day; a count of hours begins anew behind it
 HOUR_AND_UNITS = 2  # cells of a line
 
 
@@ -103,7 +104,7 @@ def hours_of(path: Path | str) -> tuple[float, ...]:
     faults += [
         problem("CB-R073", file=str(path), line=at, text=line[:40])
         for (_, before, _), (at, hour, line) in itertools.pairwise(counted)
-        if hour not in (before + 1, 0, 1)
+        if hour != before + 1 and not (hour in (0, 1) and before >= LAST_HOUR)
     ]
     if len(counted) == 1:  # nothing shows that it counts hours
         faults.append(problem("CB-R073", file=str(path), line=counted[0][0], text=counted[0][2][:40]))

@@ -1,22 +1,25 @@
 """Bills where something is zero, missing, spare or several: by hand."""
 
 from dataclasses import replace
-from math import hypot
+from math import exp, hypot
 
 import pytest
 from money_world import API, CARD, offer, serving, training
 
 from cabida import facts, money
+from cabida.money.bills import tenures
 from cabida.money.bills.evaluation import JudgeUse, judged_tree, with_judge
 from cabida.money.bills.serving import serving_bill
 from cabida.money.bills.tenures import serverless_of
 from cabida.money.bills.training import training_use
+from cabida.money.currency import Rate
 from cabida.money.hold.ledger import MonthBill, ledger
 from cabida.money.hold.reserve import Commitment, Scenario, reserve
 from cabida.money.own.owned import renewals_of, rents_seen
 from cabida.money.own.owning import host_power
 from cabida.money.own.purchase import Purchase
 from cabida.money.prices import spot
+from cabida.money.prices.serverless import workers
 from cabida.money.prices.tenure import tenure_of
 from cabida.money.ways import Plain
 
@@ -146,3 +149,66 @@ def test_the_tree_of_judged_runs_is_their_bill():
         assert float(grown["cost_per_month"]) == pytest.approx(judged.per_month_money)
         assert float(grown["unit_cost"]) == pytest.approx(judged.per_accepted_money)
         assert float(grown["evaluated_model_money"]) == pytest.approx(judged.per_month_money / 40)
+
+
+def test_a_worker_beside_full_ones_sleeps_when_little_is_left():
+    found = workers(10.01, 10.0, request_s=1.0, idle_s=10.0)
+    assert found.on_count == pytest.approx(1 + 1 - exp(-0.01 * 11))
+
+
+def test_serverless_workers_carry_what_the_replicas_do():
+    """A million a month on 4 replicas busy six tenths of half the month: 1.2 of them at work on average."""
+    usage = replace(USAGE, request_s=5.0, active_hours_per_month=365.0)
+    found = serverless_of(serving(offer("3.00", "serverless"), 4).deployment, 4, usage, 1.1, TERMS)
+    rate = 1.1e6 / (730 * 3600)
+    cold = TERMS.base("engine_start_s") + 16.06 / TERMS.base("cold_gb_per_s")
+    hand = workers(
+        rate, rate / 1.2, request_s=5.0, idle_s=TERMS.base("serverless_idle_s"), cold_s=cold,
+        start_billed_ratio=TERMS.base("serverless_start_billed_ratio"),
+    )  # fmt: skip
+    assert found.cold_s == pytest.approx(cold)
+    assert found.worker_hours_per_month == pytest.approx(730 * hand.on_count)
+    assert found.cold_ratio == pytest.approx(hand.cold_ratio)
+
+
+def test_a_run_on_spot_waits_a_quarter_of_the_time():
+    assert tenures.run_months.raw(730 * 3600, 1.2, 0.25) == pytest.approx(1.6)
+    assert spot.waited_slowdown_ratio.raw(1.2, 0.25) == pytest.approx(1.6)
+
+
+def test_a_server_bought_whole_has_its_machine_in_the_price():
+    cost = money.serving_cost(serving(offer("40000", "buy", accelerators_count=8), 8), USAGE, TERMS)
+    assert cost.capex_money == pytest.approx(8 * 40_000 * TERMS.base("network_capital_ratio"))
+
+
+@pytest.mark.parametrize(
+    ("stated", "billing"),
+    [
+        ({}, ""),
+        ({"electricity_money_per_kwh": 0.1}, "energy"),
+        ({"pue_ratio": 1.2}, "energy"),
+        ({"colocation_money_per_kw_per_month": 150.0}, ""),
+        ({"electricity_money_per_kwh": 0.1, "colocation_money_per_kw_per_month": 150.0}, ""),
+    ],
+)
+def test_who_states_a_tariff_is_billed_by_the_meter(stated, billing):
+    assert money.terms("USD", as_of="2026-11-30", stated=stated).power_billing == billing
+
+
+def test_an_api_binds_nobody_and_its_price_is_converted_once():
+    euros = money.terms("EUR", as_of="2026-11-30", rates=[Rate("USD", "EUR", 0.8, "2026-11-30", "brief")])
+    plain, converted = (money.api_cost(API, USAGE, terms) for terms in (TERMS, euros))
+    assert converted.line("compute") == pytest.approx(0.8 * plain.line("compute"))
+    assert (plain.capex_money, plain.committed_money) == (0, 0)
+    tree = money.api_tree(API, USAGE, euros)
+    assert float(tree["cost.compute"]) == pytest.approx(converted.line("compute"))
+
+
+def test_prepaid_rent_of_months_that_differ_is_spread_as_they_are():
+    bills = [MonthBill(1, 1, {"rent": 100.0}), MonthBill(3, 3, {"rent": 300.0})]
+    rows = ledger(bills, 2.0, "2027-01-01", prepaid_ratio=0.5, term_months=2)
+    assert rows[0].cash == {"prepaid": 200.0}
+    assert [row.cash["rent"] for row in rows[1:]] == [50.0, 150.0]
+    assert [row.expense["rent"] for row in rows[1:]] == [100.0, 300.0]
+    half = ledger([MonthBill(1, 1, {"rent": 100.0})] * 2, 1.5, "2027-01-01")
+    assert [row.cash.get("rent") for row in half] == [None, 100.0, 50.0]

@@ -28,7 +28,7 @@ from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 WORKLOADS = ("realtime-inference", "batch-inference")  # whose work is requests that can be spread
 WEIGHTS = (0.185, 0.63, 0.185)  # of the low, base and high of a 90 % range (Keefer and Bodily 1983)
 MOST_TYPES, QUICK_TYPES = 6, 3
-MOST_LEVELS = 8
+MOST_LEVELS = 12
 QUICK_LEVELS = 24  # hours as they are: a path of one kind alone costs what its bill says
 GAP_RATIO, QUICK_GAP_RATIO = 2e-3, 1e-3
 APIS_COUNT = 2

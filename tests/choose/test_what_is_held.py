@@ -340,3 +340,22 @@ def test_a_resale_that_nobody_said_is_an_assumption():
 
     assert "have.resale" in names("{accelerator: l40s, count: 4, owned: true}")
     assert "have.resale" not in names("{accelerator: l40s, count: 4, owned: true, resale: 4000 USD}")
+
+
+def test_what_is_owned_and_what_is_under_contract_of_one_card_stay_two_ways():
+    """Neither counts the other's cards, and they can be told apart."""
+    rows = (
+        "[{accelerator: l40s, count: 2, owned: true, resale: 4000 USD},"
+        " {accelerator: l40s, count: 6, kind: contracted, price: 1 USD/h, until: 2031-01-01}]"
+    )
+    means = means_of(brief_of(have=rows), AS_OF)
+    few, many, more = (
+        [one for one in means.tenures(accelerator("l40s"), count) if one.capacity == "have"]
+        for count in (2, 6, 7)
+    )
+    assert len({one.id for one in few}) == 2
+    assert [one.owned for one in many] == [False]
+    assert not more
+    outcome = decide(brief_of(have=rows), AS_OF, show_all=True)
+    ids = [one.candidate.id for one in outcome.worked]
+    assert len(ids) == len(set(ids))

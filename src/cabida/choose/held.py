@@ -127,7 +127,7 @@ def held_offer(held: Held, brief: Brief, as_of: str) -> Offer:
     contracted = held.kind == "contracted"
     amount = held.price_money_per_hour if contracted else held.resale_money
     return Offer(
-        id=f"have:{held.accelerator}",
+        id=f"have:{held.accelerator}{':contract' if contracted else ''}",
         provider=held.provider,
         provider_kind="owned",
         accelerator=held.accelerator,

@@ -94,19 +94,21 @@ def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, 
 
 
 def _idle_ratios(one: Worked, means: Means) -> dict[str, float]:
-    """Of what is held of the option's accelerator, the share that it leaves to others."""
+    """Of what is under contract of the option's accelerator, the share that it leaves to others."""
     tenure = one.tenure
-    if tenure is None or tenure.capacity != "have":
+    if tenure is None or tenure.capacity != "have" or tenure.owned:
         return {}
-    name = tenure.offer.accelerator
-    return {name: max(0.0, 1 - tenure.accelerators_count / means.held_counts[name])}
+    offer = tenure.offer
+    return {offer.accelerator: max(0.0, 1 - tenure.accelerators_count / means.way_counts[offer.id])}
 
 
 def _held_of(one: Worked, means: Means) -> Lasting | None:
     """What is held of the option's accelerator, when that is how it is had."""
     if one.tenure is None or one.tenure.capacity != "have":
         return None
-    return next(iter(means.lasting.get(one.tenure.offer.accelerator, ())), None)
+    kind = "owned" if one.tenure.owned else "contracted"
+    rows = means.lasting.get(one.tenure.offer.accelerator, ())
+    return next((row for row in rows if row.held.kind == kind), None)
 
 
 def _loan_of(brief: Brief) -> Loan | None:

@@ -101,12 +101,13 @@ class Means:
     brief: Brief
     terms: Terms
     offers: dict[str, list[Offer]]
-    held_counts: dict[str, int]
+    held_counts: dict[str, int]  # by accelerator: owned, or under contract where those are more
     assumed: tuple[Assumption, ...] = ()
     machine_sellers: frozenset[str] = frozenset()  # with a price for a whole machine somewhere in the book
     owed: tuple[Owed, ...] = ()  # paid whichever option is chosen
     quotas: dict[tuple[str, str], list[Held]] = field(default_factory=dict)
     lasting: dict[str, list[Lasting]] = field(default_factory=dict)  # what is held, by accelerator
+    way_counts: dict[str, int] = field(default_factory=dict)  # the same by offer
     _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
     _kept: dict[str, list[Offer]] = field(default_factory=dict)
 
@@ -171,7 +172,7 @@ class Means:
         if self.brief.limits.own_premises and not tenure.owned:
             return False
         if tenure.capacity == "have":
-            return count <= self.held_counts.get(tenure.offer.accelerator, 0)
+            return count <= self.way_counts.get(tenure.offer.id, 0)
         if tenure.committed_months > self.terms.horizon_months or tenure.offer.fraction_ratio < 1:
             return False
         return allowed_place(tenure.offer, self.brief.limits.countries)
@@ -211,15 +212,19 @@ def means_of(brief: Brief, as_of: str) -> Means:
         own, told, lasts = marginal_offer(held, brief, terms, lawful)
         assumed += told
         rows.setdefault((held.accelerator, held.kind), []).append((own, lasts))
-        counts[held.accelerator] = counts.get(held.accelerator, 0) + held.count
+    by_way: dict[str, int] = {}
     lasting: dict[str, list[Lasting]] = {}
     for (accelerator, _), alike in rows.items():
         way, lasts_all = together(alike)
         by_accelerator.setdefault(accelerator, []).append(way)
+        by_way[way.id] = sum(lasts.held.count for _, lasts in alike)
+        counts[accelerator] = max(counts.get(accelerator, 0), by_way[way.id])
         lasting.setdefault(accelerator, []).extend(lasts_all)
     owed, quotas = owed_of(brief, as_of), quotas_of(brief)
     said = tuple(assumed)
-    return Means(brief, terms, by_accelerator, counts, said, frozenset(sellers), owed, quotas, lasting)
+    return Means(
+        brief, terms, by_accelerator, counts, said, frozenset(sellers), owed, quotas, lasting, by_way
+    )
 
 
 def _resold(brief: Brief, terms: Terms) -> list[Assumption]:

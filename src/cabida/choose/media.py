@@ -328,7 +328,7 @@ def _how(made: Made) -> str:
 def _most(tenure: Tenure, each: int, means: Means) -> float:
     if tenure.capacity != "have":
         return float("inf")
-    return float(means.held_counts.get(tenure.offer.accelerator, 0) // each)
+    return float(means.way_counts.get(tenure.offer.id, 0) // each)
 
 
 def _judged(worked: Worked, means: Means) -> Worked:

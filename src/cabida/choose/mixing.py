@@ -246,7 +246,7 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
         message = f"{one.candidate.id} has no deployment"
         raise ValueError(message)
     each = thing.parallel.accelerators_count
-    held = means.held_counts.get(thing.accelerator.id, 0) // each if tenure.capacity == "have" else inf
+    held = means.way_counts.get(tenure.offer.id, 0) // each if tenure.capacity == "have" else inf
     limits = means.brief.limits
     ratio = host_power(Plain(means.terms), thing.accelerator, at_desk=tenure.at_desk)
     usage = usage_of(

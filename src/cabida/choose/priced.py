@@ -209,7 +209,7 @@ def most_replicas(one: Runnable, tenure: Tenure, means: Means) -> float:
     """How many replicas there can be: what is held doesn't grow."""
     if tenure.capacity != "have":
         return float("inf")
-    held = means.held_counts.get(one.deployment.accelerator.id, 0)
+    held = means.way_counts.get(tenure.offer.id, 0)
     return float(held // one.deployment.parallel.accelerators_count)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from cabida.money.hold.mix_matrix import Matrix, Optimum, optimum, passed, relaxed_point
 
-MOST_RELAXED = 1_000  # relaxations tried; what is then still open is bounded by the relaxation it came from
+MOST_RELAXED = 500  # relaxations tried; what is then still open is bounded by the relaxation it came from
 NEAR = 1e-6
 
 

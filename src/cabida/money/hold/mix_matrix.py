@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 GAP_RATIO = 1e-4  # unless told: the solver stops when nothing can be cheaper by more
-MOST_NODES = 1_000  # of a search tree, so that the same question always stops at the same place
+MOST_NODES = 400  # of a search tree, so that the same question always stops at the same place
 FEASIBLE = 2  # HiGHS's word for a point within its tolerances
 
 

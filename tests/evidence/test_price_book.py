@@ -382,3 +382,14 @@ def test_a_brief_may_name_who_is_only_in_imported_prices(store, tmp_path, monkey
     read = app.load_brief(brief)
     assert read.consider.providers == ("My <Cloud>",)
     assert complete(read, assume=True).consider.providers == ("My <Cloud>",)
+
+
+@pytest.mark.parametrize("change", ["amount = 'much'", "more = '{'", "more = '{\"songs\": 1}'"])
+def test_a_row_that_somebody_changed_is_damage(store, change):
+    book.add(price_file(offer()), store)
+    with sqlite3.connect(store) as opened:
+        for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            opened.execute(f"DROP TRIGGER {name}")
+        opened.execute(f"UPDATE price_sightings SET {change}")
+    with pytest.raises(InvalidInput, match="CB-E012"):
+        book.imported(store=store)

@@ -97,3 +97,8 @@ def test_a_file_that_is_not_there(tmp_path):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InvalidInput, match="CB-R005"):
         write_text(tmp_path / "file" / "d.json", "x")
+
+
+def test_a_number_of_more_digits_than_are_read_is_no_decision():
+    with pytest.raises(InvalidInput, match="CB-R001"):
+        store.from_json('{"schema": "cabida/decision/1", "seed": ' + "9" * 5000 + "}")

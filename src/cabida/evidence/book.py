@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -263,6 +263,15 @@ def _of_this_release(path: Path, opened: sqlite3.Connection) -> None:
         raise newer(path, str(found[0]))
 
 
+@contextmanager
+def _whole(stamp: Stamp) -> Iterator[None]:
+    """Tell a row that nobody of this program wrote as damage to the store."""
+    try:
+        yield
+    except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+        raise refusal(Path(stamp[0]), f"malformed row: {error}"[:200]) from None
+
+
 def _limits(as_of: str | None, recorded_by: str) -> tuple[list[str], list[Any]]:
     where, values = list[str](), list[Any]()
     if as_of is not None:
@@ -296,9 +305,10 @@ def _imported(
         rows += _rows(stamp, f"{query}{told} ORDER BY o.id", [*part, *values])
     sources: dict[tuple[str, ...], Source] = {}
     made = []
-    for row in rows:
-        source = sources.get(row[:4]) or sources.setdefault(row[:4], Source(*row[:4]))
-        made.append(offer_of(row[5], row[6], row[7:], source, row[4]))
+    with _whole(stamp):
+        for row in rows:
+            source = sources.get(row[:4]) or sources.setdefault(row[:4], Source(*row[:4]))
+            made.append(offer_of(row[5], row[6], row[7:], source, row[4]))
     return tuple(made)
 
 
@@ -311,7 +321,8 @@ def _imported_api(stamp: Stamp, as_of: str | None, recorded_by: str) -> tuple[Ap
     )
     told = " WHERE " + " AND ".join(where) if where else ""
     rows = _rows(stamp, f"{query}{told} ORDER BY o.id", values)
-    return tuple(
-        api_of(f"{row[6]}-{row[7]}".replace("/", "-").lower(), row[4], row[5], Source(*row[:4]))
-        for row in rows
-    )
+    with _whole(stamp):
+        return tuple(
+            api_of(f"{row[6]}-{row[7]}".replace("/", "-").lower(), row[4], row[5], Source(*row[:4]))
+            for row in rows
+        )

@@ -54,6 +54,10 @@ def from_json(text: str, *, file: str = "") -> Decision:
         raise InvalidInput([problem("CB-R001", file=file, line=error.lineno, why=error.msg)]) from None
     except RecursionError:
         raise InvalidInput([problem("CB-R001", file=file, line=0, why="nesting")]) from None
+    except ValueError as error:  # a number of more digits than are ever read
+        raise InvalidInput(
+            [problem("CB-R001", file=file, line=0, why=str(error).partition(";")[0])]
+        ) from None
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InvalidInput([problem("CB-R002", file=file, line=0, found=str(found), expected=SCHEMA)])

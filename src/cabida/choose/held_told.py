@@ -29,9 +29,12 @@ def held_cautions(option: Option, first: Worked, means: Means) -> Iterator[Cauti
 
 def topping_up(options: Sequence[Option], kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
     """The first option that buys all of an accelerator of which some is owned: what counting those in would save."""
+    told_of = {one.tenure.offer.accelerator for one in kept if one.tenure and one.tenure.held}
     for option, one in zip(options, kept, strict=True):
         tenure, thing = one.tenure, one.candidate.deployment
         if tenure is None or thing is None or tenure.capacity != "buy":
+            continue
+        if tenure.offer.accelerator in told_of:  # an option among these does
             continue
         held = means.held_counts.get(tenure.offer.accelerator, 0)
         count = min(held, tenure.accelerators_count - 1)

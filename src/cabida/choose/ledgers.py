@@ -17,7 +17,7 @@ from cabida.money import TrainingUse, Usage
 from cabida.money.hold.ledger import Anyway, Drawn, Kept, MonthBill, ledger, shares
 from cabida.money.hold.loan import Loan
 from cabida.money.prices.pledges import PLEDGED, good_at
-from cabida.money.prices.tenure import decay_name, taken_count
+from cabida.money.prices.tenure import decay_name, machine_money, taken_count
 from cabida.plan import Option
 from cabida.plan.ledger import CAPITAL, RENT, LedgerMonth, ledger_line
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR, S_PER_MONTH
@@ -83,6 +83,7 @@ def ledger_of(one: Worked, ask: Ask | None, means: Means) -> tuple[LedgerMonth, 
         horizon,
         means.terms.as_of,
         kept=_kept_of(one, means, held),
+        held=_beside_of(one, means),
         loan=_loan_of(brief),
         prepaid_ratio=offer.upfront_ratio if offer and tenure and tenure.committed_months else 0.0,
         term_months=ceil(tenure.committed_months) if tenure else 0,
@@ -126,6 +127,11 @@ def _kept_of(one: Worked, means: Means, held: Lasting | None) -> Kept | None:
     decay = terms.base(decay_name(tenure.offer, terms))
     life = terms.base("life_years") * float(MONTHS_PER_YEAR)
     price = float(tenure.offer.amount) * terms.rate(tenure.offer.currency).ratio
+    if held is None and tenure.held is not None:
+        around = machine_money(price, 1, tenure.around, terms)
+        saved = around * tenure.bought_count - tenure.capital_money * tenure.accelerators_count
+        there_count = tenure.held.accelerators_count
+        return Kept(around, price, decay, life, beside_count=there_count, saved_money=saved)
     if held is None:
         return Kept(tenure.capital_money, price, decay, life)
     there = held.held
@@ -133,6 +139,14 @@ def _kept_of(one: Worked, means: Means, held: Lasting | None) -> Kept | None:
     count = min(there.count, tenure.accelerators_count)
     resale = held.new_price_money if worn is not None else there.resale_money or 0.0
     return Kept(held.new_capital_money, resale, decay, life, count, there.book_money, worn)
+
+
+def _beside_of(one: Worked, means: Means) -> Kept | None:
+    """What is owned already, where an option buys more of it."""
+    if one.tenure is None or one.tenure.held is None:
+        return None
+    own = replace(one, tenure=one.tenure.held)
+    return _kept_of(own, means, _held_of(own, means))
 
 
 def _bills(

@@ -24,7 +24,7 @@ from cabida.money import Tenure, Terms
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.currency import Rate
 from cabida.money.prices.offers import believed_offers, is_history, sold_by, ways_for
-from cabida.money.prices.tenure import is_market
+from cabida.money.prices.tenure import DESK_COUNT, DESKTOP_SEGMENTS, is_market, tenure_of, topped_up
 from cabida.plan import Assumption
 from cabida.text import number, tr
 
@@ -133,8 +133,28 @@ class Means:
             believed = self._believed(accelerator)
             found = ways_for(accelerator, count, believed, self.terms, capacity=self._capacities())
             lawful = [tenure for tenure in found if self._lawful(tenure, count, spans)]
+            if more := self._topped_up(accelerator, count, lawful):
+                lawful = sorted([*lawful, *more], key=lambda way: (way.hourly_money, way.id))
             self._made[key] = self._networked(lawful) if spans else lawful
         return self._made[key]
+
+    def _topped_up(self, accelerator: Accelerator, count: int, found: list[Tenure]) -> list[Tenure]:
+        """At a desk the cards that are there with more of the same bought beside them."""
+        there = [one for one in self._believed(accelerator) if one.capacity == "have"]
+        own = next((one for one in there if one.unit == "accelerator"), None)
+        held = self.way_counts.get(own.id, 0) if own else 0
+        card = accelerator.segment in DESKTOP_SEGMENTS and accelerator.form_factor == "PCIe"
+        if own is None or not card or not 0 < held < count <= DESK_COUNT:
+            return []
+        kept = tenure_of(own, accelerator, self.terms, held)
+        return [
+            topped_up(way, kept, self.terms)
+            for way in found
+            if way.capacity == "buy"
+            and way.accelerators_count == count
+            and way.offer.accelerators_count == 1
+            and way.offer.minimum_count <= count - held
+        ]
 
     def _believed(self, accelerator: Accelerator) -> list[Offer]:
         """Its offers that can be believed, of the brief's sellers and places: the last of each place counts."""

@@ -230,7 +230,7 @@ def _tenures(one: Worked, brief: Brief, means: Means) -> list[Tenure]:
     found = [*means.tenures(thing.accelerator, count, each), *means.tenures(thing.accelerator, each, each)]
     best: dict[tuple[str, float], Tenure] = {}
     for tenure in found:
-        if tenure.capacity not in MIXED or risks(tenure, brief):
+        if tenure.held or tenure.capacity not in MIXED or risks(tenure, brief):  # a mix takes each by itself
             continue
         if late_delivery(replace(one, tenure=tenure), means):
             continue

@@ -101,6 +101,9 @@ def _own_title(one: Worked, *, named: bool) -> str:
         return tr("choose.title.api", provider=one.candidate.api.provider, model=one.candidate.api.model_name)
     tenure = one.tenure
     held = tr(f"choose.capacity.{tenure.capacity}") if tenure else ""
+    if tenure and tenure.held:
+        kept = number(tenure.held.accelerators_count, 15)
+        held = tr("choose.capacity.topped_up", held=kept, more=number(tenure.bought_count, 15))
     if tenure and tenure.committed_months:
         held = tr("choose.title.term", held=held, months=int(tenure.committed_months))
     provider = _in_words("choose.provider", tenure.offer.provider) if tenure else ""

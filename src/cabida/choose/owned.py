@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import exp, log, sqrt
 
 from cabida import facts, money
+from cabida.choose.against_rent import with_around
 from cabida.choose.both import Rented
 from cabida.choose.fronts import Front
 from cabida.choose.means import Means, allowed_place
@@ -46,11 +47,13 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
     if tenure is None or thing is None or tenure.capacity != "buy":
         return None
     spare = _spare_count(one.candidate)
-    needed = tenure.accelerators_count - spare
+    count = tenure.bought_count
+    needed = min(count, tenure.accelerators_count - spare)
     used = used_ratio(one, means)
     if needed <= 0 or used <= 0:
         return None
-    terms, count = means.terms, tenure.accelerators_count
+    terms = means.terms
+    room = int(terms.base("desktop_room_count")) if tenure.has_room else 0
     node = facts.node_for(thing.accelerator)
     size = node.accelerators_count if node else 8
     kind = KINDS_OF[tenure.around]
@@ -62,8 +65,10 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
         needed_count=needed,
         held_count=count,
         unit_count=each or (1 if kind == "desk" else min(size, needed)),
-        machines_count=count if kind == "desk" else -(-count // size),
+        machines_count=max(1, count - room) if kind == "desk" else -(-count // size),
         utilisation_ratio=used,
+        busy_ratio=1.0 if isinstance(one.usage, TrainingUse) else min(1.0, one.usage.utilisation_ratio),
+        have_machine=count <= room,
         whole=kind != "desk" and tenure.offer.accelerators_count >= WHOLE_SERVER_COUNT,
         by_meter=(terms.power_billing or ("energy" if tenure.at_desk else "reserved_kw")) == "energy",
         staffed=kind != "desk" and TEAM not in terms.stated,  # who states a team has counted its machines
@@ -75,11 +80,12 @@ def ownership_in(one: Worked, means: Means) -> Ownership | None:
         if sold_by(one, sellers) and allowed_place(one, countries)
     ]
     rented = money.offers_for(thing.accelerator, needed, book, terms, capacity=("on-demand",))
-    return ownership_of(bought, terms, rents_seen(rented, at_desk=bought.at_desk))
+    rents = rents_seen(rented, at_desk=bought.at_desk)
+    return ownership_of(bought, terms, with_around(rents, one, bought, rented, means))
 
 
 def used_ratio(one: Worked, means: Means) -> float:
-    """Share of the hours of a month that what is bought for work does any."""
+    """Share of the hours of a month that what is bought for work is on, as a rented one would be."""
     tenure, usage = one.tenure, one.usage
     if tenure is None:
         return 0.0
@@ -88,7 +94,7 @@ def used_ratio(one: Worked, means: Means) -> float:
         return min(1.0, run_hours(one, usage, means) * usage.runs_per_month / (needed * month))
     active = min(month, usage.active_hours_per_month)
     serving = _serving_count(one.candidate) or needed
-    return min(1.0, usage.utilisation_ratio * active / month * serving / needed)
+    return min(1.0, active / month * serving / needed)
 
 
 def run_hours(one: Worked, use: TrainingUse, means: Means) -> float:

@@ -15,7 +15,7 @@ from cabida.choose.worked import Worked
 from cabida.facts.model import ApiOffer
 from cabida.money import Tenure, TrainingUse, Usage
 from cabida.money.hold.walk_away import price_factor
-from cabida.money.prices.tenure import tenure_of
+from cabida.money.prices.tenure import tenure_of, topped_up
 from cabida.plan.ledger import WalkAway
 
 LEAST_FACTOR = 1e-9  # of a price: as good as nothing, and still a price
@@ -127,6 +127,8 @@ def _dearer(tenure: Tenure, one: Worked, means: Means, factor: float) -> Tenure:
     amount = tenure.offer.amount * Decimal(repr(max(factor, LEAST_FACTOR)))
     offer = replace(tenure.offer, amount=amount, low_amount=None, high_amount=None)
     made = tenure_of(offer, thing.accelerator, means.terms, tenure.accelerators_count, tenure.discount)
+    if tenure.held is not None:
+        made = topped_up(made, tenure.held, means.terms)
     return replace(
         made,
         accelerators_count=tenure.accelerators_count,

@@ -175,7 +175,8 @@ def _price(ways: Ways, tenure: Tenure) -> Number:
     """Hourly price of one accelerator: rent, or the instalment of a purchase before resale."""
     if not tenure.capital_money:
         return tenures.price_per_hour(ways, tenure)
-    one = ways.given("accelerators_count", 1.0, "plan")
+    count = tenure.accelerators_count * 1.0 if tenure.held else 1.0
+    one = ways.given("accelerators_count", count, "plan")
     monthly = ways.apply(ownership.capital_money_per_month, capital(ways, tenure, one), recovery(ways))
     return ways.apply(ownership.purchase_money_per_hour, monthly, one)
 

@@ -8,7 +8,7 @@ prepaid contracts) counts in the second view only, and the first row says how mu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from cabida.money.hold.loan import Loan, payments
@@ -44,6 +44,8 @@ class Kept:
     renewed_at_months: float | None = (
         None  # when those are at the end of their life and a new one takes their place
     )
+    beside_count: int = 0  # others of one's own that work beside what is bought
+    saved_money: float = 0.0  # of the first purchase: machines that those others have room in
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def ledger(
     begins: str,
     *,
     kept: Kept | None = None,
+    held: Kept | None = None,
     loan: Loan | None = None,
     prepaid_ratio: float = 0.0,
     term_months: int = 0,
@@ -132,6 +135,7 @@ def ledger(
         horizon_months: how long the need lasts.
         begins: ISO date of the first day.
         kept: hardware of one's own; ``None`` when it is rented or called.
+        held: hardware that was there already, where ``kept`` is bought beside it.
         loan: how purchases are financed.
         prepaid_ratio: share of the rent of a term paid at its start.
         term_months: of that term; 0 = the whole horizon.
@@ -149,6 +153,8 @@ def ledger(
         before += _paid_anyway(page, one, weights)
     if kept is not None:
         before += _hardware(page, kept, loan, [bill.accelerators_count for bill in bills], weights)
+    if held is not None:
+        before += _hardware(page, held, loan, [held.held_count] * len(bills), weights)
     limits = monthly_budget_money, total_budget_money
     return _rows(page, bills, begins, left, lost, before, limits)
 
@@ -234,10 +240,11 @@ def _hardware(
         before = _held(page, kept, weights, end)
         if end < last and kept.capital_money:
             _lot(page, kept, loan, kept.held_count, end, weights)
-    have = kept.held_count
+    have = kept.held_count or kept.beside_count
     for month, count in enumerate(needed, 1):
         if count > have and kept.capital_money and not kept.held_count:
-            _lot(page, kept, loan, count - have, month - 1, weights)
+            first = replace(kept, saved_money=kept.saved_money if have == kept.beside_count else 0.0)
+            _lot(page, first, loan, count - have, month - 1, weights)
             have = count
     return before
 
@@ -260,7 +267,7 @@ def _held(page: Page, kept: Kept, weights: Sequence[float], end: int) -> int:
 
 def _lot(page: Page, kept: Kept, loan: Loan | None, count: int, start: int, weights: Sequence[float]) -> None:
     """So many bought after month ``start``, sold and bought again each life, sold when the need ends."""
-    paid = cents_of(kept.capital_money * count)
+    paid = cents_of(kept.capital_money * count - kept.saved_money)
     life = max(1, round(kept.life_months))
     while start < len(weights):
         end = min(start + life, len(weights))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida.quantity import formula, most
+from cabida.quantity import formula, least, most
 from cabida.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR, W_PER_KW, YEAR
 
 
@@ -179,6 +179,44 @@ def bare_capital_money(price_money: float, accelerators_count: float) -> float:
 def desktop_capital_money(price_money: float, accelerators_count: float, around_money: float) -> float:
     """Cards with the rest of a PC around each."""
     return (price_money + around_money) * accelerators_count
+
+
+@formula
+def topped_up_capital_money(
+    price_money: float,
+    accelerators_count: float,
+    held_count: float,
+    held_price_money: float,
+    around_money: float,
+    room_count: float,
+) -> Any:
+    """Cards bought beside those that are there: the rest of a PC around each for which those have no room."""
+    kept_count = least(accelerators_count, held_count)
+    bought_count = accelerators_count - kept_count
+    machines_count = most(bought_count - room_count, 0)
+    return price_money * bought_count + held_price_money * kept_count + around_money * machines_count
+
+
+@formula
+def topped_up_residual_money(
+    price_money: float,
+    accelerators_count: float,
+    held_count: float,
+    held_price_money: float,
+    left_ratio: float,
+    held_left_ratio: float,
+) -> Any:
+    """Resale at the end of life of cards bought and of those that were there, each by what is left of its price."""
+    kept_count = least(accelerators_count, held_count)
+    bought_count = accelerators_count - kept_count
+    return price_money * bought_count * left_ratio + held_price_money * kept_count * held_left_ratio
+
+
+@formula
+def left_price_ratio(decay_ratio: float, age_years: float) -> Any:
+    """Share of a price that is left after ``age_years`` losing ``decay_ratio`` of what is left each year."""
+    periods_count = age_years / YEAR
+    return (1 - decay_ratio) ** periods_count
 
 
 @formula

@@ -19,6 +19,9 @@ def recovery(ways: Ways) -> Number:
 def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
     """What ``count`` accelerators cost to buy, with their share of machine and network."""
     price = ways.amount("price_money", tenure.offer)
+    if tenure.held is not None:
+        kept = ways.amount("held_price_money", tenure.held.offer)
+        return _topped_up_capital(ways, tenure, count, kept)
     if tenure.offer.capacity == "have":
         return ways.apply(ownership.bare_capital_money, price, count)
     if tenure.desktop:
@@ -27,6 +30,34 @@ def capital(ways: Ways, tenure: Tenure, count: Number) -> Number:
     server = ways.given("server_capital_ratio", 1.0, "offer") if whole else ways.assume(tenure.around)
     return ways.apply(
         ownership.server_capital_money, price, count, server, ways.assume("network_capital_ratio")
+    )
+
+
+def _topped_up_capital(ways: Ways, tenure: Tenure, count: Number, held_price: Number) -> Number:
+    price, kept = ways.amount("price_money", tenure.offer), _kept(ways, tenure)
+    room = ways.given("room_count", 0.0, "plan")
+    if tenure.has_room:
+        room = ways.assume("desktop_room_count")
+    around = ways.assume(tenure.around)
+    return ways.apply(ownership.topped_up_capital_money, price, count, kept, held_price, around, room)
+
+
+def _kept(ways: Ways, tenure: Tenure) -> Number:
+    return ways.given("held_count", tenure.held.accelerators_count * 1.0 if tenure.held else 0.0, "brief")
+
+
+def _resale(ways: Ways, tenure: Tenure, count: Number) -> Number:
+    """What the accelerators alone bring at the end of their life."""
+    price, life = ways.amount("price_money", tenure.offer), ways.assume("life_years")
+    decay = ways.assume(decay_name(tenure.offer, ways.terms))
+    if tenure.held is None:
+        cards = ways.apply(ownership.bare_capital_money, price, count)
+        return ways.apply(ownership.exponential_residual_money, cards, decay, life)
+    falls = decay, ways.assume(decay_name(tenure.held.offer, ways.terms))
+    left = (ways.apply(ownership.left_price_ratio, fall, life) for fall in falls)
+    held_price = ways.amount("held_price_money", tenure.held.offer)
+    return ways.apply(
+        ownership.topped_up_residual_money, price, count, _kept(ways, tenure), held_price, *left
     )
 
 
@@ -43,18 +74,16 @@ def machine_upkeep(
     lines["licences"] = ways.apply(ownership.licences_money_per_month, count, licence)
     if not tenure.capital_money:
         return lines
-    bought = capital(ways, tenure, count)
-    resale = ways.apply(
-        ownership.exponential_residual_money,
-        ways.apply(ownership.bare_capital_money, ways.amount("price_money", tenure.offer), count),
-        ways.assume(decay_name(tenure.offer, ways.terms)),
-        ways.assume("life_years"),
-    )
+    resale = _resale(ways, tenure, count)
     present = ways.apply(
         ownership.present_residual_money, resale, ways.assume("wacc_ratio"), ways.assume("life_years")
     )
     lines["residual"] = ways.apply(ownership.residual_money_per_month, present, recovery(ways))
     if tenure.capacity == "buy":
+        bought = capital(ways, tenure, count)
+        if tenure.held is not None:  # what was there is kept up as it always was
+            none_held = ways.given("held_price_money", 0.0, "plan")
+            bought = _topped_up_capital(ways, tenure, count, none_held)
         name = "desktop_support_ratio_per_year" if tenure.at_desk else "support_ratio_per_year"
         support = ways.apply(ownership.support_money_per_month, bought, ways.assume(name))
         parts = ways.apply(ownership.replaced_money_per_month, bought, ways.assume("spares_ratio_per_year"))

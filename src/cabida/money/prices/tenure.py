@@ -20,6 +20,7 @@ from cabida.quantity import most
 from cabida.text import tr
 
 WHOLE_SERVER_COUNT = 4  # accelerators sold together from which the server comes with them
+CARDS_PER_PC = 2
 DESK_COUNT = 8  # two PCs; more cards need racks, cooling and somebody who looks after them
 RACK_LINKED_COUNT = 8  # accelerators joined by one link beyond these fill a rack
 DESKTOP_SEGMENTS = ("consumer", "workstation", "apple")
@@ -66,11 +67,24 @@ class Tenure:
         0.0  # of spot: on demand while there is none; 0 when nobody shows a price
     )
     around: str = "server_capital_ratio"  # the assumption about what stands around a bought one
+    held: Tenure | None = None  # owned already: only the others are bought, beside it
 
     @property
     def id(self) -> str:
         """Stable name of this way of holding."""
-        return f"{self.offer.id}{'~' + self.discount if self.discount else ''}"
+        more = f"+{self.held.accelerators_count}:{self.held.offer.id}" if self.held else ""
+        return f"{self.offer.id}{'~' + self.discount if self.discount else ''}{more}"
+
+    @property
+    def bought_count(self) -> int:
+        """Of what is bought, how many: all, or those beside what is owned already; 0 when nothing is."""
+        kept = self.held.accelerators_count if self.held else 0
+        return self.accelerators_count - kept if self.capacity == "buy" else 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a PC of what is owned already carries one card alone, where two find room."""
+        return self.held is not None and self.held.accelerators_count % CARDS_PER_PC == 1
 
     @property
     def at_desk(self) -> bool:
@@ -230,6 +244,38 @@ def _purchase(price_money: float, offer: Offer, around: str, terms: Terms) -> tu
     return capital_money, ownership.available_money_per_hour.raw(yearly, 1.0)
 
 
+def topped_up(bought: Tenure, held: Tenure, terms: Terms) -> Tenure:
+    """As many as ``bought``, of which those ``held`` are there already: the others are bought beside them.
+
+    Its price is the mean of both, its capital what is still to be paid over all of them.
+    """
+    from cabida.money.own import ownership
+
+    made = replace(bought, held=held)
+    kept, count = held.accelerators_count, bought.accelerators_count
+    room = min(terms.base("desktop_room_count"), count - kept) if made.has_room else 0.0
+    saved_money = room * terms.base(bought.around)
+    recovery = ownership.capital_recovery_ratio_per_year.raw(
+        terms.base("wacc_ratio"), terms.base("life_years")
+    )
+    saved_hourly = ownership.available_money_per_hour.raw(saved_money * recovery, 1.0)
+    hourly = bought.money_per_hour * (count - kept) - saved_hourly
+    low, high = (
+        (hourly * edge / bought.money_per_hour + kept * own) / count
+        for edge, own in (
+            (bought.low_money_per_hour, held.low_money_per_hour),
+            (bought.high_money_per_hour, held.high_money_per_hour),
+        )
+    )
+    return replace(
+        made,
+        money_per_hour=(hourly + kept * held.money_per_hour) / count,
+        low_money_per_hour=low,
+        high_money_per_hour=high,
+        capital_money=(bought.capital_money * (count - kept) - saved_money) / count,
+    )
+
+
 def decay_name(offer: Offer, terms: Terms) -> str:
     """What its resale loses a year: of what is held, as its owner says where that is stated."""
     own = f"held_{offer.accelerator}_decay_ratio"
@@ -240,7 +286,9 @@ def around_name(accelerator: Accelerator) -> str:
     """The assumption about what stands around an accelerator: the rest of a PC, a server, or a rack of its own."""
     if accelerator.segment in DESKTOP_SEGMENTS:
         return "desktop_capital_money"
-    return "rack_capital_ratio" if accelerator.link_domain_count > RACK_LINKED_COUNT else "server_capital_ratio"
+    return (
+        "rack_capital_ratio" if accelerator.link_domain_count > RACK_LINKED_COUNT else "server_capital_ratio"
+    )
 
 
 def machine_money(price_money: float, sold_together_count: int, around: str, terms: Terms) -> float:

@@ -9,16 +9,19 @@ from money_world import API, CARD, offer, serving, training
 from cabida import facts, money
 from cabida.money.bills import tenures
 from cabida.money.bills.evaluation import JudgeUse, judged_tree, with_judge
+from cabida.money.bills.retrieval import RetrievalUse, stages_money
 from cabida.money.bills.serving import serving_bill
 from cabida.money.bills.tenures import serverless_of
 from cabida.money.bills.training import training_use
 from cabida.money.currency import Rate
 from cabida.money.hold.ledger import MonthBill, ledger
 from cabida.money.hold.reserve import Commitment, Scenario, reserve
+from cabida.money.own.footprint import Working, footprint
 from cabida.money.own.owned import renewals_of, rents_seen
 from cabida.money.own.owning import host_power
 from cabida.money.own.purchase import Purchase
 from cabida.money.prices import spot
+from cabida.money.prices.offers import ways_for
 from cabida.money.prices.serverless import workers
 from cabida.money.prices.tenure import tenure_of
 from cabida.money.ways import Plain
@@ -72,6 +75,9 @@ def test_interruptions_in_the_interval_of_a_spot_bill():
     above = [cost.line(key) * (ranges[name].high / ranges[name].base - 1) for key, name in named.items()]
     above += [held * (ranges["fresh_price_ratio"].high - 1), held * (ends.high - ends.base)]
     assert cost.per_accepted_high == pytest.approx((cost.per_month_money + hypot(*above)) / 1e6)
+    below = [cost.line(key) * (1 - ranges[name].low / ranges[name].base) for key, name in named.items()]
+    below += [held * (1 - ranges["fresh_price_ratio"].low), held * (ends.base - ends.low)]
+    assert cost.per_accepted_low == pytest.approx((cost.per_month_money - hypot(*below)) / 1e6)
 
 
 def test_a_reservation_nobody_published_is_told_and_what_is_rented_is_owed_to_nobody():
@@ -212,3 +218,39 @@ def test_prepaid_rent_of_months_that_differ_is_spread_as_they_are():
     assert [row.expense["rent"] for row in rows[1:]] == [100.0, 300.0]
     half = ledger([MonthBill(1, 1, {"rent": 100.0})] * 2, 1.5, "2027-01-01")
     assert [row.cash.get("rent") for row in half] == [None, 100.0, 50.0]
+
+
+def test_a_whole_server_is_paid_back_without_another_around_it():
+    cost = money.serving_cost(serving(offer("40000", "buy", accelerators_count=8), 8), USAGE, TERMS)
+    rate, life = TERMS.base("wacc_ratio"), TERMS.base("life_years")
+    month = cost.capex_money * rate / (1 - (1 + rate) ** -life) / 12
+    assert sum(cost.line(key) for key in ("compute", "idle", "retries_waste", "spares")) == pytest.approx(
+        month
+    )
+
+
+def test_nothing_accepted_has_no_electricity_of_its_own():
+    bought = tenure_of(offer("30000", "buy"), CARD, TERMS, 8)
+    assert footprint(CARD, bought, Working(8, 730.0, 0.5, 0.0), TERMS) == {}
+
+
+def test_only_who_stays_in_business_is_assumed_to_reserve():
+    kinds = {
+        kind: {one.capacity for one in ways_for(CARD, 1, [offer("2.00", provider_kind=kind)], TERMS)}
+        for kind in ("hyperscaler", "neocloud", "marketplace", "reseller")
+    }
+    assert kinds["hyperscaler"] == kinds["neocloud"] == {"on-demand", "reserved"}
+    assert kinds["marketplace"] == kinds["reseller"] == {"on-demand"}
+    community = offer("2.00", notes="community; anything")
+    assert {one.capacity for one in ways_for(CARD, 1, [community], TERMS)} == {"on-demand"}
+
+
+def test_cards_that_encode_are_paid_as_rent_when_they_are_bought():
+    bought = tenure_of(offer("8000", "buy"), CARD, TERMS, 4)
+    use = RetrievalUse(
+        tenure=bought, cards_count=4, shares={"embedding": 0.25}, hosts_count=0, host_money_per_hour=0.0,
+        host_currency="USD", host_source="", stored_gb=0.0, ingestion=None, ingested_tokens_per_month=0.0,
+        ingested_tokens_per_s=1.0, attempted_requests_per_month=0.0, moderation_money_per_request=0.0,
+    )  # fmt: skip
+    lines = stages_money(use, TERMS)
+    assert lines["embedding"] == pytest.approx(bought.money_per_hour * 4 * 730 / 4)

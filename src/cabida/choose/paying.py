@@ -9,6 +9,7 @@ from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.limits import risks
 from cabida.choose.means import Means
+from cabida.choose.owned import ownership_in
 from cabida.choose.priced import fleet_spares
 from cabida.choose.splits import name_of
 from cabida.choose.worked import Worked
@@ -47,7 +48,7 @@ def paying_flip(
     plain = replace(first.candidate, offer=None, spare_replicas_count=spare)
     rented = [tenure for tenure in allowed if not tenure.owned]
     found = routes(plain, first.usage, means.terms, rented, replicas=replicas)
-    found += _owned(plain, first.usage, means, [tenure for tenure in allowed if tenure.owned])
+    found += _owned(plain, first, means, [tenure for tenure in allowed if tenure.owned])
     most = first.candidate.replicas_count + spare
     beside = sum(line.money for line in first.cost.lines if line.key in BESIDE)
     found = [
@@ -67,20 +68,34 @@ def paying_flip(
     return Flip("paying", means.terms.currency, 0.0, None, "", sentence)
 
 
-def _owned(plain: Candidate, usage: Usage, means: Means, owned: Sequence[Tenure]) -> list[Route]:
+def _owned(plain: Candidate, first: Worked, means: Means, owned: Sequence[Tenure]) -> list[Route]:
     """The ways that one owns, with as many spares as a fleet of one's own takes."""
     deployment, replicas = plain.deployment, plain.replicas_count
-    if deployment is None or not owned:
+    if deployment is None or not owned or not isinstance(first.usage, Usage):
         return []
     spare = max(fleet_spares(one, replicas, plain.spare_replicas_count, means) for one in owned)
     each = deployment.parallel.accelerators_count
     ways = [
         one
         for one in means.tenures(deployment.accelerator, each * (replicas + spare), each)
-        if one.owned or one.capacity == "on-demand"  # the hour that they are held against
+        if one.owned
     ]
-    found = routes(replace(plain, spare_replicas_count=spare), usage, means.terms, ways)
-    return [one for one in found if one.kind in ("buy", "have")]
+    fleet = replace(plain, spare_replicas_count=spare)
+    found = routes(fleet, first.usage, means.terms, ways)
+    return [replace(one, pays_above_ratio=_pays_above(one, fleet, first, means, ways)) for one in found]
+
+
+def _pays_above(
+    route: Route, fleet: Candidate, first: Worked, means: Means, ways: Sequence[Tenure]
+) -> float | None:
+    """The use from which buying costs less than the cheapest rent: the one told where an option is bought."""
+    alike = [one for one in ways if one.capacity == "buy" and one.offer.provider == route.name]
+    if route.kind != "buy" or not alike:
+        return None
+    tenure = min(alike, key=lambda one: (one.hourly_money, one.id))
+    bought = replace(first, candidate=replace(fleet, offer=tenure.offer), tenure=tenure)
+    found = ownership_in(bought, means)
+    return found.rents[0].break_even_utilisation_ratio if found and found.rents else None
 
 
 def _told(route: Route, currency: str) -> str:

@@ -12,12 +12,15 @@ class Rent:
     Attributes:
         kind: cheapest | median | stated: the cheapest comparable one, the middle of the book, or the user's own.
         money_per_hour: of one accelerator.
-        break_even_utilisation_ratio: use of the owned hours above which owning is cheaper; above 1 renting wins.
+        break_even_utilisation_ratio: use above which owning is cheaper; above 1 renting wins, 0 = at any use. Use is
+            hours on, as the rented one would be, over all hours.
         break_even_month: first month by which owning has cost less, what the hardware would then bring taken off.
         payback_months: until what renting would have cost has paid for the purchase, resale left out.
         npv_money: value today of the rent at the option's use, over the years held.
         flips_at_money_per_hour: the rent at which buying and renting cost the same at the option's use.
         sightings_count: how many comparable rents it is the cheapest or the middle of.
+        around_money_per_year: what renting takes beyond the hours on and owning doesn't: gateway, watching, people,
+            spares on all month; negative where owning takes more. 0 where the machine-hour alone is compared.
     """
 
     kind: str
@@ -31,6 +34,7 @@ class Rent:
     npv_money: float
     flips_at_money_per_hour: float
     sightings_count: int = 1
+    around_money_per_year: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Ownership:
         spare_accelerators_count: of those, held for what breaks.
         delivered_accelerators_count: what is up on average of those that are needed.
         years: held, then resold.
-        utilisation_ratio: share of the delivered hours that do useful work.
+        utilisation_ratio: share of the delivered hours that it is on, as a rented one would be.
         capital_lines: paid on day one: accelerators, server, network, storage, install, duty, tax.
         running_lines: a year of energy, cooling, colocation, staff, support, parts, licences, insurance.
         annuity_money_per_year: capital with its interest, resale taken off.
@@ -60,7 +64,7 @@ class Ownership:
         owned_money_per_year: all of it: annuity, tax, running.
         residual_low_money, residual_money, residual_high_money: what the accelerators bring at the end.
         available_money_per_hour: of one accelerator-hour that is up.
-        useful_money_per_hour: of one that does useful work.
+        useful_money_per_hour: of one that it is on.
         npv_money: value today of owning, negative, over the years held.
         rents: what it is held against; empty where the book has no comparable rent.
         renewals: by years between renewals; ``renewal_years`` is the cheapest.

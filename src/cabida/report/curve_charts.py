@@ -199,7 +199,8 @@ def break_even(decision: Decision) -> Chart | None:
     for rent in rents.values():
         kind = tr(f"report.rent.{rent.kind}")
         told = tr("report.line.rent", provider=f"{rent.provider} ({kind})" if rent.provider else kind)
-        lines.append(Line(told, tuple((use, rent.money_per_hour) for use in uses)))
+        around = rent.around_money_per_year / hours
+        lines.append(Line(told, tuple((use, rent.money_per_hour + around / use) for use in uses)))
     crossings = [
         one.break_even_utilisation_ratio
         for one in rents.values()
@@ -224,7 +225,7 @@ def _slope(owned: Ownership, hours: float) -> float:
     for rent in owned.rents:
         use = rent.break_even_utilisation_ratio
         if isfinite(use) and abs(use - owned.utilisation_ratio) > 0.01:
-            at_break_even = rent.money_per_hour * hours * use
+            at_break_even = rent.money_per_hour * hours * use + rent.around_money_per_year
             return (at_break_even - owned.owned_money_per_year) / (use - owned.utilisation_ratio)
     return 0.0
 

@@ -88,7 +88,7 @@ def ownership(decision: Decision) -> Section | None:
     owned = option.ownership
     sentences = [f"{tr('report.option')} {option.rank}: {option.title}."]
     sentences += [_rent_sentence(owned, at, decision.currency) for at in range(len(owned.rents))]
-    sentences += [tr("report.own.around")] if owned.rents else []
+    sentences += [tr("report.own.use")] if owned.rents else []
     tables = [_capital(owned, decision.currency), _year(owned, decision.currency)]
     return Section("ownership", tuple(sentences), tuple(tables), _charts(decision, curve_charts.break_even))
 
@@ -102,7 +102,10 @@ def _rent_sentence(owned: Ownership, at: int, currency: str) -> str:
         "use": text.percent(use),
         "now": text.percent(owned.utilisation_ratio),
     }
-    told = tr("report.own.pays" if use <= 1 else "report.own.never", **values)
+    scope = "whole" if rent.around_money_per_year else "hour"
+    values["scope"] = tr(f"report.own.scope_{scope}")
+    key = "always" if use <= 0 else "pays" if use <= 1 else "never"
+    told = tr(f"report.own.{key}", **values)
     if rent.break_even_month is not None:
         told += " " + tr("report.own.month", month=text.number(rent.break_even_month))
     return told
@@ -318,8 +321,10 @@ def _owned_sentence(decision: Decision, shown: Sequence[Option]) -> str:
     if option is None or option.ownership is None:
         return ""
     told = _rent_sentence(option.ownership, 0, decision.currency)
-    rents = option.ownership.rents[0].break_even_utilisation_ratio > option.ownership.utilisation_ratio
-    yet = f" {tr('report.own.yet')}" if rents and option.status == "chosen" else ""
+    rent = option.ownership.rents[0]
+    rents = rent.break_even_utilisation_ratio > option.ownership.utilisation_ratio
+    alone = not rent.around_money_per_year
+    yet = f" {tr('report.own.yet')}" if rents and alone and option.status == "chosen" else ""
     return tr("report.own.short", rank=option.rank, told=told[:1].lower() + told[1:]) + yet
 
 

@@ -29,6 +29,7 @@ class RentSeen:
     seen: str = ""
     flags: tuple[str, ...] = ()
     sightings_count: int = 1
+    around_money_per_year: float = 0.0  # what a rented one takes beyond its hours on, and an owned one doesn't
 
 
 def rents_seen(
@@ -89,6 +90,9 @@ def rent_of(one: RentSeen, found: dict[str, float], terms: Terms, bought: Purcha
     yearly = against.rented_money_per_year.raw(
         one.money_per_hour, found["delivered"], bought.utilisation_ratio
     )
+    around = one.around_money_per_year
+    hours = found["delivered"] * bought.utilisation_ratio * float(HOURS_PER_YEAR)
+    yearly += around
     earns = yearly > found["running"]
     return Rent(
         kind=one.kind,
@@ -96,25 +100,33 @@ def rent_of(one: RentSeen, found: dict[str, float], terms: Terms, bought: Purcha
         seen=one.seen,
         flags=one.flags,
         money_per_hour=one.money_per_hour,
-        break_even_utilisation_ratio=break_even_use(bought, terms, one.money_per_hour),
+        break_even_utilisation_ratio=break_even_use(bought, terms, one.money_per_hour, around),
         break_even_month=break_even_month(found, terms, yearly),
         payback_months=against.payback_months.raw(found["capital"], yearly, found["running"])
         if earns
         else None,
         npv_money=against.rented_npv_money.raw(yearly, found["recovery"], terms.base("tax_ratio")),
-        flips_at_money_per_hour=found["useful"],
+        flips_at_money_per_hour=max(0.0, found["useful"] - around / hours) if around else found["useful"],
         sightings_count=one.sightings_count,
+        around_money_per_year=around,
     )
 
 
-def break_even_use(bought: Purchase, terms: Terms, rent_money_per_hour: float) -> float:
-    """Use of the delivered hours above which owning is cheaper; infinite where no use makes it so."""
+def break_even_use(
+    bought: Purchase, terms: Terms, rent_money_per_hour: float, around_money_per_year: float = 0.0
+) -> float:
+    """Use of the delivered hours above which owning is cheaper; infinite where no use makes it so, 0 where any does.
+
+    ``around_money_per_year`` is what renting takes whatever the use, and owning doesn't.
+    """
     idle, busy = (worked_out(Plain(terms), replace(bought, utilisation_ratio=use)) for use in (TINY, 1.0))
     more = rent_money_per_hour * idle["delivered"] * float(HOURS_PER_YEAR) - (busy["owned"] - idle["owned"])
+    if around_money_per_year >= idle["owned"]:
+        return 0.0
     if more <= 0:
         return inf
-    figures = idle["owned"], busy["owned"], idle["delivered"], rent_money_per_hour
-    return float(against.break_even_use_ratio.raw(*figures))
+    paid = (one["owned"] - around_money_per_year for one in (idle, busy))
+    return float(against.break_even_use_ratio.raw(*paid, idle["delivered"], rent_money_per_hour))
 
 
 def break_even_month(found: dict[str, float], terms: Terms, rented_money_per_year: float) -> float | None:

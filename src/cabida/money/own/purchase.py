@@ -28,13 +28,14 @@ class Purchase:
         needed_count: accelerators that have work; ``held_count`` are bought, spares included.
         unit_count: accelerators that stop together when something breaks.
         machines_count: PCs, servers or racks bought.
-        utilisation_ratio: share of the delivered hours that do useful work.
+        utilisation_ratio: share of the delivered hours that it is on, as a rented one would be.
         whole: the price contains the machine.
         have_machine: the rest of the machine is there already.
         busy_w, idle_w: measured draw of one accelerator, at work and waiting; ``None`` = shares of its rated power.
         reserved_kw: what the colocation contract reserves; ``None`` = the machines' rated power.
         by_meter: energy and cooling by the meter; else colocation by reserved power, which contains both.
         staffed: whether the machines take people; not at home.
+        busy_ratio: share of the hours on at which it works, and draws what work draws.
     """
 
     accelerator: Accelerator
@@ -52,6 +53,7 @@ class Purchase:
     reserved_kw: float | None = None
     by_meter: bool = False
     staffed: bool = True
+    busy_ratio: float = 1.0
 
     @property
     def at_desk(self) -> bool:
@@ -205,7 +207,7 @@ def _electricity(ways: Ways, bought: Purchase) -> dict[str, Number]:
         )
         rent = ways.assume("colocation_money_per_kw_per_month")
         return {"colocation": ways.apply(running.colocation_money_per_year, power, rent)}
-    share = bought.utilisation_ratio * bought.needed_count / bought.held_count
+    share = bought.utilisation_ratio * bought.busy_ratio * bought.needed_count / bought.held_count
     used = ways.given("held_utilisation_ratio", share, "asked")
     wall = ways.apply(ownership.machine_power_w, _drawn(ways, bought, rated, used), host)
     energy = ways.apply(running.energy_kwh_per_year, wall, count)

@@ -28,6 +28,7 @@ from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 WORKLOADS = ("realtime-inference", "batch-inference")  # whose work is requests that can be spread
 WEIGHTS = (0.185, 0.63, 0.185)  # of the low, base and high of a 90 % range (Keefer and Bodily 1983)
 MOST_TYPES, QUICK_TYPES = 6, 3
+LEAST_REQUESTS_PER_S = 1e-6  # a request in eleven days: the solver tells no less from none
 MOST_LEVELS = 12
 QUICK_LEVELS = 24  # hours as they are: a path of one kind alone costs what its bill says
 GAP_RATIO, QUICK_GAP_RATIO = 2e-3, 1e-3
@@ -82,7 +83,7 @@ def asked_of(
         types: accelerators to mix; the cheapest ones when left out.
         quick: one future, few types and levels: what a decision has time for.
     """
-    if ask.requests_per_month <= 0 or ask.peak_requests_per_s <= 0:
+    if ask.requests_per_month <= 0 or ask.peak_requests_per_s < LEAST_REQUESTS_PER_S:
         return None
     apis = _apis(worked)
     periods = periods_of(ask, [one.candidate.api for one in apis if one.candidate.api])

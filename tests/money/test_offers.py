@@ -104,6 +104,13 @@ def test_unpublished_reservations_are_derived_and_flagged():
     assert all("assumed" in tenure.flags for tenure in reserved.values())
 
 
+@pytest.mark.parametrize("sighting", ["quote", "user", "table", "bill"])
+def test_no_reservation_is_made_up_from_what_one_was_quoted(sighting):
+    """What a seller takes off a price of one's own only he can say; off a list price it is assumed, and flagged."""
+    book = [offer("2.00", sighting=sighting)]
+    assert {tenure.capacity for tenure in money.offers_for(CARD, 8, book, TERMS)} == {"on-demand"}
+
+
 def test_a_published_reservation_is_not_derived_again():
     book = [offer("2.00"), offer("1.40", "reserved", term_months=12)]
     reserved = [tenure for tenure in money.offers_for(CARD, 1, book, TERMS) if tenure.capacity == "reserved"]

@@ -21,6 +21,7 @@ from cabida.money.terms import Terms
 HISTORY_DAYS = {"buy": 365, "reserved": 365}
 OTHER_HISTORY_DAYS = 120
 MARKET_DEPTH_COUNT = 16  # a single host's price holds for what two of its machines carry, not for a fleet
+PUBLISHED = ("page", "api", "catalogue", "dataset")  # sightings of list prices that a seller shows to everybody
 WHOLE_RATIO = 0.999  # a smaller share of an accelerator is no accelerator
 
 
@@ -161,7 +162,10 @@ def latest(offers: Iterable[Offer]) -> list[Offer]:
 def _derived_reservations(
     made: list[Tenure], accelerator: Accelerator, terms: Terms, count: int
 ) -> list[Tenure]:
-    """Reservations nobody published, from each provider's on-demand price and an assumed discount, flagged."""
+    """Reservations nobody published, from each provider's published price by the hour and an assumed discount, flagged.
+
+    None from what one was quoted, billed, or wrote down: what a seller takes off that, only he can say.
+    """
     sighted = {tenure.offer.provider for tenure in made if tenure.capacity == "reserved"}
     hourly = [
         t
@@ -169,7 +173,11 @@ def _derived_reservations(
         if t.capacity == "on-demand" and t.offer.provider not in sighted and "undated" not in t.flags
     ]
     lasting = [
-        t for t in hourly if t.offer.provider_kind in ("hyperscaler", "neocloud") and not is_market(t.offer)
+        t
+        for t in hourly
+        if t.offer.provider_kind in ("hyperscaler", "neocloud")
+        and t.offer.sighting in PUBLISHED
+        and not is_market(t.offer)
     ]
     names = [
         name

@@ -19,6 +19,7 @@ def codes(caught):
         ({"requests_per_month": -5, "acceptance": 0.0, "failures": 1.0}, 3),
         ({"input_tokens": float("nan")}, 1),
         ({"retries": -1, "own_money_per_month": float("inf")}, 2),
+        ({"output_tokens": "many"}, 1),
     ],
 )
 def test_an_api_is_asked_for_what_can_be(said, count):
@@ -38,6 +39,13 @@ def test_an_api_is_asked_for_what_can_be(said, count):
 def test_a_cost_is_asked_for_what_can_be(said):
     with pytest.raises(InvalidInput) as caught:
         cabida.cost("llama-3.1-8b", gpu="h100", as_of=DAY, **said)
+    assert codes(caught) == ["CB-U066"]
+
+
+@pytest.mark.parametrize("said", [{"watts": -1.0}, {"price": float("nan")}, {"hours": -1.0}, {"pue": 0.5}])
+def test_a_draw_is_asked_for_what_can_be(said):
+    with pytest.raises(InvalidInput) as caught:
+        cabida.energy(**{"watts": 700.0, "price": 0.1} | said)
     assert codes(caught) == ["CB-U066"]
 
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from cabida.app.limits import refuse_beyond
+from cabida.report.within import MONEY, PART, Within, refuse_beyond
+
+TOKENS = Within(0, 1e8)
+BOUNDS = {
+    "requests_per_month": Within(0, 1e12, above=True), "input_tokens": TOKENS, "output_tokens": TOKENS,
+    "prefix_tokens": TOKENS, "reasoning_tokens": TOKENS, "input_p95": Within(0, 1e8, above=True),
+    "failures": Within(0, 0.99), "acceptance": PART, "retries": Within(0, 20), "own_money_per_month": MONEY,
+}  # fmt: skip
 
 
 def api_prices(
@@ -57,19 +64,13 @@ def api_prices(
     from cabida.report.api_prices import api_prices as answered
     from cabida.report.api_prices import usage_of
 
-    refuse_beyond(
-        profile,
-        requests_per_month=requests_per_month,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        prefix_tokens=prefix_tokens,
-        reasoning_tokens=reasoning_tokens,
-        input_p95=input_p95,
-        failures=failures,
-        acceptance=acceptance,
-        retries=retries,
-        own_money_per_month=own_money_per_month,
-    )
+    said = {
+        "requests_per_month": requests_per_month, "input_tokens": input_tokens, "output_tokens": output_tokens,
+        "prefix_tokens": prefix_tokens, "reasoning_tokens": reasoning_tokens, "input_p95": input_p95,
+        "failures": failures, "acceptance": acceptance, "retries": retries,
+        "own_money_per_month": own_money_per_month,
+    }  # fmt: skip
+    refuse_beyond(said, BOUNDS, profile=profile)
     usage = usage_of(
         requests_per_month,
         input_tokens,

@@ -7,12 +7,23 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cabida.app.limits import refuse_beyond
 from cabida.errors import UsageProblem
 from cabida.plan import Decision
+from cabida.report.within import MONEY, PART, Within, refuse_beyond
 from cabida.text import problem, tr
 
 BRIEFS, DECISIONS = (".yaml", ".yml"), (".json",)
+BOUNDS = {
+    "utilisation": PART, "acceptance": PART, "failures": Within(0, 0.99), "retries": Within(0, 20),
+    "review": Within(0, 1e9), "moderation": Within(0, 1e9), "demand": Within(0, 1e12, above=True),
+    "spares": Within(0, 1e6),
+}  # fmt: skip
+BOUNDS_OF_ENERGY = {
+    "watts": Within(0, 1e12),
+    "price": MONEY,
+    "hours": Within(0, 1e12),
+    "pue": Within(1, 1e12),
+}
 
 
 def cost(
@@ -72,10 +83,11 @@ def cost(
     from cabida.report.cost_rows import Billing
 
     of_options = isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS)
-    refuse_beyond(
-        profile, utilisation=utilisation, acceptance=acceptance, failures=failures, retries=retries, review=review,
-        moderation=moderation, demand=demand, spares=spares,
-    )  # fmt: skip
+    said = {
+        "utilisation": utilisation, "acceptance": acceptance, "failures": failures, "retries": retries,
+        "review": review, "moderation": moderation, "demand": demand, "spares": spares,
+    }  # fmt: skip
+    refuse_beyond(said, BOUNDS, profile=profile)
     day = as_of or date.today().isoformat()
     billing = Billing(
         currency, day, utilisation, acceptance, failures, retries, review, moderation, tuple(capacity), country,
@@ -114,6 +126,6 @@ def energy(watts: float, price: float, **more: Any) -> dict[str, Any]:
     """What a steady draw of ``watts`` costs a year at ``price`` per kWh, and the API tokens that would buy."""
     from cabida.report.electricity import energy as work_out
 
-    refuse_beyond(watts=watts, price=price, hours=more.get("hours"), pue=more.get("pue"))
-
+    said = {"watts": watts, "price": price, "hours": more.get("hours"), "pue": more.get("pue")}
+    refuse_beyond(said, BOUNDS_OF_ENERGY)
     return work_out(watts, price, **more)

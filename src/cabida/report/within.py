@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cabida.errors import InvalidInput
@@ -35,15 +35,22 @@ MONEY = Within(0, 1e12)
 PRICE = Within(0, 1e10, above=True)
 SHARE = Within(0, 1)
 PART = Within(0, 1, above=True)
+PROFILE_COUNTS = (24, 168)  # hours of a day, of a week
+MOST_WEIGHT = 1e12
 
 
 def refuse_beyond(
-    said: Mapping[str, Any], bounds: Mapping[str, Within], words: frozenset[str] = frozenset()
+    said: Mapping[str, Any],
+    bounds: Mapping[str, Within],
+    words: frozenset[str] = frozenset(),
+    *,
+    profile: Sequence[float] | None = None,
 ) -> None:
-    """Refuse figures that can't be, and names that are neither in ``bounds`` nor in ``words``.
+    """Refuse figures that can't be, and names that are neither in ``bounds`` nor in ``words``; ``None`` = not said.
 
     Raises:
-        InvalidInput: CB-U066, a figure beyond its bounds or none at all; CB-U002, nothing is called so. All at once.
+        InvalidInput: CB-U066, a figure beyond its bounds or none at all; CB-U002, nothing is called so; CB-U067, a
+            profile that shares out no day and no week. All at once.
     """
     faults = []
     for name, value in said.items():
@@ -54,5 +61,13 @@ def refuse_beyond(
         elif name not in bounds and name not in words:
             near = closest(name, [*bounds, *words]) or "--help"
             faults.append(problem("CB-U002", name=name, near=near))
+    if profile is not None and not _is_profile(profile):
+        faults.append(problem("CB-U067", count=len(profile)))
     if faults:
         raise InvalidInput(faults)
+
+
+def _is_profile(weights: Sequence[float]) -> bool:
+    return (
+        len(weights) in PROFILE_COUNTS and all(0 <= one < MOST_WEIGHT for one in weights) and max(weights) > 0
+    )

@@ -3,6 +3,7 @@
 import pytest
 
 import cabida
+from cabida.app.costs import energy
 from cabida.errors import InvalidInput
 
 DAY = "2026-11-30"
@@ -45,7 +46,7 @@ def test_a_cost_is_asked_for_what_can_be(said):
 @pytest.mark.parametrize("said", [{"watts": -1.0}, {"price": float("nan")}, {"hours": -1.0}, {"pue": 0.5}])
 def test_a_draw_is_asked_for_what_can_be(said):
     with pytest.raises(InvalidInput) as caught:
-        cabida.energy(**{"watts": 700.0, "price": 0.1} | said)
+        energy(**{"watts": 700.0, "price": 0.1} | said)
     assert codes(caught) == ["CB-U066"]
 
 

@@ -189,18 +189,32 @@ def test_a_bill_beside_its_plan(tmp_path):
     )
     answer = track(decided(), [bill], tags={"workload": "chat"}, accepted=1000.0, month="2027-02")
     (month,) = answer["months"]
-    assert (month["planned_money"], month["amortised_money"], month["difference_money"]) == (
-        1050.0,
-        1400.0,
-        350.0,
-    )
-    assert sum(month["variance_money"].values()) == pytest.approx(350.0)
+    assert (
+        month["planned_money"] == 1020.0
+    )  # 30 of the 50 are gateway and monitoring, of which the bill has none
+    assert (month["amortised_money"], month["difference_money"]) == (1400.0, 380.0)
+    assert sum(month["variance_money"].values()) == pytest.approx(380.0)
     assert month["variance_money"]["credits"] == -100.0
     assert month["planned_accelerator_hours"] == 500.0
     assert month["waterfall"][-1]["to"] == 1400.0
     assert month["waterfall"][-2]["to"] == pytest.approx(1400.0)
+    assert month["planned_aside_money"] == {"people": 500.0, "gateway": pytest.approx(30.0)}
+    assert "380 EUR" in month["sentence"]
+    assert answer["left_out"] == {"lines_count": 1, "money": {"EUR": 200.0}}
+    assert "1 of the bill's 3 lines, 200 EUR" in answer["notes"][0]
+    assert any("gateway and monitoring 30 EUR" in note for note in answer["notes"])
+
+
+def test_a_gateway_that_is_billed_is_held_against_its_plan(tmp_path):
+    """Other lines beyond storage and network can only be it: the whole plan is compared, and nothing is left out."""
+    bill = written(
+        tmp_path / "focus.csv", charge("1000", hours="500"), charge("45", ServiceName="Compute VM", hours="")
+    )
+    answer = track(decided(), [bill], accepted=1000.0)
+    (month,) = answer["months"]
+    assert month["planned_money"] == 1050.0
     assert month["planned_aside_money"] == {"people": 500.0}
-    assert "350 EUR" in month["sentence"]
+    assert answer["left_out"] == {"lines_count": 0, "money": {}}
 
 
 def test_months_are_kept_and_told_again(tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.files import HAND_KEPT_BYTES_MOST, text_lines
-from cabida.text import iso_day, problem, tr
+from cabida.text import iso_day, money, problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.prices import Read
@@ -67,7 +67,7 @@ def track(
     """
     from cabida.evidence import tracked
     from cabida.report.store import load
-    from cabida.report.track import Chosen, Output, chosen_lines, doubled, option_of, track_answer
+    from cabida.report.track import Chosen, Output, chosen_lines, doubled, left_out, option_of, track_answer
 
     whole = load(decision) if isinstance(decision, (str, Path)) else decision
     bought = option_of(whole, option)
@@ -99,19 +99,32 @@ def track(
         raise InvalidInput([problem("CB-U050", one="--requests", other="--accepted")])
     if accepted is not None:
         got[month] = Output(accepted, requests)
+    taken = chosen_lines(lines, chosen)
     answer = track_answer(
-        whole, bought, chosen_lines(lines, chosen), got, month=month, rates=rates, per_hour_count=per_hour,
+        whole, bought, taken, got, month=month, rates=rates, per_hour_count=per_hour,
         as_of=iso_day(as_of or ""),
     )  # fmt: skip
     if keep:
         tracked.keep(key, bought.id, answer["months"], store)
-    answer["notes"] = [*_left(files), *answer["notes"]]
-    return answer | {"files": list(files), "kept": keep, "journal": tracked.kept(key, bought.id, store)}
+    left = left_out(lines, taken, month)
+    answer["notes"] = [*_left(files), *_beyond(left, len(lines)), *answer["notes"]]
+    return (
+        answer
+        | {"left_out": left}
+        | {"files": list(files), "kept": keep, "journal": tracked.kept(key, bought.id, store)}
+    )
 
 
 def _plain(decision: Decision, option: str, title: str) -> dict[str, Any]:
     """The answer without a bill."""
-    empty: dict[str, Any] = {"months": [], "notes": [], "rates": [], "files": [], "kept": False}
+    empty: dict[str, Any] = {
+        "left_out": {"lines_count": 0, "money": {}},
+        "months": [],
+        "notes": [],
+        "rates": [],
+        "files": [],
+        "kept": False,
+    }
     return {
         "decision": decision.name,
         "option": option,
@@ -138,6 +151,14 @@ def _left(files: Mapping[str, Read]) -> list[str]:
         for file, read in files.items()
         if read.unread
     ]
+
+
+def _beyond(left: Mapping[str, Any], count: int) -> list[str]:
+    """What the choice of lines leaves out of the bill, so that a tag nobody set is no saving."""
+    if not left["lines_count"]:
+        return []
+    told = " + ".join(money(value, name) for name, value in left["money"].items())
+    return [tr("track.note.left_out", left=left["lines_count"], count=count, money=told)]
 
 
 def _bills(paths: Sequence[Path | str], currency: str) -> dict[str, Read]:

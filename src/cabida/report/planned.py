@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida.money.prices.pledges import PLEDGED
@@ -19,6 +19,8 @@ ON_A_BILL = (
     "prepaid",
 )  # people and purchases are billed elsewhere
 
+GATEWAY = ("serving_stack", "observability")  # often a machine of another team, or none at all
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -29,6 +31,7 @@ class Planned:
         other_money: of the rest that a bill shows, credits taken off.
         cash_money: of the same lines, when it was to be paid.
         aside: planned lines that no cloud bill shows: people, purchases.
+        gateway_money: of the rest, gateway and monitoring: on this bill only where it has lines for them.
     """
 
     place: int  # month of the ledger, 1 = the first; 0 when the month lies outside it
@@ -39,6 +42,17 @@ class Planned:
     attempts_ratio: float | None  # attempts for each accepted output
     price_money_per_hour: float | None
     aside: dict[str, float]
+    gateway_money: float = 0.0
+
+    def without_gateway(self) -> Planned:
+        """The plan of a bill that has no line for gateway and monitoring: they stand aside."""
+        return replace(
+            self,
+            other_money=self.other_money - self.gateway_money,
+            cash_money=self.cash_money - self.gateway_money,
+            aside={**self.aside, "gateway": self.gateway_money},
+            gateway_money=0.0,
+        )
 
     @property
     def money(self) -> float:
@@ -68,7 +82,17 @@ def planned_month(decision: Decision, option: Option, month: str) -> Planned:
         attempts_ratio=_attempts(decision, option),
         price_money_per_hour=_price(decision, option),
         aside={name: value for name, value in expense.items() if name not in shown},
+        gateway_money=expense.get("other", 0.0) * _gateway_ratio(option),
     )
+
+
+def _gateway_ratio(option: Option) -> float:
+    """Share of an option's other lines that is gateway and monitoring."""
+    others = [
+        line for line in option.cost_lines if ledger_line(line.key) == "other" and line.key not in PLEDGED
+    ]
+    whole = sum(line.money for line in others)
+    return sum(line.money for line in others if line.key in GATEWAY) / whole if whole > 0 else 0.0
 
 
 def _row_of(option: Option, month: str) -> LedgerMonth | None:

@@ -17,6 +17,7 @@ from cabida.report.planned import Planned, planned_month
 from cabida.text import closest, money, percent, problem, tr
 
 LEAST_SHOWN_RATIO = 0.0005
+LEAST_MONEY = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,19 @@ def chosen_lines(lines: Sequence[BillingLine], chosen: Chosen) -> list[BillingLi
     services = sorted({line.service for line in lines if line.service})[:4]
     near = ", ".join([*keys, *services]) or "–"
     raise InvalidInput([problem("CB-R022", count=len(lines), near=near)])
+
+
+def left_out(lines: Sequence[BillingLine], chosen: Sequence[BillingLine], month: str = "") -> dict[str, Any]:
+    """Lines of a bill that are not the workload's, and what they cost in cash, by the bill's currency.
+
+    ``month``: only those that begin in it; "" = all.
+    """
+    taken = {id(one) for one in chosen}
+    rest = [one for one in lines if id(one) not in taken and one.charge_start.startswith(month)]
+    found: dict[str, float] = {}
+    for one in rest:
+        found[one.currency] = found.get(one.currency, 0.0) + float(one.billed)
+    return {"lines_count": len(rest), "money": {name: round(value, 2) for name, value in found.items()}}
 
 
 def rates_of(
@@ -170,6 +184,9 @@ def month_answer(
 ) -> dict[str, Any]:
     """One month: two views of the bill, the plan, the variance and its steps."""
     plan = planned_month(decision, option, billed.month)
+    rest = billed.amortised_money - _machines(plan, billed) - sum(_apart(billed).values())
+    if plan.gateway_money and rest <= plan.other_money - plan.gateway_money + LEAST_MONEY:
+        plan = plan.without_gateway()  # nothing on the bill can be it
     effects = variance(plan, billed, output)
     actual, planned = billed.amortised_money, plan.money
     shown = to_cents(effects, round(actual, 2) - round(planned, 2))
@@ -211,24 +228,34 @@ def variance(plan: Planned, billed: BilledMonth, output: Output | None) -> dict[
     credits, adjustments, what was bought and not used, and lines that are no machine's (``other``) stand apart; what
     machines cost and nothing known explains is unexplained.
     """
-    machines = billed.machine_money
-    category = billed.by_category
-    calls = plan.hours is None and not machines
-    if calls:  # an API or a bill without hours: all that was used
-        machines = category.get("usage", 0.0) + category.get("other", 0.0) - billed.unused_money
+    machines = _machines(plan, billed)
     factors, actual = _factors(plan, billed, output, machines)
     found = shapley(factors, actual) if factors else {}
     gap = machines - plan.rent_money - sum(found.values())
-    apart = {
+    apart = _apart(billed)
+    rest = billed.amortised_money - machines - sum(apart.values()) - plan.other_money
+    found |= {name: value for name, value in apart.items() if value}
+    found |= {"other": rest, "unexplained": gap}
+    return found
+
+
+def _machines(plan: Planned, billed: BilledMonth) -> float:
+    """What machines cost; of an API or a bill without hours all that was used."""
+    if plan.hours is not None or billed.machine_money:
+        return billed.machine_money
+    category = billed.by_category
+    return category.get("usage", 0.0) + category.get("other", 0.0) - billed.unused_money
+
+
+def _apart(billed: BilledMonth) -> dict[str, float]:
+    """Money of a bill that is neither a machine's nor for what is used beside one."""
+    category = billed.by_category
+    return {
         "tax": category.get("tax", 0.0),
         "credits": category.get("credit", 0.0),
         "adjustments": category.get("adjustment", 0.0),
         "unused": billed.unused_money,
     }
-    rest = billed.amortised_money - machines - sum(apart.values()) - plan.other_money
-    found |= {name: value for name, value in apart.items() if value}
-    found |= {"other": rest, "unexplained": gap}
-    return found
 
 
 def _factors(
@@ -237,7 +264,9 @@ def _factors(
     """The factors of what machines cost, as planned and as they came out, as far as both are known."""
     hours = (plan.hours, billed.machine_hours) if plan.hours and billed.machine_hours else None
     told = output is not None and output.accepted_count > 0  # by nothing brought nothing can be divided
-    outputs = (plan.accepted_count, output.accepted_count) if plan.accepted_count and output and told else None
+    outputs = (
+        (plan.accepted_count, output.accepted_count) if plan.accepted_count and output and told else None
+    )
     if hours is None and outputs is None:
         return {}, {}
     chain: list[tuple[str, float, float]] = []  # cumulative quantities, each for each of the one before
@@ -306,12 +335,12 @@ def _notes(
     if any(one["unspread_count"] for one in months):
         count = sum(one["unspread_count"] for one in months)
         found.append(tr("track.note.unspread", count=count))
-    aside = [
-        money(value, decision.currency) for one in months[:1] for value in one["planned_aside_money"].values()
-    ]
+    aside = months[0]["planned_aside_money"] if months else {}
     if aside:
-        names = ", ".join(tr(f"track.line.{name}") for name in months[0]["planned_aside_money"])
-        found.append(tr("track.note.aside", names=names))
+        told = (
+            f"{tr(f'track.line.{name}')} {money(value, decision.currency)}" for name, value in aside.items()
+        )
+        found.append(tr("track.note.aside", names=", ".join(told)))
     found.append(tr("track.note.method"))
     return found
 

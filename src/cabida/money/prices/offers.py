@@ -21,7 +21,8 @@ from cabida.money.terms import Terms
 HISTORY_DAYS = {"buy": 365, "reserved": 365}
 OTHER_HISTORY_DAYS = 120
 MARKET_DEPTH_COUNT = 16  # a single host's price holds for what two of its machines carry, not for a fleet
-PUBLISHED = ("page", "api", "catalogue", "dataset")  # sightings of list prices that a seller shows to everybody
+# sightings of list prices that a seller shows to everybody
+PUBLISHED = ("page", "api", "catalogue", "dataset")
 WHOLE_RATIO = 0.999  # a smaller share of an accelerator is no accelerator
 
 

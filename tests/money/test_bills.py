@@ -199,6 +199,23 @@ def test_a_run_on_demand_is_hours_over_goodput():
     assert cost.line("failed_runs") == pytest.approx(2000 / 0.9 - 2000)
 
 
+def test_half_the_hours_lost_to_failed_runs_doubles_hours_people_and_disks_once():
+    whole, half = (
+        money.training_cost(
+            training(offer("2.00")), RUN, money.terms("USD", stated={"failed_run_ratio": ratio})
+        )
+        for ratio in (0.0, 0.5)
+    )
+    paid = [one.line("compute") + one.line("failed_runs") for one in (whole, half)]
+    assert paid[1] == pytest.approx(2 * paid[0])
+    for name in ("storage", "checkpoints", "platform_labour"):
+        assert half.line(name) == pytest.approx(2 * whole.line(name))
+        assert whole.line(name) > 0 or name == "storage"
+    assert half.line("network") == whole.line("network")
+    tree = money.training_tree(training(offer("2.00")), RUN, TERMS)
+    assert [one.name for one in tree["cost_per_run"].nodes()].count("failed_run_ratio") == 1
+
+
 def test_half_the_runs_good_doubles_the_cost_of_an_accepted_model():
     half = money.training_cost(training(offer("2.00")), replace(RUN, acceptance_ratio=0.5), TERMS)
     assert half.per_accepted_money == pytest.approx(2 * half.per_month_money)

@@ -185,7 +185,8 @@ def test_how_long_an_api_keeps_a_prefix_is_in_its_interval():
 
 def test_a_run_by_the_hour_and_both_ends():
     cost = money.training_cost(training(offer("2.00")), RUN, TERMS)
-    months, failed = 150 / 730, TERMS.ranges["failed_run_ratio"]
+    failed = TERMS.ranges["failed_run_ratio"]
+    months = 150 / 730 / (1 - failed.base)  # people and disks are there while runs fail, too
     disk = base("storage_money_per_gb_per_month") * months
     people = base("training_staff_count") * base("loaded_money_per_year") / 12 * months
     assert lines_of(cost) == pytest.approx(
@@ -202,9 +203,10 @@ def test_a_run_by_the_hour_and_both_ends():
     assert cost.per_accepted_money == pytest.approx(cost.per_month_money / 0.5)
     paid = 1000 / 0.8 / (1 - failed.base) * 2.0
     (price,), (staff,) = spans(TERMS, "fresh_price_ratio"), spans(TERMS, "training_staff_count")
-    ends = [paid * (1 - failed.base) / (1 - ratio) for ratio in (failed.low, failed.high)]
-    low = hypot(paid * price[0], paid - ends[0], people * staff[0])
-    high = hypot(paid * price[1], ends[1] - paid, people * staff[1])
+    repeated = paid + 720 * disk + people
+    ends = [repeated * (1 - failed.base) / (1 - ratio) for ratio in (failed.low, failed.high)]
+    low = hypot(paid * price[0], repeated - ends[0], people * staff[0])
+    high = hypot(paid * price[1], ends[1] - repeated, people * staff[1])
     assert cost.per_accepted_low == pytest.approx((cost.per_month_money - low) / 0.5)
     assert cost.per_accepted_high == pytest.approx((cost.per_month_money + high) / 0.5)
 

@@ -25,6 +25,7 @@ RUN_LINES = (
     "network", "platform_labour",
 )  # fmt: skip
 PRICED = ("compute", "failed_runs", "idle")
+WAITING = ("storage", "checkpoints", "platform_labour")  # grow with the runs that fail, as the hours do
 
 
 def training_cost(candidate: Candidate, use: TrainingUse, terms: Terms, tenure: Tenure | None = None) -> Cost:
@@ -127,7 +128,8 @@ def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dic
         goodput = ways.apply(spot_goodput_ratio, goodput, stretch)
     price = _price(ways, tenure)
     failed = ways.assume("failed_run_ratio")
-    months = tenures.months_of_run(ways, tenure, use, stretch)
+    lasting = tenures.months_of_run(ways, tenure, use, stretch)
+    months = ways.apply(unit.occupied_months, lasting, failed)
     rent = ways.assume("storage_money_per_gb_per_month")
     people = ways.apply(
         ownership.staff_money_per_month,
@@ -150,12 +152,9 @@ def _bill(ways: Ways, run: TrainingRun, tenure: Tenure, use: TrainingUse) -> dic
     bill |= _owned(ways, run.accelerator, tenure, used_hours, use)
     bill["total"] = ways.apply(unit.total_run_money, *(bill[key] for key in RUN_LINES))
     if not tenure.owned and tenure.capacity != "have":
-        lasting, spent = (
-            tenures.value_of(months),
-            (*PRICED, "storage", "checkpoints", "network"),
-        )
+        spent, taken = (*PRICED, "storage", "checkpoints", "network"), tenures.value_of(months)
         pledges.off_run(
-            ways, tenure.offer.provider, run.accelerator.id, bill, spent, lasting, use.runs_per_month
+            ways, tenure.offer.provider, run.accelerator.id, bill, spent, taken, use.runs_per_month
         )
     accepted = ways.given("model_acceptance_ratio", use.acceptance_ratio, "brief")
     bill["unit"] = ways.apply(unit.accepted_model_money, bill["total"], accepted)
@@ -260,8 +259,9 @@ def _interval(
     above = [priced * (tenure.high_money_per_hour / price - 1)]
     failed = terms.ranges["failed_run_ratio"]
     compute = bill["compute"] + bill["failed_runs"]
-    below.append(compute * (1 - (1 - failed.base) / (1 - failed.low)))
-    above.append(compute * ((1 - failed.base) / (1 - failed.high) - 1))
+    repeated = compute + sum(bill[key] for key in WAITING)
+    below.append(repeated * (1 - (1 - failed.base) / (1 - failed.low)))
+    above.append(repeated * ((1 - failed.base) / (1 - failed.high) - 1))
     below.append(compute * (1 - slower[0]))
     above.append(compute * (slower[1] - 1))
     people = terms.ranges["training_staff_count"]

@@ -165,8 +165,14 @@ def run_failed_money(
 
 
 @formula
+def occupied_months(run_months: float, failed_run_ratio: float) -> float:
+    """How long one completed run takes with those that came to nothing before it: people and disks wait for it."""
+    return run_months / (1 - failed_run_ratio)
+
+
+@formula
 def kept_money(stored_gb: float, storage_money_per_gb_per_month: float, kept_months: float) -> float:
-    """Storage of a data set or of checkpoints while the run lasts: lines "storage" and "checkpoints"."""
+    """Storage of a data set or of checkpoints while runs last, failed ones too: lines "storage" and "checkpoints"."""
     return stored_gb * storage_money_per_gb_per_month * kept_months
 
 
@@ -183,9 +189,9 @@ def run_share_money(monthly_money_per_month: float, month_share_ratio: float, he
 
 
 @formula
-def run_labour_money(staff_money_per_month: float, run_months: float) -> float:
-    """People on the run: line "platform_labour"."""
-    return staff_money_per_month * run_months
+def run_labour_money(staff_money_per_month: float, occupied_months: float) -> float:
+    """People on the run, and on those that came to nothing: line "platform_labour"."""
+    return staff_money_per_month * occupied_months
 
 
 @formula

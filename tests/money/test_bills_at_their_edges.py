@@ -254,3 +254,15 @@ def test_cards_that_encode_are_paid_as_rent_when_they_are_bought():
     )  # fmt: skip
     lines = stages_money(use, TERMS)
     assert lines["embedding"] == pytest.approx(bought.money_per_hour * 4 * 730 / 4)
+
+
+def test_rented_cards_are_looked_after_by_eights_however_they_are_sold():
+    """A card on a machine of its own takes no more of one's own people than one of eight; owned ones by the node."""
+    single = facts.node_for(facts.accelerator("gh200-96"))
+    assert single.accelerators_count == 1
+    for node, capacity, watched in ((None, "on-demand", 2), (single, "on-demand", 2), (single, "buy", 9)):
+        candidate = serving(offer("2.00", capacity), replicas=9)
+        candidate = replace(candidate, deployment=replace(candidate.deployment, node=node))
+        bill = money.serving_cost(candidate, USAGE, TERMS)
+        each = TERMS.base("observability_node_money_per_month")
+        assert bill.line("observability") == pytest.approx(watched * each), capacity

@@ -22,6 +22,7 @@ LINES = (
     "compute", "idle", "retries_waste", "spares", "residual", "energy", "cooling", "colocation", "support", "licences",
     "storage", "network", "serving_stack", "observability", "platform_labour", "review",
 )  # fmt: skip
+RENTED_MACHINE_COUNT = 8  # accelerators; what assumptions per machine are about
 HELD = ("compute", "idle", "retries_waste", "spares")
 SHOWN = (*LINES, "interruptions", *pledges.PLEDGED)
 # line -> the assumption that its own range comes from
@@ -253,7 +254,7 @@ def _around(
     hours: float,
 ) -> dict[str, Number]:
     """What a service needs beside accelerators: disk, wire, gateway, watching, people."""
-    nodes = ways.given("nodes_count", -(-held_count // _node_size(deployment)) * 1.0, "plan")
+    nodes = ways.given("nodes_count", -(-held_count // machine_size(deployment, tenure)) * 1.0, "plan")
     lines = {
         "storage": 0.0  # a PC's own disk
         if tenure.at_desk
@@ -305,8 +306,13 @@ def staff_names(tenure: Tenure) -> tuple[str, str]:
     return ("desktop_staff_count", "") if tenure.at_desk else ("own_staff_count", "node_staff_count")
 
 
-def _node_size(deployment: Deployment) -> int:
-    return deployment.node.accelerators_count if deployment.node else 8
+def machine_size(deployment: Deployment, tenure: Tenure) -> int:
+    """Accelerators that are watched and looked after as one machine: one's own node, or eight rented ones.
+
+    Rented cards come on machines of one to eight; whoever sells them looks after those, so that a card sold alone
+    takes no more of one's own people than one of eight.
+    """
+    return deployment.node.accelerators_count if tenure.owned and deployment.node else RENTED_MACHINE_COUNT
 
 
 def stored_gb(candidate: Candidate, usage: Usage, terms: Terms) -> float:

@@ -12,7 +12,7 @@ from math import inf
 
 from cabida.facts.model import ApiOffer
 from cabida.money.bills.service_api import api_cost
-from cabida.money.bills.serving import HELD, serving_cost
+from cabida.money.bills.serving import HELD, machine_size, serving_cost
 from cabida.money.bills.unit import attempts_ratio
 from cabida.money.hold.mix import Kind
 from cabida.money.prices.tenure import Tenure, sold_together_count
@@ -24,7 +24,6 @@ PER_MACHINE = ("observability", "platform_labour")
 BY_THE_HOUR = (*HELD, "interruptions")  # of a lot, for the hours it is on
 TO_THE_END = ("buy", "have")
 ONCE_DIGITS = 6  # differences of bills are no finer
-NODE_COUNT = 8  # accelerators of a machine of which nothing else is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,7 @@ def held_piece(
     together = sold_together_count(tenure.offer, deployment.accelerator)
     accelerators = -(-each // together) * together
     replicas = max(1, accelerators // each)
-    node = deployment.node.accelerators_count if deployment.node else NODE_COUNT
-    node_lots = node // accelerators
+    node_lots = machine_size(deployment, tenure) // accelerators
     least = max(1, -(-tenure.offer.minimum_count // accelerators))
     machines = -(-least // max(1, node_lots))  # enough that no minimum is paid beyond them
     probe = machines * max(1, node_lots)

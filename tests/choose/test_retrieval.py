@@ -8,7 +8,8 @@ import pytest
 from cabida.brief import complete, parse_brief
 from cabida.choose import decide
 from cabida.choose.ask import ask_of
-from cabida.choose.fronts import fronts_of, ingestion_of, passages_tokens
+from cabida.choose.encoders import passages_tokens
+from cabida.choose.fronts import fronts_of, ingestion_of
 from cabida.choose.means import means_of
 from cabida.choose.owned import energy_tree
 from cabida.choose.retrieval import generator_brief, together, usual_front

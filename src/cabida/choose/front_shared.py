@@ -8,8 +8,9 @@ from dataclasses import replace
 from cabida import memory, money
 from cabida.brief.corpus import Retrieval
 from cabida.choose.ask import Ask, shift_of, usage_of
+from cabida.choose.encoders import encoder_runs, engine_on, services_on
 from cabida.choose.front_stages import stages_at
-from cabida.choose.fronts import Front, encoder_runs, engine_on, services_on
+from cabida.choose.fronts import Front
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.memory.encoders import needed_bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cabida.choose.fronts import BATCH_COUNT, CALL_S, Front
+from cabida.choose.encoders import BATCH_COUNT
+from cabida.choose.fronts import CALL_S, Front
 from cabida.plan import Estimate
 from cabida.timing.stages.encoders import Texts, encode_s
 from cabida.timing.stages.pipeline import (

@@ -13,38 +13,35 @@ from cabida import facts
 from cabida.brief import Brief
 from cabida.brief.corpus import Retrieval
 from cabida.choose.ask import Ask
+from cabida.choose.encoders import encoder_runs, engine_on, fits, services_on, texts_of
 from cabida.choose.enumerate_serving import accelerators_in_reach
 from cabida.choose.means import STEADY_CAPACITIES, Means
 from cabida.facts.model import Accelerator
-from cabida.memory.encoders import needed_bytes
 from cabida.memory.index import payloads_bytes, searched_bytes, stored_vectors_bytes
 from cabida.money import Tenure
-from cabida.money.bills.retrieval import RetrievalUse, stages_money
+from cabida.money.bills.retrieval import RetrievalUse, cards_bill, stages_money
+from cabida.money.ways import Plain
 from cabida.plan.encoding import EncoderRun
 from cabida.plan.index import STORED_BITS, VectorIndex
 from cabida.text import tr
 from cabida.timing.speed import Distribution
-from cabida.timing.stages.encoder_data import Host, encoder_facts, engine_rules, host_of
-from cabida.timing.stages.encoders import Texts, encode_s, encoder_speed, host_encode_s, spread_of_encoder
+from cabida.timing.stages.encoder_data import Host, encoder_facts, host_of
+from cabida.timing.stages.encoders import encoder_speed, spread_of_encoder
 from cabida.timing.stages.pipeline import Stage, joined
 from cabida.timing.stages.pipeline import spare_availability_ratio as with_spares
 from cabida.timing.stages.vector_constants import DATABASE
 from cabida.timing.stages.vector_search import SearchSpeed, search_speed
-from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR
+from cabida.units import BYTES_PER_GB, HOURS_PER_MONTH, S_PER_HOUR, S_PER_MONTH
 
 HOST = "cloud-8-core-128"
-ENGINES = ("tei", "infinity")  # best first
 BUSY_RATIO = 0.6  # of cards and cores before a generator at the peak: queues stay short
 MEMORY_RATIO = 0.8  # of a host's memory that an index may take
 CALL_S = 1.5e-3  # one call between services in one data centre, serialising included: assumed
 PAYLOAD_BYTES_PER_TOKEN = 5.0  # text and metadata of a passage: four bytes a token and an envelope, assumed
-BATCH_COUNT = 64
 INGEST_BATCH_COUNT = 256
-PROMPT_MARK_TOKENS = 12.0  # around each passage: a number, a title
 AVAILABLE_RATIO = 0.995  # of one rented machine: the service level most providers promise, assumed
 FRONTS_KEPT = 10
 FASTER_RATIO = 0.97  # of the time of cheaper placements, at which a dearer one is kept: assumed
-ROOM_RATIO = 0.97  # of a card's room that encoders and an index may take together: assumed
 ALIKE_RATIO = 1.02  # bills this near are alike: the faster placement goes first
 FLAT_MOST_S = 0.25  # a scan longer than this is no search
 
@@ -85,20 +82,6 @@ class Ingestion:
     tokens_per_month: float
     hours_per_month: float
     cards_count: int  # side by side, so that everything is embedded again within the window
-
-
-def texts_of(retrieval: Retrieval) -> dict[str, Texts]:
-    """What each encoder works on."""
-    return {
-        "query": Texts(retrieval.query_tokens),
-        "pair": Texts(retrieval.query_tokens + retrieval.chunk_tokens, 0.15, pairs=True),
-        "chunk": Texts(retrieval.chunk_tokens),
-    }
-
-
-def passages_tokens(retrieval: Retrieval) -> float:
-    """What retrieval adds to a prompt."""
-    return retrieval.passages_count * (retrieval.chunk_tokens + PROMPT_MARK_TOKENS)
 
 
 def fronts_of(brief: Brief, ask: Ask, means: Means, acceptance_ratio: float) -> list[Front]:
@@ -146,7 +129,7 @@ def _rough(
 def _cards(brief: Brief, retrieval: Retrieval, means: Means) -> list[Accelerator]:
     """Cards in reach that an encoder engine runs on and that hold the encoders."""
     reach = accelerators_in_reach(brief, set(means.held_counts), means.priced)
-    return [card for card in reach if engine_on(card) and _fits(retrieval, card, 0.0)]
+    return [card for card in reach if engine_on(card) and fits(retrieval, card, 0.0)]
 
 
 def hosted_index(
@@ -206,49 +189,6 @@ def _card_indexes(retrieval: Retrieval, card: Accelerator) -> Iterator[VectorInd
             yield _index(retrieval, kind, card)
 
 
-def encoder_runs(retrieval: Retrieval, card: Accelerator) -> tuple[EncoderRun, EncoderRun | None]:
-    """Embedder and reranker on a card, in 16 bit."""
-    half, engine = facts.weight_format("fp16"), engine_on(card)
-
-    def run(name: str, tokens: float, count: int) -> EncoderRun:
-        return EncoderRun(facts.model(name), card, half, engine, count, max(1, round(tokens)))
-
-    texts = texts_of(retrieval)
-    embed = run(retrieval.embedder, texts["chunk"].mean_tokens, BATCH_COUNT)
-    if not retrieval.reranker:
-        return embed, None
-    return embed, run(retrieval.reranker, texts["pair"].mean_tokens, retrieval.candidates_count)
-
-
-def engine_on(card: Accelerator) -> str:
-    """The encoder engine that runs on a card: the first of the facts whose vendor and capability allow it."""
-    for name in ENGINES:
-        rules = engine_rules(name)
-        least = rules.get("capability_min", "")
-        newer = not least or (
-            card.capability.replace(".", "").isdigit() and float(card.capability) >= float(least)
-        )
-        if card.vendor.lower() in rules.get("vendors", ()) and newer:
-            return name
-    return ""
-
-
-def services_on(retrieval: Retrieval, card: Accelerator | None, host: Host) -> dict[str, float]:
-    """Seconds of embedding one question and of scoring its candidates, on a card or a host."""
-    texts = texts_of(retrieval)
-    if card is None:
-        found = {"embedding": host_encode_s(facts.model(retrieval.embedder), host, texts["query"], 1)}
-        if retrieval.reranker:
-            reranker = facts.model(retrieval.reranker)
-            found["reranking"] = host_encode_s(reranker, host, texts["pair"], retrieval.candidates_count)
-        return found
-    embed, rerank = encoder_runs(retrieval, card)
-    found = {"embedding": encode_s(embed, texts["query"], 1)}
-    if rerank is not None:
-        found["reranking"] = encode_s(rerank, texts["pair"], retrieval.candidates_count)
-    return found
-
-
 def _front(
     brief: Brief,
     retrieval: Retrieval,
@@ -272,12 +212,15 @@ def _front(
     if on_card:
         busy["searching"] = search.search_s
     cards = max(1, math.ceil(wanted * sum(busy.values()) / BUSY_RATIO)) if card is not None else 0
-    if card is not None and not _fits(retrieval, card, searched if on_card else 0.0):
+    if card is not None and not fits(retrieval, card, searched if on_card else 0.0):
         return None
     cores_s = 0.0 if on_card else search.search_s / search.servers_count
     cores_s += sum(services.values()) if card is None else 0.0
     hosts = _hosts(beside + (0.0 if on_card else searched), wanted * cores_s, host)
-    tenure = _held(means, card, cards + spare) if card is not None else None
+    attempts = ask.requests_per_month * ask.attempts_ratio(1.0)
+    busy_s = attempts * sum(busy.values()) / float(S_PER_MONTH)
+    busy_ratio = min(1.0, busy_s / (cards + spare)) if card is not None else 0.0
+    tenure = _held(means, card, cards + spare, busy_ratio) if card is not None else None
     if card is not None and tenure is None:
         return None
     whole = sum(busy.values()) or 1.0
@@ -293,9 +236,10 @@ def _front(
         ingestion=ingestion.tenure if ingestion else None,
         ingested_tokens_per_month=ingestion.tokens_per_month if ingestion else 0.0,
         ingested_tokens_per_s=ingestion.tokens_per_s if ingestion else 1.0,
-        attempted_requests_per_month=ask.requests_per_month * ask.attempts_ratio(1.0),
+        attempted_requests_per_month=attempts,
         moderation_money_per_request=retrieval.moderation_money_per_request,
         host_grade=host.source.grade,
+        busy_ratio=busy_ratio,
     )
     services["searching"] = search.search_s
     embed, rerank = encoder_runs(retrieval, card) if card is not None else (None, None)
@@ -353,20 +297,11 @@ def _title(card: Accelerator | None, cards: int, one: VectorIndex, hosts: int) -
     return tr("choose.front.title", where=where, index=index)
 
 
-def _held(means: Means, card: Accelerator, count: int) -> Tenure | None:
-    """The cheapest lawful way to hold so many; what is held already only when it is enough for all."""
+def _held(means: Means, card: Accelerator, count: int, busy_ratio: float) -> Tenure | None:
+    """The cheapest lawful way to hold so many, an owner's power and upkeep told; what is held only if it is enough."""
     ways = [one for one in means.tenures(card, count) if one.capacity in STEADY_CAPACITIES]
-    return min(ways, key=lambda one: one.hourly_money, default=None)
-
-
-def _fits(retrieval: Retrieval, card: Accelerator, index_bytes: float) -> bool:
-    """Whether both encoders and an index on the card fit it together."""
-    embed, rerank = encoder_runs(retrieval, card)
-    needed, room = needed_bytes(embed)
-    needed += index_bytes
-    if rerank is not None:
-        needed += needed_bytes(replace(rerank, batch_count=min(BATCH_COUNT, rerank.batch_count)))[0]
-    return needed <= ROOM_RATIO * room
+    plain = Plain(means.terms)
+    return min(ways, key=lambda one: float(cards_bill(plain, one, count, busy_ratio)), default=None)
 
 
 def ingestion_of(brief: Brief, retrieval: Retrieval, means: Means) -> Ingestion | None:

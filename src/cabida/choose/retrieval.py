@@ -16,10 +16,11 @@ from cabida.brief.corpus import Retrieval
 from cabida.brief.needs import unsaid
 from cabida.choose.ask import Ask, ask_of
 from cabida.choose.beside_told import front_cautions, front_measurements
+from cabida.choose.encoders import passages_tokens, texts_of
 from cabida.choose.enumerate_serving import served_models
 from cabida.choose.front_shared import sharing
 from cabida.choose.front_stages import front_metrics
-from cabida.choose.fronts import Front, fronts_of, hosted_index, passages_tokens, texts_of
+from cabida.choose.fronts import Front, fronts_of, hosted_index
 from cabida.choose.limits import Miss, missing, over_limits, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.search import Search

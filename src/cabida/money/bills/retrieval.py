@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from math import hypot, inf, sqrt
 from typing import Any
 
+from cabida import facts
+from cabida.facts.model import Accelerator
 from cabida.money.bills import unit
+from cabida.money.own import ownership
+from cabida.money.own.owning import capital, machine_upkeep, recovery
 from cabida.money.prices.tenure import Tenure
 from cabida.money.terms import Cost, Terms
 from cabida.money.ways import Explained, Number, Plain, Ways
@@ -14,11 +18,34 @@ from cabida.plan import CostLine
 from cabida.quantity import Quantity, formula, total
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
+UPKEEP = ("residual", "energy", "cooling", "colocation", "support", "licences")
 STAGES = ("embedding", "reranking", "index_hosting", "ingestion", "moderation")
 HOST_PRICE_RANGE = (
     0.7,
     1.3,
 )  # of a host's list price: reserved ones are a third cheaper, other clouds dearer; assumed
+
+
+@formula
+def owned_cards_money_per_month(
+    instalment_money_per_month: float,
+    residual_money_per_month: float,
+    energy_money_per_month: float,
+    cooling_money_per_month: float,
+    colocation_money_per_month: float,
+    support_money_per_month: float,
+    licences_money_per_month: float,
+) -> Any:
+    """What cards of one's own cost a month: the purchase's instalment less resale, power, upkeep and licences."""
+    return total(
+        instalment_money_per_month,
+        residual_money_per_month,
+        energy_money_per_month,
+        cooling_money_per_month,
+        colocation_money_per_month,
+        support_money_per_month,
+        licences_money_per_month,
+    )
 
 
 @formula
@@ -97,6 +124,7 @@ class RetrievalUse:
     attempted_requests_per_month: float
     moderation_money_per_request: float
     host_grade: str = "assumed"
+    busy_ratio: float = 0.0  # of the month, how much the cards are at work
 
 
 def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
@@ -104,17 +132,7 @@ def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
     month = ways.given("open_hours_per_month", float(HOURS_PER_MONTH), "always on")
     held: Number = ways.given("held_money_per_month", 0.0, "no cards of their own")
     if use.tenure is not None and use.cards_count:
-        price = ways.amount("price_money_per_hour", use.tenure.offer, use.tenure.discount)
-        if use.tenure.capital_money:  # bought: the rent that would pay for it
-            price = ways.given(
-                "price_money_per_hour", use.tenure.money_per_hour, use.tenure.offer.source.what
-            )
-        held = ways.apply(
-            unit.held_money_per_month,
-            price,
-            ways.given("accelerators_count", float(use.cards_count), "plan"),
-            ways.given("active_hours_per_month", float(HOURS_PER_MONTH), "always on"),
-        )
+        held = cards_bill(ways, use.tenure, use.cards_count, use.busy_ratio)
 
     def part(name: str) -> Number:
         share = ways.given("time_share_ratio", use.shares.get(name, 0.0), "timing")
@@ -135,7 +153,7 @@ def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
             ingestion_money_per_month,
             ways.given("ingested_tokens_per_month", use.ingested_tokens_per_month, "brief"),
             ways.given("ingested_tokens_per_s", use.ingested_tokens_per_s, "timing"),
-            ways.given("price_money_per_hour", use.ingestion.money_per_hour, use.ingestion.offer.source.what),
+            _embedding_price(ways, use.ingestion),
         )
     return {
         "embedding": part("embedding"),
@@ -148,6 +166,37 @@ def stages_bill(ways: Ways, use: RetrievalUse) -> dict[str, Number]:
             ways.given("moderation_money_per_request", use.moderation_money_per_request, "brief"),
         ),
     }
+
+
+def cards_bill(ways: Ways, tenure: Tenure, cards_count: int, busy_ratio: float) -> Number:
+    """What cards on all month cost: their rent, or all that an owner pays for them at so much work."""
+    count = ways.given("accelerators_count", float(cards_count), "plan")
+    if not tenure.owned:
+        price = ways.amount("price_money_per_hour", tenure.offer, tenure.discount)
+        open_hours = ways.given("active_hours_per_month", float(HOURS_PER_MONTH), "always on")
+        return ways.apply(unit.held_money_per_month, price, count, open_hours)
+    instalment: Number = ways.given("instalment_money_per_month", 0.0, "paid already")
+    if tenure.capital_money:
+        instalment = ways.apply(
+            ownership.capital_money_per_month, capital(ways, tenure, count), recovery(ways)
+        )
+    upkeep = machine_upkeep(ways, tenure, _card(tenure), cards_count, busy_ratio)
+    return ways.apply(owned_cards_money_per_month, instalment, *(upkeep[name] for name in UPKEEP))
+
+
+def _card(tenure: Tenure) -> Accelerator:
+    return facts.accelerator(tenure.offer.accelerator)
+
+
+def _embedding_price(ways: Ways, tenure: Tenure) -> Number:
+    """What an hour of a card that embeds in batches costs: its rent, or an hour's part of what its owner pays."""
+    if not tenure.owned:
+        return ways.given("price_money_per_hour", tenure.money_per_hour, tenure.offer.source.what)
+    count = tenure.accelerators_count
+    monthly = cards_bill(ways, tenure, count, 1.0)
+    return ways.apply(
+        ownership.purchase_money_per_hour, monthly, ways.given("accelerators_count", count * 1.0, "plan")
+    )
 
 
 def _host_price(use: RetrievalUse, terms: Terms) -> float:

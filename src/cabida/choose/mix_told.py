@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
+from cabida.choose.held import DAYS_PER_MONTH
 from cabida.choose.means import Means
 from cabida.choose.mixing import (
     Asked,
@@ -139,7 +141,9 @@ def _held(found: Solution, index: int) -> bool:
 
 def _part(asked: Asked, found: Solution, index: int) -> MixPart:
     kind, source = asked.problem.kinds[index], asked.sources[asked.problem.kinds[index].name]
-    counts = [row[index] for steps in found.lots for levels in steps for row in levels]
+    begins, ends = _when(found, index)
+    counts = [row[index] for steps in found.lots for levels in steps[begins:ends] for row in levels]
+    lasting = found.problem.steps_months
     thing, offer = source.worked.candidate.deployment, source.tenure.offer if source.tenure else None
     seller = offer or source.worked.candidate.api
     return MixPart(
@@ -157,7 +161,23 @@ def _part(asked: Asked, found: Solution, index: int) -> MixPart:
         money_per_month=found.kind_money[index],
         share_ratio=found.shares[index],
         flags=source.tenure.flags if source.tenure else (),
+        begins_months=sum(lasting[:begins]),
+        ends_months=sum(lasting[:ends]) if ends < len(lasting) else None,
     )
+
+
+def _when(found: Solution, index: int) -> tuple[int, int]:
+    """The first step in which a kind is on in any future, and the step after the last."""
+    on = [
+        step
+        for step in range(len(found.problem.steps_months))
+        if any(
+            row[index] > 0
+            for steps in (*found.lots, *found.served)
+            for row in steps[step]  # type: ignore[attr-defined]
+        )
+    ]
+    return (on[0], on[-1] + 1) if on else (0, len(found.problem.steps_months))
 
 
 def _title(source: Source) -> str:
@@ -176,6 +196,8 @@ def _held_as(source: Source) -> str:
     if tenure is None:
         return tr("choose.capacity.api")
     held = tr(f"choose.capacity.{tenure.capacity}")
+    if source.until:
+        return tr("mix.until", held=held, until=source.until)
     if tenure.committed_months >= 1:
         return tr("choose.title.term", held=held, months=number(tenure.committed_months))
     return held
@@ -300,6 +322,14 @@ def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, bri
 def _told(part: MixPart, asked: Asked) -> str:
     """``3 to 5 1×L40S reserved for 12 months``; an API by its share of the requests."""
     source = asked.sources[part.name]
+    told = _how_many(part, source)
+    if not part.begins_months:
+        return told
+    day = date.fromisoformat(asked.as_of) + timedelta(days=round(part.begins_months * DAYS_PER_MONTH))
+    return tr("mix.part.later", part=told, day=day.isoformat())
+
+
+def _how_many(part: MixPart, source: Source) -> str:
     thing = source.worked.candidate.deployment
     if thing is None:
         share = percent(part.share_ratio) if part.share_ratio >= 1e-4 else tr("mix.hardly")

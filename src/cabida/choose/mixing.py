@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -11,6 +11,7 @@ from cabida.choose.ask import ASSUMED_WINDOW_S, START_UP_HOURS, Ask, shift_of, u
 from cabida.choose.held import quota_of
 from cabida.choose.limits import late_delivery, risks, slow_answers
 from cabida.choose.means import Means
+from cabida.choose.mix_ending import Ending, ending, on_steps
 from cabida.choose.mix_periods import Periods, periods_of
 from cabida.choose.priced import spare_count
 from cabida.choose.worked import Worked
@@ -44,6 +45,7 @@ class Source:
 
     worked: Worked
     tenure: Tenure | None
+    until: str = ""  # the day on which what is held ends, inside the horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Asked:
     prices: tuple[tuple[str, float, float], ...]
     flat: bool
     periods: Periods
+    as_of: str = ""  # its first day
 
 
 def mixable(brief: Brief, ask: Ask | None) -> bool:
@@ -110,11 +113,15 @@ def asked_of(
         zip(edges, (growth + off.low, growth + off.base, growth + off.high), WEIGHTS, strict=True)
     )
     prices = tuple(zip(edges, (drift.low, drift.base, drift.high), WEIGHTS, strict=True))
+    ends = sorted({one.kind.until_months for one in pieces if one.kind.until_months < inf})
     steps: tuple[float, ...] = (demand.horizon_months,)
+    if ends:
+        steps = steps_of(demand.horizon_months, changing=not quick, ends_months=ends)
+        kinds = tuple(on_steps(kind, steps) for kind in kinds)
     if quick:
         futures: tuple[Future, ...] = (future(demand, steps, growth, 0.0, name="base"),)
     else:
-        steps = steps_of(demand.horizon_months, changing=True)
+        steps = steps if ends else steps_of(demand.horizon_months, changing=True)
         futures = _futures(demand, steps, growths, prices)
     problem = Problem(
         kinds,
@@ -137,6 +144,7 @@ def asked_of(
         prices,
         not ask.batch and max(ask.profile) == min(ask.profile),
         periods,
+        means.terms.as_of,
     )
 
 
@@ -192,9 +200,16 @@ def _held_pieces(
 ) -> tuple[list[Piece], dict[str, Source]]:
     pieces: list[Piece] = []
     sources: dict[str, Source] = {}
-    for one in _types(worked, ask, types, most_types):
+    held = {name for name in means.lasting if not types or name in types}
+    for one in _types(worked, ask, types, most_types, held):
         for tenure in _tenures(one, brief, means):
             name = one.candidate.id.partition(" @ ")[0] + f" @ {tenure.id}"
+            if rows := ending(tenure, means):
+                for row in rows:
+                    piece = _ending_piece(f"{name} until {row.until}", one, row, ask, means, demand)
+                    pieces.append(piece)
+                    sources[piece.kind.name] = Source(one, row.tenure, row.until)
+                continue
             pieces.append(_held(name, one, tenure, ask, means, demand))
             sources[name] = Source(one, tenure)
     return pieces, sources
@@ -206,8 +221,10 @@ def _apis(worked: Sequence[Worked]) -> list[Worked]:
     return sorted(found, key=lambda each: (each.cost.per_accepted_money, each.candidate.id))[:APIS_COUNT]
 
 
-def _types(worked: Sequence[Worked], ask: Ask, types: Sequence[str], most: int) -> list[Worked]:
-    """The best deployment of each accelerator that keeps the objectives, the cheapest first."""
+def _types(
+    worked: Sequence[Worked], ask: Ask, types: Sequence[str], most: int, held: Iterable[str]
+) -> list[Worked]:
+    """The best deployment of each accelerator that keeps the objectives, the cheapest first; all that is held."""
     best: dict[str, Worked] = {}
     for one in sorted(worked, key=lambda each: (*each.order, each.candidate.id)):
         thing = one.candidate.deployment
@@ -218,7 +235,8 @@ def _types(worked: Sequence[Worked], ask: Ask, types: Sequence[str], most: int) 
         if one.status == "ruled_out" or late or not carried or (types and thing.accelerator.id not in types):
             continue
         best.setdefault(thing.accelerator.id, one)
-    return list(best.values())[: len(types) or most]
+    first = list(best.values())[: len(types) or most]
+    return first + [best[name] for name in held if name in best and best[name] not in first]
 
 
 def _tenures(one: Worked, brief: Brief, means: Means) -> list[Tenure]:
@@ -274,6 +292,14 @@ def _held(name: str, one: Worked, tenure: Tenure, ask: Ask, means: Means, demand
         return piece
     share = SPOT_SHARE_RATIO if not ask.batch else 1.0
     return replace(piece, kind=replace(piece.kind, share_ratio=share))
+
+
+def _ending_piece(name: str, one: Worked, row: Ending, ask: Ask, means: Means, demand: Demand) -> Piece:
+    """What is held until a day inside the horizon: there from the first day on, and gone after it."""
+    piece = _held(name, one, row.tenure, ask, means, demand)
+    lots = row.count // piece.kind.accelerators_count
+    kind = replace(piece.kind, most_count=float(lots))
+    return replace(piece, kind=replace(kind, until_months=row.months) if row.until else kind)
 
 
 def solved(asked: Asked, *, quick: bool = False) -> Solution | None:

@@ -28,6 +28,8 @@ class MixPart:
     money_per_month: float
     share_ratio: float  # of all requests
     flags: tuple[str, ...] = ()  # of its price: stale, marketplace, spot, assumed ...
+    begins_months: float = 0.0  # after the first day, that it is first on
+    ends_months: float | None = None  # that it is last on; ``None`` = to the end of the horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +99,6 @@ class Mix:
     sentence: str = ""
     risk: str = ""  # what is given up for the saving
     draws: MixDraws | None = None
-    periods: tuple[str, ...] = ()  # hours (UTC) of each price period, "" = all others; () = prices don't change
+    periods: tuple[
+        str, ...
+    ] = ()  # hours (UTC) of each price period, "" = all others; () = prices don't change

@@ -66,6 +66,7 @@ class Kind:
     pledges: tuple[str, ...] = ()  # names of ``Problem.pledges`` good where it is bought
     spent_month_ratio: float = 1.0  # of ``money_per_month``, what goes to who sells it
     spent_request_ratio: tuple[float, ...] = (0.0,)  # of ``request_money``, by price period
+    until_months: float = inf  # held already, and gone then: it can't be begun later
 
     @property
     def committed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 MOST_LEVELS = 24  # unless told: a day's hours stay as they are
 CUTS = 192  # places where a long profile may be cut
 STEP_MONTHS = 12.0
+LEAST_STEP_MONTHS = 0.1  # three days
+MOST_ENDS = 2  # of what is held; what ends later counts as gone with the last of these
 MOST_STEPS = 5  # what is left of a longer horizon is the last
 
 
@@ -145,10 +147,21 @@ class Demand:
         )
 
 
-def steps_of(horizon_months: float, *, changing: bool) -> tuple[float, ...]:
+def steps_of(
+    horizon_months: float, *, changing: bool, ends_months: Sequence[float] = ()
+) -> tuple[float, ...]:
     """The horizon in steps at which commitments may begin: years, so that whole terms end with one; one step when
-    nothing changes over it.
+    nothing changes over it. Where what is held ends inside it a step begins, and one each year after that.
     """
+    ends = sorted(end for end in ends_months if LEAST_STEP_MONTHS < end < horizon_months - LEAST_STEP_MONTHS)
+    if ends:
+        first = [*([0.0] if changing else []), *ends[:MOST_ENDS]]
+        years = [start + STEP_MONTHS * year for start in first for year in range(MOST_STEPS)]
+        cuts = sorted({0.0, *(cut for cut in years if cut < horizon_months - LEAST_STEP_MONTHS)})
+        apart = [
+            cut for cut, before in zip(cuts, (-inf, *cuts), strict=False) if cut - before > LEAST_STEP_MONTHS
+        ]
+        return tuple(end - start for start, end in pairwise((*apart, horizon_months)))
     last = min(MOST_STEPS, ceil(horizon_months / STEP_MONTHS - 1e-9)) - 1 if changing else 0
     return (*[STEP_MONTHS] * last, horizon_months - STEP_MONTHS * max(0, last))
 

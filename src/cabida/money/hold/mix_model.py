@@ -141,7 +141,7 @@ def _commitments(made: Written, most: Mapping[int, int], given: Mapping[str, tup
     for kind, one in enumerate(problem.kinds):
         if not one.committed:
             continue
-        for start in range(len(steps)):
+        for start in range(len(steps) if one.until_months == inf else 1):
             column = made.starts[kind, start] = made.add(kind, NOBODY, most[kind], whole=True)
             count, months = term_steps(one.term_months, steps, start)
             covered = sum(steps[start : start + count])

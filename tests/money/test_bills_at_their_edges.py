@@ -245,22 +245,46 @@ def test_only_who_stays_in_business_is_assumed_to_reserve():
     assert {one.capacity for one in ways_for(CARD, 1, [community], TERMS)} == {"on-demand"}
 
 
-def test_cards_that_encode_are_paid_as_rent_when_they_are_bought():
-    bought = tenure_of(offer("8000", "buy"), CARD, TERMS, 4)
+@pytest.mark.parametrize("billing", ["energy", "reserved_kw"])
+def test_cards_that_encode_are_paid_as_their_owner_pays(billing):
+    stated = {
+        "wacc_ratio": 0.1, "life_years": 4.0, "busy_power_ratio": 0.8, "idle_power_ratio": 0.1, "pue_ratio": 1.5,
+        "host_power_ratio": 1.5, "electricity_money_per_kwh": 0.2, "support_ratio_per_year": 0.1,
+        "spares_ratio_per_year": 0.02, "licence_money_per_year": 1200.0, "server_capital_ratio": 1.5,
+        "network_capital_ratio": 1.2, "decay_ratio": 0.2, "colocation_money_per_kw_per_month": 180.0,
+    }  # fmt: skip
+    terms = replace(money.terms("USD", as_of="2026-11-30", stated=stated), power_billing=billing)
+    bought = tenure_of(offer("8000", "buy"), CARD, terms, 4)
     use = RetrievalUse(
         tenure=bought, cards_count=4, shares={"embedding": 0.25}, hosts_count=0, host_money_per_hour=0.0,
         host_currency="USD", host_source="", stored_gb=0.0, ingestion=None, ingested_tokens_per_month=0.0,
-        ingested_tokens_per_s=1.0, attempted_requests_per_month=0.0, moderation_money_per_request=0.0,
+        ingested_tokens_per_s=1.0, attempted_requests_per_month=0.0, moderation_money_per_request=0.0, busy_ratio=0.5,
     )  # fmt: skip
-    lines = stages_money(use, TERMS)
-    assert lines["embedding"] == pytest.approx(bought.money_per_hour * 4 * 730 / 4)
+    recovery = 0.1 / (1 - 1.1**-4)
+    capital = 4 * 8000 * 1.5 * 1.2
+    month = capital * recovery / 12 - 4 * 8000 * 0.8**4 / 1.1**4 * recovery / 12
+    month += capital * 0.12 / 12 + 4 * 1200 / 12
+    metered = 700 * (0.5 * 0.8 + 0.5 * 0.1) * 1.5 / 1000 * 4 * 730 * 0.2 * 1.5
+    month += metered if billing == "energy" else 700 * 1.5 / 1000 * 4 * 180
+    assert stages_money(use, terms)["embedding"] == pytest.approx(month / 4)
+    paid = tenure_of(offer("0", "have", unit="accelerator"), CARD, terms, 4)
+    power = metered if billing == "energy" else 700 * 1.5 / 1000 * 4 * 180
+    own = stages_money(replace(use, tenure=paid), terms)["embedding"]
+    assert own == pytest.approx((power + 4 * 1200 / 12) / 4)
+    batch = replace(use, ingestion=bought, ingested_tokens_per_month=3600.0 * 7)
+    whole = float(stages_money(replace(use, busy_ratio=1.0), terms)["embedding"]) * 4
+    assert stages_money(batch, terms)["ingestion"] == pytest.approx(7 * whole / 4 / 730)
 
 
 def test_rented_cards_are_looked_after_by_eights_however_they_are_sold():
     """A card on a machine of its own takes no more of one's own people than one of eight; owned ones by the node."""
     single = facts.node_for(facts.accelerator("gh200-96"))
     assert single.accelerators_count == 1
-    for node, capacity, watched in ((None, "on-demand", 2), (single, "on-demand", 2), (single, "buy", 9)):
+    for node, capacity, watched in (
+        (None, "on-demand", 2),
+        (single, "on-demand", 2),
+        (single, "buy", 12),
+    ):  # boards of four
         candidate = serving(offer("2.00", capacity), replicas=9)
         candidate = replace(candidate, deployment=replace(candidate.deployment, node=node))
         bill = money.serving_cost(candidate, USAGE, TERMS)

@@ -41,7 +41,30 @@ def test_prices_in_force_are_the_last_of_each_thing_and_all_shows_the_rest():
     assert ids < {one["id"] for one in every}
     assert {one["id"] for one in rows("aside", "h100-sxm-80", "--as-of", DAY)}.isdisjoint(ids)
     assert [one["amount"] for one in now] == sorted(one["amount"] for one in now)
-    assert rows("list", "--gpu", "h100", "--as-of", DAY) == now
+    assert rows("list", "--gpu", "h100 sxm", "--as-of", DAY) == now
+
+
+def test_a_familys_name_lists_every_form_and_one_forms_name_only_that():
+    forms = {one["gpu"] for one in rows("list", "a100", "--as-of", DAY)}
+    assert forms == {"a100-sxm-40", "a100-sxm-80", "a100-pcie-40", "a100-pcie-80"}
+    assert {one["gpu"] for one in rows("list", "l40", "--as-of", DAY)} == {"l40"}
+    assert {one["gpu"] for one in rows("list", "A100 PCIe", "--as-of", DAY)} == {
+        "a100-pcie-40",
+        "a100-pcie-80",
+    }
+
+
+@pytest.mark.parametrize("more", [(), ("--api",)])
+def test_what_list_calls_a_price_is_what_show_takes(more):
+    first = rows("list", "--as-of", DAY, *more)[0]
+    assert first["short"] in run("list", "--as-of", DAY, *more).stdout
+    assert rows("show", first["short"], "--as-of", DAY)["id"] == first["id"]
+
+
+def test_what_embeds_writes_nothing_rather_than_for_nothing():
+    told = run("list", "text-embedding-3", "--api", "--as-of", DAY).stdout
+    assert "text-embedding-3" in told
+    assert "0.000" not in told
 
 
 @pytest.mark.parametrize(
@@ -65,7 +88,7 @@ def test_a_converted_price_shows_its_rate_and_day():
     (plain,), (euros,) = (
         rows(
             "list",
-            "h100",
+            "h100-sxm-80",
             "--provider",
             "azure",
             "--region",

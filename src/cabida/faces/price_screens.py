@@ -33,15 +33,17 @@ def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
     rates = {(one["sighted_currency"], one["currency"]): one for one in shown if "rate" in one}
     below = [
         *_cut(rows, shown),
+        *([Text(), clean(tr("faces.book.show", short=shown[0]["short"]), "dim")] if shown else []),
         *_rates({"of": of, "to": to, **_rate_of(one)} for (of, to), one in rates.items()),
     ]
     if shown and shown[0]["unit"] == "mtok":
         return Group(_served(shown), *below)
-    names = ("gpu", "provider", "capacity", "region", "price", "seen", "book.mind", "source")
+    names = ("gpu", "book.short", "provider", "capacity", "region", "price", "seen", "book.mind", "source")
     header = [tr(f"faces.{name}") for name in names]
     cells = [
         (
             one["gpu"],
+            one["short"],
             one["provider"],
             _held(one),
             one["region"],
@@ -57,8 +59,8 @@ def listed(rows: Sequence[dict[str, Any]], *, whole: bool) -> RenderableType:
         table(
             header[first:last],
             [row[first:last] for row in cells],
-            right=(4 - first,),
-            whole=(0, 4 - first, 5 - first),
+            right=(5 - first,),
+            whole=(0, 1 - first, 5 - first, 6 - first),
         )
         for last in (len(header), len(header) - 1)
     )
@@ -73,18 +75,23 @@ def _cut(rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]]) -> lis
 
 def _served(rows: Sequence[dict[str, Any]]) -> RenderableType:
     """Prices of models behind APIs, per million tokens."""
-    header = [tr(f"faces.{name}") for name in ("model", "provider", "book.read", "book.written", "seen")]
+    names = ("book.short", "model", "provider", "book.read", "book.written", "seen")
+    header = [tr(f"faces.{name}") for name in names]
     cells = [
         (
+            one["short"],
             one["gpu"],
             one["provider"],
             f"{say.decimal(one['input_amount'], 3)} {one['currency']}",
-            f"{say.decimal(one['amount'], 3)} {one['currency']}",
+            # what embeds or ranks writes nothing: it is not that it writes for nothing
+            f"{say.decimal(one['amount'], 3)} {one['currency']}"
+            if one["amount"] or not one["input_amount"]
+            else "–",
             one["seen"] or tr("report.undated"),
         )
         for one in rows
     ]
-    return table(header, cells, right=(2, 3), whole=(2, 3, 4))
+    return table(header, cells, right=(3, 4), whole=(0, 3, 4, 5))
 
 
 def price(one: dict[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -27,6 +29,9 @@ SORTS: dict[str, Callable[[dict[str, Any], float], Any]] = {  # of a row and its
 }
 
 
+SHORT_LETTERS = 7
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Which prices: "" or ``None`` = all."""
@@ -47,9 +52,26 @@ class Wanted:
 
 
 def sighted(wanted: Wanted, store: Any = None) -> tuple[Offer, ...]:
-    """Every sighting of the accelerator asked for, or of all."""
-    ids = [facts.accelerator(wanted.gpu).id] if wanted.gpu else None
+    """Every sighting of the accelerator asked for, in all its forms, or of all."""
+    ids = forms_of(wanted.gpu) if wanted.gpu else None
     return book.offers(wanted.as_of, ids, store=store)
+
+
+def forms_of(gpu: str) -> list[str]:
+    """The accelerators that a name stands for: one that is an id or says its form; of a family (``a100``) all forms.
+
+    Raises:
+        InvalidInput: CB-F001, none is called that.
+    """
+    name = re.sub(r"[\s_]+", "-", gpu.strip().lower())
+    known = facts.accelerators()
+    forms = [] if name in known else [one for one in known if one.startswith(f"{name}-")]
+    return forms or [facts.accelerator(gpu).id]
+
+
+def short_of(id: str) -> str:
+    """Seven letters that stand for a price's id on a screen, the same for as long as the id is."""
+    return hashlib.sha256(id.encode()).hexdigest()[:SHORT_LETTERS]
 
 
 def prices(
@@ -137,6 +159,7 @@ def offer_row(one: Offer, terms: Terms, currency: str = "") -> dict[str, Any]:
     """One price as a row; with a currency also in that, and the day of the rate."""
     row: dict[str, Any] = {
         "id": one.id,
+        "short": short_of(one.id),
         "gpu": one.accelerator,
         "provider": one.provider,
         "capacity": one.capacity,
@@ -176,6 +199,7 @@ def _converted(of: str, amounts: Mapping[str, Decimal], terms: Terms, currency: 
 def _api_row(one: ApiOffer, terms: Terms, currency: str) -> dict[str, Any]:
     row = {
         "id": one.id,
+        "short": short_of(one.id),
         "gpu": one.model_name,
         "provider": one.provider,
         "capacity": "api",
@@ -267,6 +291,7 @@ def exchange_rates(currency: str = "USD", as_of: str | None = None) -> list[dict
 def price(id: str, as_of: str | None = None, store: Any = None) -> tuple[dict[str, Any], dict[str, str]]:
     """One price, field by field, and the source of each ("" = all): shipped, one's own, imported, of an API.
 
+    ``id``: whole, its beginning, or the seven letters of ``prices list``.
     ``as_of``: ISO date; prices seen later don't exist.
 
     Raises:
@@ -276,7 +301,10 @@ def price(id: str, as_of: str | None = None, store: Any = None) -> tuple[dict[st
     every: list[Any] = [*book.offers(as_of, store=store), *book.api_offers(as_of, store=store)]
     beside = (*facts.analyst_offers(), *facts.unmapped_offers())
     every += [one for one in beside if not as_of or one.seen <= as_of]
-    found = [one for one in every if one.id == id] or [one for one in every if one.id.startswith(id)]
+    found = [one for one in every if one.id == id]
+    if not found and re.fullmatch(rf"[0-9a-f]{{{SHORT_LETTERS}}}", id):
+        found = [one for one in every if short_of(one.id) == id]
+    found = found or [one for one in every if one.id.startswith(id)]
     if len({one.id for one in found}) != 1:
         ids = [one.id for one in (found or every)]
         near = ", ".join(ids[:3]) if found else closest(id, ids) or "cabida prices list --json"

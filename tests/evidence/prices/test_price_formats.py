@@ -161,6 +161,41 @@ def test_a_bill_gives_the_prices_that_were_paid(tmp_path):
     assert not any("Unused" in one.commitment_status for one in found.billing if one.consumed_quantity)
 
 
+def parts_of_a_machine(charges):
+    """An hour of a machine of eight GPUs whose cores, memory and GPUs are charged apart."""
+    whole = next(iter(exports.focus_rows(1)))
+    for text, quantity, unit, cost in charges:
+        yield whole | {
+            "ProviderName": "Google Cloud", "ChargeDescription": text, "PricingQuantity": quantity, "PricingUnit": unit,
+            "ConsumedQuantity": quantity * 3600, "ConsumedUnit": "seconds", "EffectiveCost": cost, "BilledCost": cost,
+            "SkuMeter": "", "ResourceName": "a2-highgpu-8g", "PricingCategory": "Standard",
+        }  # fmt: skip
+
+
+CORES, MEMORY = ("A2 Instance Core running in Iowa", 96.0, "hour", 3.0), (
+    "A2 Instance Ram running in Iowa", 680.0, "gibibyte hour", 2.0,
+)  # fmt: skip
+GPUS = ("Nvidia Tesla A100 GPU running in Iowa", 8.0, "hour", 24.0)
+
+
+@pytest.mark.parametrize(
+    ("charges", "amount", "notes"),
+    [
+        ([CORES, MEMORY], None, ""),  # a core's hour is no machine's
+        ([GPUS], 3.0, "1 h; host billed separately"),
+        ([CORES, GPUS, MEMORY], 29 / 8, "1 h"),
+        ([("a2-highgpu-8g with 96 vCPU and tensor core GPU", 1.0, "hour", 29.0)], 29 / 8, "1 h"),
+        ([("GPU per hour", 8.0, "GPU Hours", 24.0)], 3.0, "1 h; host billed separately"),
+    ],
+)
+def test_parts_of_a_machine_make_no_false_price(tmp_path, charges, amount, notes):
+    rows = list(parts_of_a_machine(charges))
+    found = of(exports.write_csv(tmp_path / "focus.csv", list(rows[0]), rows))
+    assert len(found.billing) == len(charges)
+    assert [float(one.amount) for one in found.offers] == ([pytest.approx(amount)] if amount else [])
+    assert [one.notes for one in found.offers] == ([notes] if amount else [])
+
+
 def test_later_names_of_focus_are_read(tmp_path):
     row = next(iter(exports.focus_rows(1)))
     row["ServiceProviderName"] = row.pop("ProviderName")

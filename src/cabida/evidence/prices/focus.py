@@ -5,7 +5,8 @@ A row needs BillingCurrency, ChargePeriodStart and one of BilledCost and Effecti
 
 A price paid is the effective cost over the hours used, of all lines of a machine of a known shape in one region under
 one pricing category, dated by its last charge. Corrections, unused commitments and what isn't billed by the hour are
-in the bill but in no price.
+in the bill but in no price. Where a machine's cores, memory and GPUs are lines of their own, the GPUs' hours over how
+many it has are the machine's hours, and all those lines its cost; without a line of its GPUs there is no price.
 """
 
 from __future__ import annotations
@@ -69,6 +70,10 @@ EVERY = (
 CAPACITY = {"standard": "on-demand", "dynamic": "spot", "committed": "reserved"}
 HOURS = ("hour", "hours", "hr", "hrs", "h", "1 hour", "compute hours", "instance-hours", "instance hours")
 MOST_TAGS, MOST_TAG = 200, 1_000
+GPU_HOURS = ("gpu hour", "gpu hours", "gpu-hour", "gpu-hours")
+DESCRIBING = ("chargedescription", "xskudescription", "skumeter")  # what is charged, in the seller's words
+_HOST_PART = re.compile(r"(?<!tensor )(?<![\d-])(?<!\d )\b(?:cores?|ram|v?cpus?|ocpus?)\b", re.IGNORECASE)
+_GPU_PART = re.compile(r"\bgpus?(?: running| attached| per |[ -]hour)", re.IGNORECASE)
 _AWS = re.compile(r"\b((?:[gp]\d\w{0,4}|gr6f?|trn\d\w?|p6-b[23]00)\.(?:\d{0,3}x?large|metal))\b")
 _AZURE = re.compile(r"\b(N[CDV]\d{1,3}\w*(?:_[A-Za-z0-9]+)*_v\d)\b")
 _GCP = re.compile(r"\b((?:a[234]x?|g2)-[a-z]+-\d{1,3}g?)\b")
@@ -84,7 +89,7 @@ def fits(table: Table) -> bool:
 
 @dataclass(slots=True)
 class _Paid:
-    """What was paid for the hours of one machine in one place under one pricing category."""
+    """What was paid for the hours of one machine in one place under one pricing category, whole or in parts."""
 
     part: Part
     count: int
@@ -93,6 +98,7 @@ class _Paid:
     last: str
     line: int
     lines: int
+    gpu_alone: bool = False  # only its GPUs have been seen charged
 
 
 def bill(table: Table, read: Read, asked: Asked, path: Path) -> None:
@@ -139,7 +145,8 @@ def bill(table: Table, read: Read, asked: Asked, path: Path) -> None:
             read.aside(line, row, odd.why)
             continue
         read.billing.append(one)
-        _pay(paid, one, machines.of(row))
+        if (machine := machines.of(row)) is not None:
+            _pay(paid, one, machine, machines.charged(row))
     _prices(Making(read, asked, TITLE, "bill", "measured"), paid)
     days = (
         sorted({read.billing[0].charge_start[:10], read.billing[-1].charge_start[:10]})
@@ -192,6 +199,7 @@ class _Machines:
 
     def __init__(self, table: Table) -> None:
         self.places = [place for name in NAMING if (place := table.at(name)) >= 0]
+        self.described = [place for name in DESCRIBING if (place := table.at(name)) >= 0]
 
     def of(self, row: object) -> tuple[str, Part, int] | None:
         """Its name, its accelerator and how many it has; ``None`` when none is known."""
@@ -199,6 +207,17 @@ class _Machines:
             if found := _machine(row[place]):  # type: ignore[index]
                 return found
         return None
+
+    def charged(self, row: object) -> str:
+        """Which part of a machine a row charges: "gpu", "host" (its cores or memory), or "" for all of it."""
+        return _charged(" | ".join(row[place] for place in self.described))  # type: ignore[index]
+
+
+@lru_cache(maxsize=100_000)
+def _charged(text: str) -> str:
+    if any(_GPU_PART.search(part) for part in text.split(" | ")):
+        return "gpu"
+    return "host" if _HOST_PART.search(text) else ""
 
 
 @lru_cache(maxsize=100_000)
@@ -215,28 +234,44 @@ def _machine(text: str) -> tuple[str, Part, int] | None:
     return None
 
 
-def _pay(paid: dict[tuple[str, ...], _Paid], one: BillingLine, machine: tuple[str, Part, int] | None) -> None:
-    if machine is None or one.effective is None or one.charge_category.lower() not in ("usage", ""):
+def _pay(
+    paid: dict[tuple[str, ...], _Paid], one: BillingLine, machine: tuple[str, Part, int], charged: str
+) -> None:
+    if one.effective is None or one.charge_category.lower() not in ("usage", ""):
         return
     if one.charge_class or "unused" in (one.commitment_status.lower(), one.reservation_status.lower()):
         return
     capacity = CAPACITY.get(one.pricing_category.lower())
-    hours = one.consumed_quantity if one.consumed_unit.lower() in HOURS else None
-    if hours is None:
-        hours = one.pricing_quantity if one.pricing_unit.lower() in HOURS else None
-    if capacity is None or not hours or hours <= 0:
+    units = one.consumed_unit.lower(), one.pricing_unit.lower()
+    of_gpus = charged == "gpu" or any(unit in GPU_HOURS for unit in units)
+    hours = Decimal(0) if charged == "host" and not of_gpus else _hours(one, units)
+    if capacity is None or hours is None:
         return
     name, part, count = machine
+    if of_gpus:
+        hours /= count
     key = (one.provider, name, one.region, capacity, one.currency)
     if key not in paid:
-        paid[key] = _Paid(part, count, Decimal(0), Decimal(0), one.charge_start[:10], one.line, 0)
+        paid[key] = _Paid(
+            part, count, Decimal(0), Decimal(0), one.charge_start[:10], one.line, 0, gpu_alone=True
+        )
     own = paid[key]
     own.cost, own.hours, own.lines = own.cost + one.effective, own.hours + hours, own.lines + 1
-    own.last = max(own.last, one.charge_start[:10])
+    own.last, own.gpu_alone = max(own.last, one.charge_start[:10]), own.gpu_alone and of_gpus
+
+
+def _hours(one: BillingLine, units: tuple[str, str]) -> Decimal | None:
+    """Hours of a charge, in the unit it is consumed or priced in; ``None`` where neither is an hour."""
+    for unit, quantity in zip(units, (one.consumed_quantity, one.pricing_quantity), strict=True):
+        if unit in HOURS + GPU_HOURS and quantity is not None:
+            return quantity if quantity > 0 else None
+    return None
 
 
 def _prices(make: Making, paid: dict[tuple[str, ...], _Paid]) -> None:
     for (provider, name, region, capacity, currency), own in paid.items():
+        if not own.hours:  # cores and memory alone
+            continue
         try:
             if own.cost <= 0:
                 refuse_row(Why.NEGATIVE if own.cost < 0 else Why.ZERO)
@@ -251,7 +286,7 @@ def _prices(make: Making, paid: dict[tuple[str, ...], _Paid]) -> None:
                 region=region,
                 machine=name,
                 currency=currency,
-                notes=f"{own.hours.normalize():f} h",
+                notes=f"{own.hours.normalize():f} h" + ("; host billed separately" if own.gpu_alone else ""),
                 sample_count=own.lines,
             )
         except Odd as odd:

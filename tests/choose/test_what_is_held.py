@@ -12,6 +12,7 @@ from cabida.choose import decide
 from cabida.choose.ask import ask_of
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.held import left_months, quota_of, quotas_of
+from cabida.choose.held_told import held_cautions
 from cabida.choose.means import means_of
 from cabida.choose.owned import energy_tree
 from cabida.choose.reckoned import Reckoner
@@ -351,3 +352,22 @@ def test_what_is_owned_and_what_is_under_contract_of_one_card_stay_two_ways():
     outcome = decide(brief_of(have=rows), AS_OF, show_all=True)
     ids = [one.candidate.id for one in outcome.worked]
     assert len(ids) == len(set(ids))
+
+
+def test_what_stands_idle_under_contract_is_counted_and_costed():
+    """Eight owed: an option on another card leaves all of them idle, one on six of them the other two."""
+    brief = brief_of(have=f"[{CONTRACT}, until: 2027-11-30, sublet: 25 %}}]", horizon="24 months")
+    outcome, means = decide(brief, AS_OF, show_all=True), means_of(brief, AS_OF)
+    seen = set()
+    for option, one in zip(outcome.decision.options, outcome.worked, strict=True):
+        told = [each.sentence for each in held_cautions(option, one, means) if each.code == "CB-X020"]
+        idle = 8 - (one.tenure.accelerators_count if one.tenure.capacity == "have" else 0)
+        seen.add(idle)
+        assert len(told) == (idle > 0)
+        if idle:
+            monthly = idle * 2 * 0.75 * 730
+            assert f": {idle} × H100" in told[0]
+            assert money_text(monthly, "USD") in told[0]
+            assert money_text(monthly * left_months("2027-11-30", AS_OF, 24.0), "USD") in told[0]
+            assert "2027-11-30" in told[0]
+    assert len(seen) > 1

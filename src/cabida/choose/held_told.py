@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from cabida import facts
 from cabida.brief import Held
 from cabida.checks.sentences import short_title
+from cabida.choose.held import left_months
 from cabida.choose.means import Means
 from cabida.choose.worked import Worked
 from cabida.plan import Caution, Option
@@ -18,7 +19,8 @@ def held_cautions(option: Option, first: Worked, means: Means) -> Iterator[Cauti
     """A contract, commitment or card that ends before the need does or is paid on unused; a credit that expires."""
     offer = first.tenure.offer if first.tenure else None
     used = offer.accelerator if offer and offer.capacity == "have" else ""
-    yield from _paid_on(used, offer.provider if offer else "", first, means)
+    yield from _idle(first, means)
+    yield from _paid_on(offer.provider if offer else "", first, means)
     yield from _ending(used, means)
     lost = sum(row.credit_lost_money for row in option.ledger)
     left = option.ledger[-1].credit_left_money if option.ledger else 0.0
@@ -57,7 +59,7 @@ def topping_up(options: Sequence[Option], kept: Sequence[Worked], means: Means) 
         return
 
 
-def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[Caution]:
+def _paid_on(provider: str, first: Worked, means: Means) -> Iterator[Caution]:
     """What is owed and this option doesn't use."""
     api = first.candidate.api
     at = (api.provider if api else provider).lower()
@@ -66,16 +68,41 @@ def _paid_on(used: str, provider: str, first: Worked, means: Means) -> Iterator[
             cost = money(one.credit_money, means.brief.currency)
             key = "choose.caution.credit_elsewhere" if one.until else "choose.caution.credit_open"
             yield Caution("CB-X026", tr(key, cost=cost, where=_where(one), until=one.until))
-        monthly = (one.price_money_per_hour or 0.0) * one.owed_ratio * one.count * float(HOURS_PER_MONTH)
-        if one.kind == "contracted" and monthly and one.accelerator != used:
-            values = {"cost": money(monthly, means.brief.currency), "name": _name(one.accelerator)}
-            yield Caution("CB-X020", tr("choose.caution.paid_on", **values, until=one.until or "?"))
         if one.kind == "commitment" and one.spend_money_per_month and one.provider.lower() != at:
             values = {
                 "cost": money(one.spend_money_per_month, means.brief.currency),
                 "provider": one.provider,
             }
             yield Caution("CB-X025", tr("choose.caution.committed", **values, until=one.until or "?"))
+
+
+def _idle(first: Worked, means: Means) -> Iterator[Caution]:
+    """What is under contract and has no work in this option: how many, and what is owed for them all the same."""
+    brief, tenure = means.brief, first.tenure
+    for name in dict.fromkeys(one.accelerator for one in brief.have if one.kind == "contracted"):
+        rows = [
+            (one, left_months(one.until, means.terms.as_of, means.terms.horizon_months))
+            for one in brief.have
+            if one.kind == "contracted" and one.accelerator == name
+        ]
+        rows = [(one, months) for one, months in rows if months > 0]
+        held = sum(one.count for one, _ in rows)
+        works = tenure is not None and tenure.capacity == "have" and not tenure.owned
+        used = tenure.accelerators_count if works and tenure and tenure.offer.accelerator == name else 0
+        if used >= held:
+            continue
+        owed = [
+            (one.price_money_per_hour or 0.0) * one.owed_ratio * (1 - one.sublet_ratio) * (held - used)
+            * one.count / held * float(HOURS_PER_MONTH)
+            for one, _ in rows
+        ]  # fmt: skip
+        if not (monthly := sum(owed)):
+            continue
+        whole = sum(each * months for each, (_, months) in zip(owed, rows, strict=True))
+        until = max(one.until or _horizon_end(means) for one, _ in rows)
+        values = {"cost": money(monthly, brief.currency), "whole": money(whole, brief.currency)}
+        values |= {"name": _name(name), "idle": number(held - used), "until": until}
+        yield Caution("CB-X020", tr("choose.caution.paid_on", **values))
 
 
 def _spends(first: Worked, credit: Held) -> bool:

@@ -171,11 +171,7 @@ def _when(found: Solution, index: int) -> tuple[int, int]:
     on = [
         step
         for step in range(len(found.problem.steps_months))
-        if any(
-            row[index] > 0
-            for steps in (*found.lots, *found.served)
-            for row in steps[step]  # type: ignore[attr-defined]
-        )
+        if any(row[index] > 0 for steps in (*found.lots, *found.served) for row in steps[step])
     ]
     return (on[0], on[-1] + 1) if on else (0, len(found.problem.steps_months))
 

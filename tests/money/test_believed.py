@@ -64,6 +64,22 @@ def test_a_quote_far_from_the_book_stays_and_is_doubted():
     assert not found.aside
 
 
+def test_two_sellers_far_apart_both_stay_and_say_so():
+    near = [offer("2.00", provider="A", id="a"), offer("0.25", provider="B", id="b")]
+    assert judged(near, TERMS).doubted == []
+    far = [offer("200", provider="A", id="a"), offer("2.00", provider="B", id="b")]
+    found = judged([*far, offer("1.90", id="mine", sighting="quote")], TERMS)
+    assert not found.aside
+    assert {one.id for one in found.kept} == {"a", "b", "mine"}
+    assert {one.offer.id: one.reason for one in found.doubted} == {"a": "apart", "b": "apart"}
+
+
+@pytest.mark.parametrize(("known", "aside"), [("2.50", {"a": "too_high"}), ("150", {"b": "too_low"})])
+def test_an_analysts_figure_decides_between_two_sellers_far_apart(known, aside):
+    far = [offer("200", provider="A", id="a"), offer("2.00", provider="B", id="b")]
+    assert reasons([*far, offer(known, id="n", sighting="analyst")]) == aside
+
+
 def test_each_capacity_has_its_own_middle_where_enough_sell_it():
     spot = [offer(price, "spot", provider=f"s{price}") for price in ("0.60", "0.70", "0.80", "0.65")]
     hourly = offer("0.50", provider="Low", id="low")

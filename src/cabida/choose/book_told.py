@@ -34,9 +34,8 @@ def book_cautions(kept: Sequence[Worked], means: Means) -> Iterator[Caution]:
         of_count += len(offers)
         doubted += found.doubted
     for one in doubted[:MOST_TOLD]:
-        yield Caution(
-            "CB-C122", tr("money.book.doubted", **_values(one.offer), ratio=number(one.ratio or 0.0))
-        )
+        text = "money.book.apart" if one.reason == "apart" else "money.book.doubted"
+        yield Caution("CB-C122", tr(text, **_values(one.offer), ratio=number(one.ratio or 0.0)))
     if aside:
         yield Caution("CB-C120", tr("money.book.aside", count=aside, of=of_count), "info")
     yield from _converted(kept, means)

@@ -15,7 +15,7 @@ from cabida.faces.picture import is_plain
 from cabida.report import words as say
 from cabida.text import has_text, tr
 
-REASONS = ("nothing", "too_low", "too_high", "below_market", "doubted", "expired", "unknown_part")
+REASONS = ("nothing", "too_low", "too_high", "below_market", "doubted", "apart", "expired", "unknown_part")
 MOST_NAMES = 20
 OF_SPOT = ("spot", "interruptions")  # what the word spot says already
 MOST_ROWS = 200  # on a screen, unless all are asked for

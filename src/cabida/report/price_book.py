@@ -231,7 +231,8 @@ def prices_aside(
     """Prices that are kept but not used, with the middle they were held against; rows of files nobody could read.
 
     ``reason``: nothing (no accelerator runs on that), too_low and too_high (outside 0.1 to 10 times the middle),
-    below_market, expired, unknown_part, doubted (one's own quote: used all the same), unread.
+    below_market, expired, unknown_part, unread; and two that are used all the same: doubted (one's own quote) and apart
+    (the only two votes, more than ten times from each other).
     """
     terms, wanted = terms_of(currency, as_of), Wanted(gpu, as_of=as_of)
     groups: dict[str, list[Offer]] = {}
@@ -252,7 +253,7 @@ def _aside_of(group: Sequence[Offer], terms: Terms) -> list[dict[str, Any]]:
     rows = [_aside(one, "expired", terms) for one in group if expired(one, terms.as_of)]
     for reason, told in (("", found.aside), ("doubted", found.doubted)):
         rows += [
-            _aside(one.offer, reason or one.reason, terms)
+            _aside(one.offer, one.reason if one.reason == "apart" else reason or one.reason, terms)
             | {"middle": one.middle_money, "ratio": one.ratio, "votes": one.votes_count}
             for one in told
         ]

@@ -2,7 +2,8 @@
 
 Only dated sightings vote on the middle, each seller once for each kind of capacity, so that ten thousand rows of one
 seller weigh as much as one. What can't be believed is set aside where it can be seen; what one has or was quoted
-stays, with a warning.
+stays, with a warning. Where two votes are all there are and they lie more than ten times apart they have no middle: an
+analyst's figure of the part is their referee, and without one both stay, each with a warning.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Aside:
     """A price set aside: why (texts ``money.aside.*``), against which middle, and how many times that it is."""
 
     offer: Offer
-    reason: str  # nothing | too_low | too_high | below_market | expired
+    reason: str  # nothing | too_low | too_high | below_market | expired | apart
     price_money: float  # of a whole accelerator, in the reporting currency
     middle_money: float | None
     votes_count: int
@@ -44,7 +45,7 @@ class Aside:
 
 @dataclass(slots=True)
 class Judged:
-    """Prices that are believed, those set aside, and what one has or was quoted that lies outside all the same."""
+    """Prices that are believed, those set aside, and those used all the same: one's own outside, two far apart."""
 
     kept: list[Offer] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Middle:
 
     money: float
     votes_count: int
+    apart: bool = False  # of two so far from each other that it is no middle
 
 
 Priced = tuple[Offer, float]
@@ -89,7 +91,10 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
         told = Aside(
             offer, reason, price, middle.money if middle else None, middle.votes_count if middle else 0
         )
-        if is_own(offer) and (reason != "nothing" or offer.capacity == "have"):
+        if reason == "apart":
+            found.kept.append(offer)
+            found.doubted.append(told)
+        elif is_own(offer) and (reason != "nothing" or offer.capacity == "have"):
             found.kept.append(offer)
             found.doubted += [told] if offer.capacity != "have" else []
         else:
@@ -108,8 +113,11 @@ def _whole_money(offer: Offer, rate: Rate) -> float:
 
 def votes(offer: Offer) -> bool:
     """Whether a sighting says what others ask: dated, and neither one's own nor a model's constant."""
-    analyst = "analyst" in (offer.sighting, offer.provider_kind)
-    return bool(offer.seen) and not is_own(offer) and not analyst
+    return bool(offer.seen) and not is_own(offer) and not _by_analyst(offer)
+
+
+def _by_analyst(offer: Offer) -> bool:
+    return "analyst" in (offer.sighting, offer.provider_kind)
 
 
 def is_own(offer: Offer) -> bool:
@@ -120,13 +128,17 @@ def is_own(offer: Offer) -> bool:
 def _middles(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Key, Middle]:
     """The middle of each part and capacity, and under ``rent`` and ``buy`` that of the part; one vote a seller."""
     spare: dict[Key, list[float]] = {}
+    referees: dict[Key, list[float]] = {}
     for offer, price in listed:
+        key = offer.accelerator, _side(offer)
         if price > 0 and not is_own(offer):
-            spare.setdefault((offer.accelerator, _side(offer)), []).append(price)
+            spare.setdefault(key, []).append(price)
+        if price > 0 and _by_analyst(offer):
+            referees.setdefault(key, []).append(price)
     parts: dict[Key, list[float]] = {}
     for (part, capacity), prices in voted.items():
         parts.setdefault((part, "buy" if capacity == "buy" else "rent"), []).extend(prices)
-    found = {key: Middle(median(prices), len(prices)) for key, prices in parts.items()}
+    found = {key: _part_middle(prices, referees.get(key, [])) for key, prices in parts.items()}
     found |= {
         key: Middle(median(prices), len(prices))
         for key, prices in voted.items()
@@ -134,6 +146,15 @@ def _middles(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Ke
     }
     undated = {key: Middle(median(prices), 0) for key, prices in spare.items()}  # where nobody may vote
     return undated | found
+
+
+def _part_middle(prices: Sequence[float], referees: Sequence[float]) -> Middle:
+    """The middle of a part's votes; of two far apart the referees', or the mark that there is none."""
+    if len(prices) != 2 or max(prices) <= PLAUSIBLE_HIGH_RATIO * min(prices):
+        return Middle(median(prices), len(prices))
+    if referees:
+        return Middle(median(referees), 0)
+    return Middle(median(prices), len(prices), apart=True)
 
 
 def _voted(listed: Iterable[Priced], *, daily: bool = False) -> dict[Key, list[float]]:
@@ -162,6 +183,8 @@ def _reason(offer: Offer, price: float, middle: Middle | None, dollar: float) ->
         return "nothing"
     if middle is None:
         return ""
+    if middle.apart:
+        return "" if is_own(offer) else "apart"
     if price < PLAUSIBLE_LOW_RATIO * middle.money:
         return "too_low"
     return "too_high" if price > PLAUSIBLE_HIGH_RATIO * middle.money else ""

@@ -28,6 +28,7 @@ from cabida.choose.sure import surely_first
 from cabida.choose.sureness import strayed, with_sureness
 from cabida.choose.swings import inputs_flip
 from cabida.choose.tally import Tally
+from cabida.choose.tied import own_first
 from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
 from cabida.choose.turns import flips
@@ -85,6 +86,7 @@ def decide(
         found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
     worked, tally, ask = surely_first(found.worked), found.tally, found.ask
     kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
+    kept = own_first(kept)
     rejections = _fell(tally, worked, kept)
     plain = _options(kept, named=several_models(worked))
     sure = with_sureness(worked, kept, plain, ask, means.terms, seed)
@@ -110,7 +112,7 @@ def decide(
         name=brief.name,
         workload=brief.workload,
         verdict="satisfied" if satisfied else "nothing_satisfies",
-        answer=_answer(options, brief, satisfied=satisfied, fell_count=tally.count),
+        answer=_answer(options, brief, kept, satisfied=satisfied, fell_count=tally.count),
         language=language(),
         brief=_plain(brief),
         brief_text=brief.text,
@@ -147,7 +149,9 @@ def _options(kept: Sequence[Worked], *, named: bool) -> list[Option]:
     ]
 
 
-def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool, fell_count: int) -> str:
+def _answer(
+    options: Sequence[Option], brief: Brief, kept: Sequence[Worked], *, satisfied: bool, fell_count: int
+) -> str:
     if not options:
         return tr("choose.answer.none" if fell_count else "choose.answer.nothing_tried")
     first = options[0]
@@ -172,6 +176,12 @@ def _answer(options: Sequence[Option], brief: Brief, *, satisfied: bool, fell_co
     if brief.is_training and abs(first.unit_cost.value / first.cost_per_month_money - 1) < 1e-6:
         period = "run_kept"  # every run's model is kept: its cost is said once
     sentence = tr(f"choose.answer.{period}", **values)
+    if kept[0].tie_money:
+        other = min(options, key=lambda one: one.unit_cost.value if one.status == "satisfies" else math.inf)
+        more = first.cost_per_month_money - other.cost_per_month_money
+        each = tr(f"choose.answer.per_{'run' if brief.is_training else 'month'}")
+        told = {"option": other.title, "more": money_text(more, brief.currency), "each": each}
+        return f"{sentence} {tr('choose.answer.had', **told)}"
     return f"{sentence} {tr('choose.answer.tie', option=tied[0])}" if tied else sentence
 
 

@@ -55,20 +55,20 @@ def swings(reckoner: Reckoner, able: Sequence[Worked], options: Sequence[Option]
         return ()
     known = drivers_of(reckoner, able)
     scores = np.linspace(-Z90, Z90, STEPS_COUNT)
-    costs = _moved(reckoner, able, [(one.key, scores) for one in known])
+    costs, tie = _moved(reckoner, able, [(one.key, scores) for one in known]), able[0].tie_money
     titles = {one.id: short_title(one) for one in options}
     keys = [one.candidate.id for one in able]
     found: list[Swing] = []
     turning: list[tuple[int, Driver, float, float]] = []
     for at, driver in enumerate(known):
         block = costs[:, at * STEPS_COUNT : (at + 1) * STEPS_COUNT]
-        ends = _winner(block[:, 0], keys), _winner(block[:, -1], keys)
+        ends = _winner(block[:, 0], keys, tie), _winner(block[:, -1], keys, tie)
         base = block[0, STEPS_COUNT // 2]
         swing = Swing(
             driver.name, driver.unit, driver.low, driver.base, driver.high,
             float(block[0, 0]), float(base), float(block[0, -1]), *ends,
         )  # fmt: skip
-        near = _first_change(block, keys)
+        near = _first_change(block, tie)
         if near is None and swing.width_money <= LEAST_WIDTH_RATIO * base:
             continue
         if near is not None:
@@ -78,7 +78,7 @@ def swings(reckoner: Reckoner, able: Sequence[Worked], options: Sequence[Option]
         fine = _moved(reckoner, able, [(one.key, np.linspace(a, b, FINE_COUNT)) for _, one, a, b in turning])
         for row, (place, driver, start, end) in enumerate(turning):
             block = fine[:, row * FINE_COUNT : (row + 1) * FINE_COUNT]
-            score, winner = _change(block, np.linspace(start, end, FINE_COUNT), keys)
+            score, winner = _change(block, np.linspace(start, end, FINE_COUNT), keys, tie)
             found[place] = _turned(
                 found[place], driver, score, winner, titles[winner], reckoner.terms.currency
             )
@@ -99,30 +99,30 @@ def _moved(reckoner: Reckoner, able: Sequence[Worked], moves: list[tuple[str, Fl
     return cost_matrix(Reckoner(world, reckoner.ask, reckoner.terms, reckoner.currency_spreads), able)
 
 
-def _best(column: Floats) -> int:
+def _best(column: Floats, tie_money: float) -> int:
     """The cheapest, the first one unless another is truly cheaper."""
     at = int(column.argmin())
-    return at if column[at] < column[0] * (1 - 1e-9) else 0
+    return at if column[at] < (column[0] - tie_money) * (1 - 1e-9) else 0
 
 
-def _winner(column: Floats, keys: Sequence[str]) -> str:
-    at = _best(column)
+def _winner(column: Floats, keys: Sequence[str], tie_money: float) -> str:
+    at = _best(column, tie_money)
     return keys[at] if at else ""
 
 
-def _first_change(block: Floats, keys: Sequence[str]) -> tuple[int, int] | None:
+def _first_change(block: Floats, tie_money: float) -> tuple[int, int] | None:
     """Neighbouring columns, nearest to today's, between which the first option stops being the cheapest."""
     middle = block.shape[1] // 2
     for far in range(1, middle + 1):
         for side in (-1, 1):
-            if _best(block[:, middle + side * far]):
+            if _best(block[:, middle + side * far], tie_money):
                 return middle + side * (far - 1), middle + side * far
     return None
 
 
-def _change(block: Floats, scores: Floats, keys: Sequence[str]) -> tuple[float, str]:
-    at = next(at for at in range(block.shape[1]) if _best(block[:, at]))
-    return float(scores[at]), keys[_best(block[:, at])]
+def _change(block: Floats, scores: Floats, keys: Sequence[str], tie_money: float) -> tuple[float, str]:
+    at = next(at for at in range(block.shape[1]) if _best(block[:, at], tie_money))
+    return float(scores[at]), keys[_best(block[:, at], tie_money)]
 
 
 def _turned(swing: Swing, driver: Driver, score: float, winner: str, title: str, currency: str) -> Swing:

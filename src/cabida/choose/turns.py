@@ -53,8 +53,14 @@ class Turning:
     def turn(
         self, options: Sequence[Worked], driver: str, values: Sequence[float], now: float = 1.0
     ) -> Found | None:
-        """The first value of ``driver`` at which another of ``options`` costs less than the first one."""
-        found: Turn | None = first_turn(values, lambda at: self._costs(options, driver, at), now)
+        """The first value of ``driver`` at which another of ``options`` costs less than the first one, ties left."""
+
+        def costs(at: Floats) -> Floats:
+            found = self._costs(options, driver, at)
+            found[0] -= options[0].tie_money
+            return found
+
+        found: Turn | None = first_turn(values, costs, now)
         return Found(found.at, options[found.row].candidate.id) if found else None
 
     def cost(self, one: Worked, driver: str, value: float) -> float:
@@ -106,7 +112,7 @@ def flips(
             one
             for one in worked
             if one is not first
-            and (one.cost.per_accepted_money >= now or _is_only_too_few(one))
+            and (one.cost.per_accepted_money >= now - first.tie_money or _is_only_too_few(one))
             and (one.status != "misses" or _is_only_too_few(one))
         ]
         traffic = _traffic_flips(turning, [first, *rivals], ask, titles, barred)

@@ -48,7 +48,8 @@ def walk_away_of(
     def whole(factor: float) -> float:
         return cost.per_month_money + bill(factor) - base
 
-    factor = price_factor(each, rival.cost.per_accepted_money) if rival and accepted > 0 else None
+    target = rival.cost.per_accepted_money + one.tie_money if rival else 0.0
+    factor = price_factor(each, target) if rival and accepted > 0 else None
     limit = _budget_of(means.brief)
     ends = price_factor(whole, limit) if limit is not None else None
     if factor is None and ends is None and rival is None:

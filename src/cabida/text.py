@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from datetime import date
 from functools import cache
 from importlib import resources
+from string import Formatter
+from typing import Any
 
 from cabida.errors import InvalidInput, Problem
 
@@ -60,6 +62,8 @@ def has_text(key: str) -> bool:
 def tr(key: str, /, **values: object) -> str:
     """The text under ``room.name`` in the language in use, with ``{values}`` filled in.
 
+    ``{count:month|months}`` is the first word where the value reads ``1`` and the second for any other.
+
     Raises:
         LookupError: the key is in neither catalogue.
     """
@@ -68,7 +72,22 @@ def tr(key: str, /, **values: object) -> str:
     if text is None:
         message = f"no text for {key!r}"
         raise LookupError(message)
-    return text.format(**values) if values else text
+    if not values:
+        return text
+    return _COUNTING.vformat(text, (), values) if "|" in text else text.format(**values)
+
+
+class _Counting(Formatter):
+    """Texts whose words follow a count."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        one, told, many = format_spec.partition("|")
+        if not told:
+            return str(super().format_field(value, format_spec))
+        return one if str(value) == "1" else many
+
+
+_COUNTING = _Counting()
 
 
 def problem(code: str, *, file: str = "", line: int = 0, **values: object) -> Problem:

@@ -85,6 +85,10 @@ def test_every_command_has_the_shared_options_and_its_help(language):
         names = {name for param in command.params for name in param.opts}
         assert {"--json", "--lang", "--as-of"} <= names, command.name
         assert command.get_help(context).startswith("Usage: " if language == "en" else "Uso: ")
+        word = text.tr("faces.default")
+        told = [" ".join((param.get_help_record(context) or ("", ""))[1].split()) for param in command.params]
+        twice = [one for one in told if f"({word}" in one and f"[{word}" in one]
+        assert not twice, f"{command.name} tells a default twice"
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from cabida.text import closest, duration, missed, money, number, problem, rate, size, use_language
+from cabida.text import (
+    closest,
+    duration,
+    language,
+    missed,
+    money,
+    number,
+    problem,
+    rate,
+    size,
+    tr,
+    use_language,
+)
 
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 ROOMS = sorted(path.stem for path in (SOURCE / "locale" / "en").glob("*.json"))
-
-
-@pytest.fixture(autouse=True)
-def english_again():
-    yield
-    use_language("en")
 
 
 def read(language, room):
@@ -82,3 +88,18 @@ def test_an_error_repeats_no_more_than_a_person_reads():
     told = problem("CB-F001", kind="accelerator", name="h" * 100_000, near="h100", ref="h" * 100_000)
     assert len(str(told)) < 4000
     assert "hhh…hhh" in str(told)
+
+
+@pytest.mark.parametrize(("code", "one", "many"), [("en", "1 month", "6 months"), ("es", "1 mes", "6 meses")])
+def test_a_counted_word_follows_its_count(code, one, many):
+    use_language(code)
+    assert [tr("hold.months", count=count) for count in (1, "1", 6, "6")] == [one, one, many, many]
+    assert tr("hold.months", count="1,000") == f"1,000 {many.split()[1]}"
+
+
+def test_commands_leave_their_language_behind_and_the_next_test_starts_in_english_1():
+    use_language("es")
+
+
+def test_commands_leave_their_language_behind_and_the_next_test_starts_in_english_2():
+    assert language() == "en"

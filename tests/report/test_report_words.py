@@ -110,5 +110,16 @@ def test_money_in_a_tree_can_be_reckoned_with():
     assert shown("converted_money_per_hour", 1.7812388, "money/h") == "1.7812 EUR/h"
     assert shown("unit_cost", 0.00080914565, "money/output") == "0.00080915 EUR/output"
     assert shown("exchange_ratio", 0.89509488, "") == "0.895095"
-    assert shown("accepted_outputs_per_month", 12165999.06, "output/month") == "12,166,000 output/month"
+    assert shown("accepted_outputs_per_month", 12165999.06, "output/month") == "12,166,000 outputs/month"
     assert shown("utilisation_ratio", 0.9114109, "") == "0.911411"
+
+
+def test_what_is_counted_is_in_the_plural_unless_it_is_one():
+    assert words.unit("token", value=16_380) == "tokens"
+    assert words.unit("token", value=1.0) == "token"
+    assert words.unit("token/s", value=7.5) == "tokens/s"
+    assert words.unit("GiB", value=2.0) == "GiB"
+    with words.speaking("es"):
+        assert words.unit("request/month", value=2.0) == "peticiones/mes"
+    node = {"name": "context_tokens", "value": 16_380, "low": 16_380, "high": 16_380, "unit": "token"}
+    assert tree.value_of(node, "EUR") == "16,380 tokens"

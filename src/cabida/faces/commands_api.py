@@ -22,9 +22,9 @@ TOKENS = Figure(0, 1e8)
 @option(
     "--requests-per-month", type=Figure(0, 1e12, min_open=True), default=1e6, show_default=True, heading="use"
 )
-@option("--input-tokens", type=TOKENS, default=1000.0, show_default=True)
+@option("--input-tokens", type=TOKENS, default=1000.0)
 @option("--input-p95", type=Figure(0, 1e8, min_open=True))
-@option("--output-tokens", type=TOKENS, default=200.0, show_default=True)
+@option("--output-tokens", type=TOKENS, default=200.0)
 @option("--prefix-tokens", type=TOKENS, default=0.0, show_default=True)
 @option("--reasoning-tokens", type=TOKENS, default=0.0, show_default=True)
 @option("--batch", is_flag=True)

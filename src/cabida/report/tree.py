@@ -148,8 +148,8 @@ def value_of(node: Mapping[str, Any], currency: str = "") -> str:
     if unit.split("/")[0] == "money" or unit[:3].isupper():
         return _paid(Estimate(value, low, high, ""), unit, currency)
     if factor == 1.0 and isfinite(value) and high - low <= abs(value) * 1e-6:
-        return f"{number(value, 6)} {say.unit(unit, currency)}".strip()
-    return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency))
+        return f"{number(value, 6)} {say.unit(unit, currency, value)}".strip()
+    return say.span(Estimate(value, low, high, ""), factor, say.unit(unit, currency, value))
 
 
 def _paid(estimate: Estimate, name: str, currency: str) -> str:

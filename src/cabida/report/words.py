@@ -180,9 +180,11 @@ def _time(estimate: Estimate, seconds: float) -> str:
     return span(estimate, seconds / 86400.0, tr("report.days"))
 
 
-def unit(name: str, currency: str = "") -> str:
-    """A compound unit in words: ``money/month`` as ``EUR/month`` or ``EUR/mes``."""
+def unit(name: str, currency: str = "", value: float = 1.0) -> str:
+    """A compound unit in words: ``money/month`` as ``EUR/month`` or ``EUR/mes``; of a ``value`` not one, in plural."""
     parts = [currency if part == "money" and currency else part for part in name.split("/")]
+    if value != 1 and has_text(f"report.unit.{parts[0]}s"):
+        parts[0] += "s"
     return "/".join(tr(f"report.unit.{one}") if has_text(f"report.unit.{one}") else one for one in parts)
 
 

@@ -18,6 +18,7 @@ from cabida.choose.mix_ending import on_steps
 from cabida.money.hold.mix import Future, Kind, Level, Problem
 from cabida.money.hold.mix_levels import steps_of
 from cabida.money.hold.mix_solve import solve
+from cabida.report.store import from_json, to_json
 
 UNTIL = "2027-06-01"
 CONTRACT = "{{accelerator: h100-sxm-80, count: {count}, kind: contracted, price: 2 USD/h, until: {until}}}"
@@ -52,6 +53,14 @@ def test_what_is_owed_until_june_is_used_until_june_and_something_else_after():
     assert sum(part.share_ratio for part in later) == pytest.approx(1 - months / 24, rel=0.02)
     assert f"until {UNTIL}" in mix.sentence
     assert f"from {UNTIL} on" in mix.sentence
+    assert list(dict.fromkeys(level.begins for level in mix.levels)) == ["", UNTIL]
+    for level in mix.levels:
+        at, gone = mix.parts.index(held), level.begins == UNTIL
+        assert (level.replicas_count[at] == 0) == (level.served_per_s[at] == 0) == gone
+        others = sum(level.replicas_count) - level.replicas_count[at]
+        assert (others > 0) == gone
+        assert sum(level.served_per_s) == pytest.approx(level.requests_per_s)
+    assert from_json(to_json(outcome.decision)).mix == mix
     asked = mixing.asked_of(brief, outcome.everything, ask_of(brief), means, quick=True)
     kind = next(kind for kind in asked.problem.kinds if kind.capacity == "have")
     assert mixing.alone(asked, [kind]) is None  # alone it serves nothing from June on

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import accumulate
+from math import inf
 
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.held import DAYS_PER_MONTH
 from cabida.choose.means import Means
+from cabida.choose.mix_beside import serverless_beside
 from cabida.choose.mixing import (
     Asked,
     Source,
@@ -35,6 +38,7 @@ from cabida.text import money, number, percent, tr
 WORTH_SAYING_RATIO = 0.01  # a mix is two contracts and more: less than this is no reason for it
 LEAST_SHARE_RATIO = 1e-9
 PATHS_SHOWN = 16
+SAME_MONTHS = 1e-6
 
 
 def quick_mix(brief: Brief, worked: Sequence[Worked], ask: Ask | None, means: Means) -> Mix | None:
@@ -46,7 +50,7 @@ def quick_mix(brief: Brief, worked: Sequence[Worked], ask: Ask | None, means: Me
     if asked is None or found is None:
         return None
     single = best_single(asked)
-    return mix_noun(asked, found, single, brief, quick=True)
+    return mix_noun(asked, found, single, brief, serverless_beside(worked, found.unit_money), quick=True)
 
 
 def full_mix(
@@ -87,9 +91,10 @@ def full_mix(
         zip(kinds, each(cheapest_whatever_cost, [alone_of(asked, [one]) for one in kinds]), strict=True)
     )
     single = best_of(singles)
-    noun = mix_noun(asked, found, single, brief)
+    beside = serverless_beside(worked, found.unit_money)
+    noun = mix_noun(asked, found, single, brief, beside)
     paths = [_path("single", asked.sources, kind, one, found) for kind, one in singles if one is not None]
-    paths += _paths(asked, found, each)
+    paths += [*_paths(asked, found, each), *([beside] if beside else [])]
     noun = replace(noun, paths=_shown(paths), scenarios=tuple(_scenarios(asked, found, each)))
     if not draws_count:
         return noun
@@ -106,19 +111,26 @@ def mix_noun(
     found: Solution,
     single: tuple[Kind, Solution] | None,
     brief: Brief,
+    beside: MixPath | None = None,
     *,
     quick: bool = False,
 ) -> Mix:
-    """The solution as plain data, beside the best single option and in the planned future alone."""
+    """The solution as plain data, beside the best single option and in the planned future alone.
+
+    ``beside``: the best of what no mix takes in; a single option as any other.
+    """
     used = _used(found)
     parts = tuple(_part(asked, found, index) for index in used)
-    saving = 1 - found.unit_money / single[1].unit_money if single and single[1].unit_money > 0 else 0.0
+    alone = [single[1].unit_money] if single else []
+    alone += [beside.unit_money] if beside else []
+    saving = 1 - found.unit_money / min(alone) if alone and min(alone) > 0 else 0.0
     mixed = len(used) > 1
     paths = [] if single is None else [_path("single", asked.sources, single[0], single[1], found)]
+    paths += [beside] if beside else []
     likeliest = max(range(len(asked.problem.futures)), key=lambda at: asked.problem.futures[at].weight_ratio)
     noun = Mix(
         parts=parts,
-        levels=tuple(_levels(found, likeliest, used)),
+        levels=tuple(_levels(asked, found, likeliest, used)),
         scenarios=(MixScenario("base", asked.growths[1][1], 0.0, 1.0, found.money_per_month),),
         paths=_shown(paths),
         money_per_month=found.money_per_month,
@@ -132,7 +144,7 @@ def mix_noun(
         steps_count=len(asked.problem.steps_months),
         periods=asked.periods.names if len(asked.periods.names) > 1 else (),
     )
-    return replace(noun, sentence=_sentence(noun, asked, single, brief), risk=_risk(noun, asked, quick=quick))
+    return replace(noun, sentence=_sentence(noun, asked, brief, beside), risk=_risk(noun, asked, quick=quick))
 
 
 def _held(found: Solution, index: int) -> bool:
@@ -148,7 +160,7 @@ def _part(asked: Asked, found: Solution, index: int) -> MixPart:
     seller = offer or source.worked.candidate.api
     return MixPart(
         name=kind.name,
-        title=_title(source),
+        title=_later(_title(source), sum(lasting[:begins]), asked),
         option=source.worked.candidate.id,
         accelerator=thing.accelerator.id if thing else "",
         capacity=kind.capacity,
@@ -168,12 +180,10 @@ def _part(asked: Asked, found: Solution, index: int) -> MixPart:
 
 def _when(found: Solution, index: int) -> tuple[int, int]:
     """The first step in which a kind is on in any future, and the step after the last."""
-    on = [
-        step
-        for step in range(len(found.problem.steps_months))
-        if any(row[index] > 0 for steps in (*found.lots, *found.served) for row in steps[step])
-    ]
-    return (on[0], on[-1] + 1) if on else (0, len(found.problem.steps_months))
+    count = len(found.problem.steps_months)
+    rows = found.served if found.problem.kinds[index].api else found.lots
+    on = [step for step in range(count) if any(row[index] > 0 for steps in rows for row in steps[step])]
+    return (on[0], on[-1] + 1) if on else (0, count)
 
 
 def _title(source: Source) -> str:
@@ -199,17 +209,29 @@ def _held_as(source: Source) -> str:
     return held
 
 
-def _levels(found: Solution, future: int, used: Sequence[int]) -> Iterator[MixLevel]:
-    levels = found.problem.futures[future].levels[0]
-    rows = zip(levels, found.lots[future][0], found.served[future][0], strict=True)
-    for level, lots, served in sorted(rows, key=lambda row: (row[0].need_per_s, row[0].period)):
-        yield MixLevel(
-            requests_per_s=level.need_per_s,
-            hours_per_month=level.hours,
-            period=level.period,
-            replicas_count=tuple(lots[at] * found.problem.kinds[at].replicas_count for at in used),
-            served_per_s=tuple(served[at] for at in used),
-        )
+def _levels(asked: Asked, found: Solution, future: int, used: Sequence[int]) -> Iterator[MixLevel]:
+    """The hours of the first step, and of each that begins where something held ends."""
+    starts = [0.0, *accumulate(found.problem.steps_months)]
+    ended = [kind.until_months for kind in found.problem.kinds if kind.until_months < inf]
+    for step, levels in enumerate(found.problem.futures[future].levels):
+        if step and not any(abs(starts[step] - end) < SAME_MONTHS for end in ended):
+            continue
+        begins = _day(starts[step], asked) if step else ""
+        rows = zip(levels, found.lots[future][step], found.served[future][step], strict=True)
+        for level, lots, served in sorted(rows, key=lambda row: (row[0].need_per_s, row[0].period)):
+            yield MixLevel(
+                requests_per_s=level.need_per_s,
+                hours_per_month=level.hours,
+                period=level.period,
+                replicas_count=tuple(lots[at] * found.problem.kinds[at].replicas_count for at in used),
+                served_per_s=tuple(served[at] for at in used),
+                begins=begins,
+            )
+
+
+def _day(begins_months: float, asked: Asked) -> str:
+    day = date.fromisoformat(asked.as_of) + timedelta(days=round(begins_months * DAYS_PER_MONTH))
+    return day.isoformat()
 
 
 def _shown(paths: Sequence[MixPath]) -> tuple[MixPath, ...]:
@@ -300,7 +322,7 @@ def _draws(drawn: Sequence[Drawn], seed: int) -> MixDraws:
     )
 
 
-def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, brief: Brief) -> str:
+def _sentence(noun: Mix, asked: Asked, brief: Brief, beside: MixPath | None) -> str:
     cost = money(noun.money_per_month, brief.currency)
     told = [_told(part, asked) for part in noun.parts]
     parts = (
@@ -310,7 +332,10 @@ def _sentence(noun: Mix, asked: Asked, single: tuple[Kind, Solution] | None, bri
         if told
         else ""
     )
-    if len(noun.parts) < 2 or single is None or noun.saving_ratio <= 0:
+    if beside is not None and beside.over_ratio < 0:
+        other = money(beside.money_per_month, brief.currency)
+        return tr("mix.serverless", option=beside.title, other=other, parts=parts, cost=cost)
+    if len(noun.parts) < 2 or noun.saving_ratio <= 0:
         return tr("mix.no_mix", parts=parts, cost=cost)
     return tr("mix.saves", parts=parts, cost=cost, saving=percent(noun.saving_ratio))
 
@@ -319,10 +344,14 @@ def _told(part: MixPart, asked: Asked) -> str:
     """``3 to 5 1×L40S reserved for 12 months``; an API by its share of the requests."""
     source = asked.sources[part.name]
     told = _how_many(part, source)
-    if not part.begins_months:
+    return _later(told, part.begins_months, asked)
+
+
+def _later(told: str, begins_months: float, asked: Asked) -> str:
+    """``… from 2027-06-01 on``; as it is from the first day on."""
+    if not begins_months:
         return told
-    day = date.fromisoformat(asked.as_of) + timedelta(days=round(part.begins_months * DAYS_PER_MONTH))
-    return tr("mix.part.later", part=told, day=day.isoformat())
+    return tr("mix.part.later", part=told, day=_day(begins_months, asked))
 
 
 def _how_many(part: MixPart, source: Source) -> str:

@@ -66,7 +66,12 @@ def _range(part: dict[str, Any]) -> str:
 
 
 def _levels(mix: dict[str, Any]) -> RenderableType:
-    """The busiest hours first: what is on, and what each part carries."""
+    """The busiest hours first: what is on, and what each part carries; anew from each day on which something ends."""
+    days = dict.fromkeys(level.get("begins", "") for level in mix["levels"])
+    return Group(*(one for day in days for one in _levels_from(mix, day)))
+
+
+def _levels_from(mix: dict[str, Any], day: str) -> tuple[RenderableType, ...]:
     numbers = [str(at) for at in range(1, len(mix["parts"]) + 1)]
     rows = [
         (
@@ -76,10 +81,13 @@ def _levels(mix: dict[str, Any]) -> RenderableType:
             *(_carried(part, level, at) for at, part in enumerate(mix["parts"])),
         )
         for level in reversed(mix["levels"])
+        if level.get("begins", "") == day
     ]
     header = [*_head("demand", "hours", *(["period"] if mix["periods"] else [])), *numbers]
-    title = clean(tr("mix.levels"), "bold")
-    return Group(title, table(header, rows, right=tuple(range(len(header)))))
+    said = tr("mix.levels")
+    title = clean(tr("mix.part.later", part=said, day=day) if day else said, "bold")
+    shown = title, table(header, rows, right=tuple(range(len(header))))
+    return (Text(), *shown) if day else shown
 
 
 def _period(mix: dict[str, Any], level: dict[str, Any]) -> str:

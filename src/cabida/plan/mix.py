@@ -34,13 +34,17 @@ class MixPart:
 
 @dataclass(frozen=True, slots=True)
 class MixLevel:
-    """Hours alike in demand and prices, of the likeliest scenario at the first step. Lists follow ``Mix.parts``."""
+    """Hours alike in demand and prices, of the likeliest scenario at the first step, and where what is held ends.
+
+    Lists follow ``Mix.parts``.
+    """
 
     requests_per_s: float  # that must be held
     hours_per_month: float
     period: int  # price period
     replicas_count: tuple[int, ...]
     served_per_s: tuple[float, ...]
+    begins: str = ""  # the day from which it is so; "" = the first
 
 
 @dataclass(frozen=True, slots=True)

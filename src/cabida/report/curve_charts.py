@@ -312,7 +312,7 @@ def mix_demand(decision: Decision) -> Chart | None:
     mix = decision.mix
     if mix is None or not mix.levels or not mix.parts:
         return None
-    levels = sorted(mix.levels, key=lambda one: -one.requests_per_s)
+    levels = sorted((one for one in mix.levels if not one.begins), key=lambda one: -one.requests_per_s)
     begins, reached = [], 0.0
     for level in levels:
         begins.append(reached)

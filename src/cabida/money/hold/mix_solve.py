@@ -13,6 +13,7 @@ from cabida.money.hold.mix_matrix import GAP_RATIO, Optimum
 from cabida.money.hold.mix_model import NOBODY, Place, Written, summed, written
 from cabida.units import S_PER_HOUR
 
+NOTHING_RATIO = 1e-9
 ROUNDS = 6  # of pricing accepted outputs at what they cost; each lowers the unit cost or ends
 
 
@@ -80,7 +81,8 @@ def _dispatched(
     if level.need_per_s <= 0:
         return tuple(parts)
     for index, serving in enumerate(made.servings):
-        left = max(0.0, float(values[made.served[index, place]]))
+        left = float(values[made.served[index, place]])
+        left = left if left > NOTHING_RATIO * level.need_per_s else 0.0  # the solver's nothing is a trace
         for kind in serving.kinds:
             one = made.problem.kinds[kind]
             last = kind == serving.kinds[-1]

@@ -3,9 +3,10 @@
 import pytest
 from click.testing import CliRunner
 
-from cabida import app
+from cabida import app, facts
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.cli import cli
+from cabida.report.slices import left_over
 
 DAY = "2026-11-30"
 SMALL = {"gpu": "l40s", "as_of": DAY}
@@ -157,3 +158,22 @@ def test_a_brief_on_the_command_line_says_everything_itself():
     done = CliRunner().invoke(cli, ["cost", "nowhere.yaml"])
     assert "CB-U046" not in done.output, "a flag's usual value was taken for something said"
     assert done.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "1 slice on 1 card)"), ("es", "1 porción en 1 tarjeta)")]
+)
+def test_a_slice_is_priced_as_if_the_rest_of_its_card_were_used_and_says_so(language, words):
+    asked = ["cost", "llama-3.1-8b", "--gpu", "h100-sxm-80:3g.40gb", "--as-of", DAY, "--lang", language]
+    told = " ".join(CliRunner().invoke(cli, asked).output.split())
+    assert words in told
+    answer = app.cost("llama-3.1-8b", gpu="h100-sxm-80:3g.40gb", as_of=DAY)
+    assert answer["slices"] == {"slices_per_card": 2, "slices": 1, "cards": 1, "left": 1, "empty_ratio": 2.0}
+    assert "slices" not in app.cost("llama-3.1-8b", **SMALL)
+
+
+def test_slices_that_fill_their_cards_leave_nothing():
+    cut = facts.accelerator("h100-sxm-80:3g.40gb")
+    assert (left_over(cut, 4)["left"], left_over(cut, 4)["empty_ratio"]) == (0, 1.0)
+    assert left_over(cut, 3)["empty_ratio"] == pytest.approx(4 / 3)
+    assert left_over(facts.accelerator("l40s"), 3) is None

@@ -27,7 +27,9 @@ SHOWN_OPTIONS = 6  # side by side on a screen; --json has all
 def screen(answer: dict[str, Any]) -> RenderableType:
     """What was asked, a line for each way to pay, and the bill where it was asked for."""
     about_options = answer["kind"] == "options"
-    blocks = _options(answer) if about_options else [*_asked(answer), Text(), _offers(answer)]
+    blocks = (
+        _options(answer) if about_options else [*_asked(answer), *_slices(answer), Text(), _offers(answer)]
+    )
     if "bill" in answer:
         blocks += [Text(), *bill(answer["bill"], answer["currency"])]
     return Group(*blocks)
@@ -61,6 +63,15 @@ def _asked(answer: dict[str, Any]) -> list[RenderableType]:
         tokens = text.number(answer["target_tokens"], 6)
         return [*lines, clean(tr("cost.run", tokens=tokens, currency=currency))]
     return [*lines, clean(_busy(answer))]
+
+
+def _slices(answer: dict[str, Any]) -> list[RenderableType]:
+    """What the price of slices takes for granted: that others use what is left of their cards."""
+    cut = answer.get("slices")
+    if not cut or not cut["left"]:
+        return []
+    counts = {name: text.number(cut[name], 6) for name in ("slices_per_card", "left", "cards")}
+    return [clean(tr("cost.slices", **counts, times=text.number(cut["empty_ratio"])))]
 
 
 def _busy(answer: dict[str, Any]) -> str:

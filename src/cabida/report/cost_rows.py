@@ -19,7 +19,7 @@ from cabida.money.terms import is_known_place
 from cabida.plan import Candidate, Deployment, Estimate, TrainingRun
 from cabida.quantity import Quantity, tree_nodes
 from cabida.report.metrics import scaled
-from cabida.report.slices import slice_offers
+from cabida.report.slices import left_over, slice_offers
 from cabida.text import number, problem
 from cabida.units import TOKENS_PER_MTOK
 
@@ -123,7 +123,7 @@ def ways_to_hold(accelerator: Accelerator, count: int, billing: Billing, terms: 
 
 
 def service_rows(service: Service, billing: Billing, terms: Terms) -> dict[str, Any]:
-    """``rows``, a month under each offer, and ``bill``, the cheapest one's lines where they were asked for."""
+    """``rows``, a month under each offer; ``bill``, the cheapest one's lines, and ``slices``, where there are such."""
     count = service.deployment.parallel.accelerators_count * (service.replicas_count + service.spares_count)
     ways = ways_to_hold(service.deployment.accelerator, count, billing, terms)
 
@@ -135,7 +135,14 @@ def service_rows(service: Service, billing: Billing, terms: Terms) -> dict[str, 
         tree = money.cost_tree(service.candidate, service.usage, terms, tenure)
         return assets_tree(tree, service.usage, service.assets, terms)
 
-    return _answered(ways, priced, explained, billing, "cost_per_month", lambda t, c: _units(service, c))
+    found = _answered(ways, priced, explained, billing, "cost_per_month", lambda t, c: _units(service, c))
+    return found | _cut(service.deployment.accelerator, count)
+
+
+def _cut(accelerator: Accelerator, count: int) -> dict[str, Any]:
+    """``slices``: what is left of the cards they are cut from, where they are."""
+    slices = left_over(accelerator, count)
+    return {} if slices is None else {"slices": slices}
 
 
 def _units(service: Service, cost: Cost) -> dict[str, Estimate]:
@@ -166,7 +173,7 @@ def run_rows(run: TrainingRun, use: money.TrainingUse, billing: Billing, terms: 
             "wall_s": Estimate(wall, wall, wall, "formula"),
         }
 
-    return _answered(
+    found = _answered(
         ways,
         lambda tenure: money.training_cost(candidate, use, terms, tenure),
         lambda tenure: money.training_tree(candidate, use, terms, tenure),
@@ -174,6 +181,7 @@ def run_rows(run: TrainingRun, use: money.TrainingUse, billing: Billing, terms: 
         "cost_per_run",
         units,
     )
+    return found | _cut(run.accelerator, run.accelerators_count)
 
 
 def _answered(

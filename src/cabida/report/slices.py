@@ -149,3 +149,22 @@ def slice_offers(cut: Accelerator, profile: MigProfile, book: Iterable[Offer]) -
         for offer in book
         if offer.accelerator == whole
     )
+
+
+def left_over(cut: Accelerator, count: int) -> dict[str, Any] | None:
+    """What is left of the cards that so many slices take: priced by their share, it counts as used by others.
+
+    ``empty_ratio`` is what the whole cards cost over those shares. ``None`` where nothing is cut.
+    """
+    profile = mig.profile_of(cut)
+    if profile is None:
+        return None
+    each = profile.instances_count
+    cards = -(-count // each)
+    return {
+        "slices_per_card": each,
+        "slices": count,
+        "cards": cards,
+        "left": cards * each - count,
+        "empty_ratio": cards * each / count,
+    }

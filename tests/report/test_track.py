@@ -22,7 +22,7 @@ from cabida.money.hold.variance import shapley, to_cents
 from cabida.plan.ledger import LedgerMonth, WalkAway
 from cabida.report.planned import Planned
 from cabida.report.store import save
-from cabida.report.track import Output, option_of, track_answer, variance
+from cabida.report.track import Output, left_out, option_of, track_answer, variance
 from cabida.text import use_language
 
 COLUMNS = (
@@ -203,6 +203,14 @@ def test_a_bill_beside_its_plan(tmp_path):
     assert answer["left_out"] == {"lines_count": 1, "money": {"EUR": 200.0}}
     assert "1 of the bill's 3 lines, 200 EUR" in answer["notes"][0]
     assert any("gateway and monitoring 30 EUR" in note for note in answer["notes"])
+
+
+def test_what_is_left_out_is_counted_by_currency_and_month():
+    mine, other = line("100"), line("70", currency="USD")
+    later = replace(line("5"), charge_start="2027-03-01T00:00:00Z")
+    unpaid = replace(line("1"), billed=None, effective=Decimal(9))
+    told = left_out([mine, other, later, unpaid], [mine], "2027-02")
+    assert told == {"lines_count": 2, "money": {"USD": 70.0, "EUR": 9.0}}
 
 
 def test_a_gateway_that_is_billed_is_held_against_its_plan(tmp_path):

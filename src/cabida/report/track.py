@@ -94,7 +94,9 @@ def left_out(lines: Sequence[BillingLine], chosen: Sequence[BillingLine], month:
     rest = [one for one in lines if id(one) not in taken and one.charge_start.startswith(month)]
     found: dict[str, float] = {}
     for one in rest:
-        found[one.currency] = found.get(one.currency, 0.0) + float(one.billed)
+        paid = one.effective if one.billed is None else one.billed
+        if paid is not None:
+            found[one.currency] = found.get(one.currency, 0.0) + float(paid)
     return {"lines_count": len(rest), "money": {name: round(value, 2) for name, value in found.items()}}
 
 

@@ -9,7 +9,7 @@ from money_world import API, CARD, offer, serving, training
 from cabida import facts, money
 from cabida.money.bills import tenures
 from cabida.money.bills.evaluation import JudgeUse, judged_tree, with_judge
-from cabida.money.bills.retrieval import RetrievalUse, stages_money
+from cabida.money.bills.retrieval import RetrievalUse, stages_bill, stages_money
 from cabida.money.bills.serving import serving_bill
 from cabida.money.bills.tenures import serverless_of
 from cabida.money.bills.training import training_use
@@ -24,7 +24,7 @@ from cabida.money.prices import spot
 from cabida.money.prices.offers import ways_for
 from cabida.money.prices.serverless import workers
 from cabida.money.prices.tenure import tenure_of
-from cabida.money.ways import Plain
+from cabida.money.ways import Explained, Plain
 
 TERMS = money.terms("USD", as_of="2026-11-30", horizon_months=36)
 METERED = replace(TERMS, power_billing="energy")
@@ -274,6 +274,11 @@ def test_cards_that_encode_are_paid_as_their_owner_pays(billing):
     batch = replace(use, ingestion=bought, ingested_tokens_per_month=3600.0 * 7)
     whole = float(stages_money(replace(use, busy_ratio=1.0), terms)["embedding"]) * 4
     assert stages_money(batch, terms)["ingestion"] == pytest.approx(7 * whole / 4 / 730)
+    told = stages_bill(Explained(terms, {}), batch)
+    assert {name: float(value) for name, value in told.items()} == pytest.approx(stages_money(batch, terms))
+    kinds = ("energy_money_per_month", "colocation_money_per_month")
+    power_told = [one.name for one in told["embedding"].nodes() if one.name in kinds and float(one)]
+    assert power_told == [kinds[billing == "reserved_kw"]]
 
 
 def test_rented_cards_are_looked_after_by_eights_however_they_are_sold():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 BUSY_S = 20.0  # how long one waits for another that writes
+CACHE_KIB = 65_536  # of pages held while writing: a price list of 100,000 rows spills none
 TRY_AGAIN_S = 0.02
 SAID = (  # what SQLite says, and the problem that it is
     ("locked", "CB-E010"),
@@ -83,6 +84,7 @@ def _engine(path: Path) -> Engine:
         raw.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
         raw.execute("PRAGMA foreign_keys = ON")
         raw.execute("PRAGMA synchronous = FULL")
+        raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}")
         _write_ahead(raw)
 
     @event.listens_for(engine, "begin")

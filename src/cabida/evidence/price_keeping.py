@@ -99,9 +99,13 @@ class _Sources:
     def __init__(self, first: int, import_id: int) -> None:
         self.first, self.import_id = first, import_id
         self.places: dict[Source, int] = {}
+        self._last: Source | None = None
+        self._place = 0
 
     def place(self, source: Source) -> int:
-        return self.places.setdefault(source, self.first + len(self.places))
+        if source is not self._last:  # a price list has few, each for many rows on end
+            self._last, self._place = source, self.places.setdefault(source, self.first + len(self.places))
+        return self._place
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [(at, self.import_id, s.what, s.url, s.seen, s.grade) for s, at in self.places.items()]
@@ -148,10 +152,11 @@ def _import(
 ) -> tuple[Any, ...]:
     import cabida
 
+    raw: Any = connection.connection.driver_connection
     content, first = hashlib.sha256(), list[str]()
     for table in ("price_sightings", "api_sightings"):
         query = f"SELECT digest, seen FROM {table} WHERE import_id = ? ORDER BY digest"
-        new = connection.exec_driver_sql(query, (import_id,)).all()
+        new = raw.execute(query, (import_id,)).fetchall()
         content.update(b"".join(digest for digest, _ in new))
         first += [seen for _, seen in new if seen]
     return (

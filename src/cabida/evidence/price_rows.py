@@ -29,11 +29,12 @@ AMOUNTS = tuple(COLUMNS.index(name) for name in ("amount", "low_amount", "high_a
 INCLUDES = COLUMNS.index("includes")
 LATER = tuple(own.name for own in fields(Offer) if own.name not in (*COLUMNS, *APART))  # kept as JSON
 LATER_DEFAULTS = {own.name: own.default for own in fields(Offer) if own.name in LATER}
-API_FIELDS = tuple(own.name for own in fields(ApiOffer) if own.name not in APART)
+API_FIELDS = tuple(sorted(own.name for own in fields(ApiOffer) if own.name not in APART))
 API_LISTS = tuple(own.name for own in fields(ApiOffer) if str(own.type).startswith("tuple"))
 DIGEST_BYTES = 16
 ID_LETTERS = 8  # of the digest, behind a name, so that no two sightings share one
-_FIELDS = attrgetter(*COLUMNS)
+_FIELDS, _API_FIELDS, _API_LISTS = attrgetter(*COLUMNS), attrgetter(*API_FIELDS), attrgetter(*API_LISTS)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 _BEFORE = COLUMNS.index("notes") + 1  # an offer's source stands behind its notes
 
 
@@ -78,8 +79,10 @@ def offer_of(name: str, digest: bytes, cells: Sequence[Any], source: Source, own
 
 def sources_text(own: dict[str, Source]) -> str:
     """Sources of single fields as JSON; "" = none."""
+    if not own:
+        return ""
     told = {name: [one.what, one.url, one.seen, one.grade] for name, one in own.items()}
-    return json.dumps(told, ensure_ascii=False) if told else ""
+    return json.dumps(told, ensure_ascii=False)
 
 
 def sources_of(text: str) -> dict[str, Source]:
@@ -89,14 +92,14 @@ def sources_of(text: str) -> dict[str, Source]:
 
 def api_text(one: ApiOffer) -> str:
     """Every field of an API price but its sources and its name, as JSON."""
-    if any(getattr(one, name) for name in API_LISTS):
+    if any(_API_LISTS(one)):
         row = store.encode([one], ApiOffer)["rows"][0]
         said = {
             own.name: cell for own, cell in zip(fields(ApiOffer), row, strict=True) if own.name in API_FIELDS
         }
     else:  # the same, where no field holds records of its own
-        said = {name: getattr(one, name) for name in API_FIELDS}
-    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=str)
+        said = dict(zip(API_FIELDS, _API_FIELDS(one), strict=True))
+    return _JSON.encode(said)
 
 
 def api_of(name: str, digest: bytes, text: str, source: Source) -> ApiOffer:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cabida.evidence.prices.making import MTOK, Making, dated, tidy
+from cabida.evidence.prices.making import Making, dated, per_mtok
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
 from cabida.evidence.prices.numbers import day
 from cabida.evidence.prices.trees import price_of, text_of
@@ -78,7 +78,7 @@ def _model(make: Making, line: int, name: str, one: dict[str, Any], seen: str) -
         more |= {"tier_above_tokens": tiers[0], "tier_input": prices["input", tiers[0], ""]}
     if len(tiers) > 1 or any(_is_apart(unit, above) for unit, above, _ in prices):
         more["rates"] = tuple(
-            ApiRate(unit, tidy(price * MTOK), above, "", mode)
+            ApiRate(unit, per_mtok(price), above, "", mode)
             for (unit, above, mode), price in prices.items()
         )
     until = _day(text_of(one.get("deprecation_date")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,9 @@ class Making:
         notes: str = "",
         url: str = "",
         sighting: str = "",
+        sample_count: int = 1,
+        condition: str = "",
+        form_factor: str = "",
         **more: Any,
     ) -> None:
         """One price of ``total`` for ``count`` of a part sold together; said again, it is only counted.
@@ -89,10 +92,10 @@ class Making:
             raise Odd(Why.NO_PROVIDER)
         name, kind = self.provider(seller)
         region, machine, notes, url = shown(region), shown(machine), shown(notes), shown(url)
-        more = {key: shown(value) if isinstance(value, str) else value for key, value in more.items()}
+        condition, form_factor = shown(condition), shown(form_factor)
         key = (
             name, part.accelerator, part.fraction_ratio, units, total, capacity, region, machine, seen, currency,
-            term_months, upfront_ratio, unit, *more.values(),
+            term_months, upfront_ratio, unit, sample_count, condition, form_factor, *more.values(),
         )  # fmt: skip
         if key in self._seen:
             self.read.repeated_count += 1
@@ -118,13 +121,13 @@ class Making:
                 seen=seen,
                 effective="",
                 sighting=sighting or self.sighting,
-                sample_count=more.pop("sample_count", 1),
-                low_amount=more.pop("low_amount", None),
-                high_amount=more.pop("high_amount", None),
-                condition=more.pop("condition", ""),
+                sample_count=sample_count,
+                low_amount=None,
+                high_amount=None,
+                condition=condition,
                 notes=notes,
                 source=self.source(seen, url),
-                form_factor=more.pop("form_factor", "") or part.form_factor,
+                form_factor=form_factor or part.form_factor,
                 fraction_ratio=part.fraction_ratio,
                 node_shape=machine,
                 **more,
@@ -148,8 +151,7 @@ class Making:
         until = more.pop("until", "")
         provider, name, notes, url = shown(provider), shown(name), shown(notes), shown(url)
         above: int | None = more.pop("tier_above_tokens", None)
-        per_mtok = {key: value * MTOK if isinstance(value, Decimal) else value for key, value in more.items()}
-        key = (provider, name, prompt, answer, seen, currency, above, rates, *per_mtok.values())
+        key = (provider, name, prompt, answer, seen, currency, above, rates, *more.values())
         if key in self._seen:
             self.read.repeated_count += 1
             return
@@ -161,11 +163,11 @@ class Making:
             provider=provider,
             model=self.model(name),
             model_name=name,
-            input_amount=tidy(prompt * MTOK),
-            output_amount=tidy(answer * MTOK),
-            cached_input_amount=_tidy(per_mtok.pop("cached", None)),
-            batch_input_amount=_tidy(per_mtok.pop("batch_input", None)),
-            batch_output_amount=_tidy(per_mtok.pop("batch_output", None)),
+            input_amount=per_mtok(prompt),
+            output_amount=per_mtok(answer),
+            cached_input_amount=_per_mtok(more.get("cached")),
+            batch_input_amount=_per_mtok(more.get("batch_input")),
+            batch_output_amount=_per_mtok(more.get("batch_output")),
             currency=currency,
             seen=seen,
             effective="",
@@ -173,8 +175,8 @@ class Making:
             source=self.source(seen, url),
             until=until,
             tier_above_tokens=above,
-            tier_input_amount=_tidy(per_mtok.pop("tier_input", None)),
-            cache_write_amount=_tidy(per_mtok.pop("cache_write", None)),
+            tier_input_amount=_per_mtok(more.get("tier_input")),
+            cache_write_amount=_per_mtok(more.get("cache_write")),
             rates=rates,
         )
         self.read.api_offers.append(offer)
@@ -210,8 +212,14 @@ def tidy(value: Decimal) -> Decimal:
     return Decimal(f"{value.normalize():f}")
 
 
-def _tidy(value: Decimal | None) -> Decimal | None:
-    return None if value is None else tidy(value)
+@lru_cache(maxsize=10_000)  # lists of many models have few prices
+def per_mtok(price: Decimal) -> Decimal:
+    """A price by token as one of a million of them."""
+    return tidy(price * MTOK)
+
+
+def _per_mtok(price: Decimal | None) -> Decimal | None:
+    return None if price is None else per_mtok(price)
 
 
 def _family(name: str) -> str:
@@ -241,6 +249,7 @@ AMERICAN = re.compile(
 )  # whoever's cloud
 
 
+@lru_cache(maxsize=10_000)
 def country_of(region: str) -> str:
     """The country of a cloud's region (ISO code), "" when it isn't one of those known."""
     bare = region.strip().lower()

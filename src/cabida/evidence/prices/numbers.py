@@ -32,6 +32,7 @@ _MONEY = re.compile(
 )
 _DOTS, _COMMAS = re.compile(r"\d{1,3}(?:\.\d{3})+"), re.compile(r"\d{1,3}(?:,\d{3})+")
 LEAST, MOST = Decimal("1e-12"), Decimal("1e15")
+_TEN_PLACES = Decimal("1e-10")
 
 
 def nothing(text: str) -> bool:
@@ -143,6 +144,7 @@ def currency_of(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=1_000)
 def counted(text: str) -> Decimal:
     """A count above zero, not always whole: an eighth of a card is sold too.
 
@@ -226,4 +228,4 @@ def each(total: Decimal, count: Decimal) -> Decimal:
     """The share of one, to ten significant places after the point."""
     if count == 1:
         return total
-    return Decimal(f"{(total / count).quantize(Decimal('1e-10')).normalize():f}")
+    return Decimal(f"{(total / count).quantize(_TEN_PLACES).normalize():f}")

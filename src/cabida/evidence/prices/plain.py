@@ -221,20 +221,21 @@ def _row(
     make: Making, line: int, said: dict[str, str], provider: str, seen: str, default: str, comma: bool | None
 ) -> None:
     text = said["price"]
-    if any(len(said.get(name, "")) > MOST_WORDS for name in WORDS):
+    longest = max(map(len, said.values()))
+    if longest > MOST_WORDS and any(len(said.get(name, "")) > MOST_WORDS for name in WORDS):
         raise Odd(Why.CELL_TOO_LONG)
     price = amount(text, decimal_comma=comma)
     memory = said.get("memory_gb", "")
-    size = None if nothing(memory) else counted(re.sub(r"(?i)\s*gi?b$", "", memory))
+    size = None if nothing(memory) else counted(_bare_size(memory))
     part = make.parts.named(said["gpu"], size, said.get("instance", ""))
-    count = counted(said["gpus"]) if said.get("gpus") else Decimal(1)
+    count = counted(said["gpus"] if said.get("gpus") else "1")
     capacity, within = _committed(said.get("capacity", ""))
     total, unit, capacity = _unit(said.get("unit", ""), price, count, capacity, bool(said.get("capacity")))
     if (_per(said.get("unit", ""))[1] or 0) > 24:
         make.read.note("month")
     currency = said.get("currency", "").upper() or currency_of(text) or default
     currency = "EUR" if currency in ("EURO", "EUROS") else currency
-    if not re.fullmatch(r"[A-Z]{3}", currency):
+    if not (len(currency) == 3 and currency.isascii() and currency.isupper() and currency.isalpha()):
         raise Odd(Why.NO_CURRENCY)
     country = said.get("country", "")
     until = day(said.get("until", ""))
@@ -274,6 +275,11 @@ def _row(
         form_factor=said.get("form_factor", "")[:20],
         **more,
     )
+
+
+@lru_cache(maxsize=1_000)
+def _bare_size(text: str) -> str:
+    return re.sub(r"(?i)\s*gi?b$", "", text)
 
 
 @lru_cache(maxsize=1_000)
@@ -339,6 +345,7 @@ def _unit(text: str, price: Decimal, count: Decimal, capacity: str, told: bool) 
     return each(total, hours) if hours else total, "accelerator_hour", capacity
 
 
+@lru_cache(maxsize=1_000)
 def _months(text: str) -> int:
     if nothing(text):
         return 0
@@ -350,6 +357,7 @@ def _months(text: str) -> int:
     return int(found[1]) * (12 if found[2] else 1)
 
 
+@lru_cache(maxsize=1_000)
 def _ratio(text: str, comma: bool | None) -> float:
     if nothing(text):
         return 0.0

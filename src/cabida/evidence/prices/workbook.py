@@ -200,9 +200,8 @@ class _Cells:
         found: dict[int, str] = {}
         at = -1
         for one in row:
-            letters = one.get("r", "").rstrip("0123456789")
-            known = self.columns.get(letters)
-            at = known if known is not None else self._place(letters, at)
+            said = one.get("r")
+            at = self._place(said.rstrip("0123456789"), at) if said else at + 1
             kind = one.get("t")
             if kind == "inlineStr":
                 text: str | None = "".join(one.itertext())
@@ -211,21 +210,24 @@ class _Cells:
             else:  # a formula stands before its value
                 text = next((part.text for part in one if part.tag[-1:] == "v"), None)
             if text and at < MOST_COLUMNS:
-                found[at] = self._value(text, kind, one.get("s", ""))
+                found[at] = self._value(text, kind, one)
         return found
 
     def _place(self, letters: str, before: int) -> int:
         if not letters:
             return before + 1
+        if letters in self.columns:
+            return self.columns[letters]
         place = 0
         for one in letters[:3]:
             place = place * 26 + ord(one.upper()) - 64
         self.columns[letters] = place - 1
         return place - 1
 
-    def _value(self, text: str, kind: str | None, style: str) -> str:
+    def _value(self, text: str, kind: str | None, one: Element) -> str:
         if kind == "s":
             return self.shared[int(text)] if text.isdigit() and int(text) < len(self.shared) else ""
+        style = one.get("s", "")
         try:
             if kind in (None, "n") and style in self.styles.dates:
                 day = self.styles.epoch + timedelta(days=float(text))
@@ -288,7 +290,7 @@ def _cells(
     read: Read, rows: Iterator[tuple[int, dict[int, str]]], width: int
 ) -> Iterator[tuple[int, Sequence[str]]]:
     for line, row in chain(rows):
-        if not any(cell.strip() for cell in row.values()):
+        if not any(map(str.strip, row.values())):
             continue
         read.rows_count += 1
         if max(row) >= width:

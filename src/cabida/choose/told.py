@@ -18,7 +18,7 @@ from cabida.choose.means import Means
 from cabida.choose.options import model_of
 from cabida.choose.owned import energy_tree
 from cabida.choose.paying import BESIDE
-from cabida.choose.splits import accelerators_per_node
+from cabida.choose.splits import accelerators_per_node, describe_run
 from cabida.choose.worked import Worked
 from cabida.money.assumptions import assumed_ranges
 from cabida.money.bills.serving import staff_names
@@ -194,8 +194,9 @@ def _of_the_run(first: Worked, brief: Brief) -> Iterator[Caution]:
     if run is None or tenure is None or brief.training is None:
         return
     asked = brief.training.sharding
-    if asked and run.sharding not in (asked, "none"):
-        yield Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=run.sharding))
+    if asked and run.sharding != asked and run.accelerators_count > 1:
+        used = describe_run(run) if run.sharding == "none" else run.sharding
+        yield Caution("CB-X011", tr("choose.caution.sharding", asked=asked, used=used))
     per_machine, offer = accelerators_per_node(run.accelerator, run.node), tenure.offer
     if run.accelerators_count > per_machine > offer.accelerators_count and offer.capacity != "have":
         machines = -(-run.accelerators_count // per_machine)

@@ -371,3 +371,35 @@ def test_what_stands_idle_under_contract_is_counted_and_costed():
             assert money_text(monthly * left_months("2027-11-30", AS_OF, 24.0), "USD") in told[0]
             assert "2027-11-30" in told[0]
     assert len(seen) > 1
+
+
+def test_what_takes_a_contracts_place_is_on_with_the_demand():
+    """Six months that add nothing, then the bill of renting by the hour: not all hours of what is rented."""
+    have = f"[{CONTRACT}, until: 2027-06-01}}]"
+    brief = brief_of(
+        have=have,
+        traffic=TRAFFIC,
+        limits="{data: any, needed_by: 2026-12-20, availability: none, risk: medium}",
+        consider="{capacity: [on-demand], providers: any, accelerators: [h100-sxm-80]}",
+    )
+    outcome, means = decide(brief, AS_OF, show_all=True), means_of(brief, AS_OF)
+    after = 1 - left_months("2027-06-01", AS_OF, 24.0) / 24
+    looked = 0
+    for option, one in zip(outcome.decision.options, outcome.worked, strict=True):
+        if option.capacity != "have" or one.status != "satisfies":
+            continue
+        rented = min(
+            sum(other.cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+            for other in outcome.worked
+            if other.tenure.capacity == "on-demand"
+            and other.candidate.deployment == one.candidate.deployment
+            and other.candidate.replicas_count == one.candidate.replicas_count
+        )
+        held = sum(one.cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+        assert held == pytest.approx(rented * after, rel=1e-6)
+        assert sum(row.cash.get("rent", 0.0) for row in option.ledger) == pytest.approx(held * 24, abs=0.5)
+        assert option.ledger[1].cash.get("rent", 0.0) == 0
+        assert cost_tree_of(one, means)["cost_per_month"].value == pytest.approx(one.cost.per_month_money)
+        looked += 1
+    assert looked
+    assert outcome.decision.options[0].capacity == "have"  # what is owed anyway is used first

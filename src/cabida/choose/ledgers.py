@@ -160,7 +160,9 @@ def _bills(
     if ask is not None and growth and one.candidate.api is not None and one.beside is None:
         return [_bill_of(one, means, held, _called(one, ask, at, means), at) for at in range(len(weights))]
     if ask is None or not growth or one.candidate.deployment is None or one.beside is not None:
-        return [replace(plain, lines=_lasting_lines(plain, held, at, one)) for at in range(len(weights))]
+        return [
+            replace(plain, lines=_lasting_lines(plain, held, at, one, means)) for at in range(len(weights))
+        ]
     found, before = [], _Grown(one.usage, one.candidate.replicas_count)
     for at in range(len(weights)):
         before = _grown(one, ask, growth, at, before)
@@ -169,10 +171,12 @@ def _bills(
     return found
 
 
-def _lasting_lines(plain: MonthBill, held: Lasting | None, at: int, one: Worked) -> dict[str, float]:
+def _lasting_lines(
+    plain: MonthBill, held: Lasting | None, at: int, one: Worked, means: Means
+) -> dict[str, float]:
     if held is None or held.held.kind != "contracted":
         return dict(plain.lines)
-    return {**plain.lines, "rent": _contract_rent(held, at, one) + one.cost.line("rented")}
+    return {**plain.lines, "rent": _contract_rent(held, at, one, means) + one.cost.line("rented")}
 
 
 def _called(one: Worked, ask: Ask, at: int, means: Means) -> Worked:
@@ -236,7 +240,7 @@ def _bill_of(one: Worked, means: Means, held: Lasting | None, then: Worked, at: 
     owned = one.tenure is not None and one.tenure.owned
     found = _grouped(lines, owned=owned)
     if held is not None and held.held.kind == "contracted":
-        found["rent"] = _contract_rent(held, at, one) + lines.get("rented", 0.0)
+        found["rent"] = _contract_rent(held, at, one, means) + lines.get("rented", 0.0)
     spare = then.candidate.spare_replicas_count
     deployment = then.candidate.deployment
     each = deployment.parallel.accelerators_count if deployment else 0
@@ -260,12 +264,23 @@ def _grouped(lines: dict[str, float], *, owned: bool) -> dict[str, float]:
     return found
 
 
-def _contract_rent(held: Lasting, at: int, one: Worked) -> float:
+def _contract_rent(held: Lasting, at: int, one: Worked, means: Means) -> float:
     """What a contract adds in month ``at``, or the rent in its place after its end."""
     kept = min(1.0, max(0.0, held.months - at))
-    hourly = held.added_money_per_hour * kept + held.rent_money_per_hour * (1 - kept)
     count = one.tenure.accelerators_count if one.tenure else 0
+    hourly = held.added_money_per_hour * kept + _rent_after(held, one, means) * (1 - kept)
     return hourly * count * float(HOURS_PER_MONTH)
+
+
+def _rent_after(held: Lasting, one: Worked, means: Means) -> float:
+    """What an hour takes after the end of a contract: of one contract alone what the option's mean price contains."""
+    row, horizon = held.held, means.terms.horizon_months
+    rows = [each for each in means.lasting.get(row.accelerator, ()) if each.held.kind == "contracted"]
+    if one.tenure is None or len(rows) > 1 or held.months >= horizon or not held.rent_money_per_hour:
+        return held.rent_money_per_hour
+    kept, price = held.months / horizon, row.price_money_per_hour or 0.0
+    forgone = held.added_money_per_hour + price * row.owed_ratio * row.sublet_ratio
+    return max(0.0, (one.tenure.money_per_hour - forgone * kept) / (1 - kept))
 
 
 def _run_bills(one: Worked, means: Means, held: Lasting | None, weights: Sequence[float]) -> list[MonthBill]:

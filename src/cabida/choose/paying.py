@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cabida.brief import Brief
 from cabida.choose.ask import Ask
+from cabida.choose.held_after import rented_after
 from cabida.choose.limits import risks
 from cabida.choose.means import Means
 from cabida.choose.owned import ownership_in
@@ -46,7 +47,9 @@ def paying_flip(
             max(1, needed) for needed in replicas_by_hour(ask.profile, mean, first.capacity_requests_per_s)
         ]
     plain = replace(first.candidate, offer=None, spare_replicas_count=spare)
-    rented = [tenure for tenure in allowed if not tenure.owned]
+    rented = [
+        rented_after(tenure, plain, first.usage, allowed, means) for tenure in allowed if not tenure.owned
+    ]
     found = routes(plain, first.usage, means.terms, rented, replicas=replicas)
     found += _owned(plain, first, means, [tenure for tenure in allowed if tenure.owned])
     most = first.candidate.replicas_count + spare
@@ -76,9 +79,7 @@ def _owned(plain: Candidate, first: Worked, means: Means, owned: Sequence[Tenure
     spare = max(fleet_spares(one, replicas, plain.spare_replicas_count, means) for one in owned)
     each = deployment.parallel.accelerators_count
     ways = [
-        one
-        for one in means.tenures(deployment.accelerator, each * (replicas + spare), each)
-        if one.owned
+        one for one in means.tenures(deployment.accelerator, each * (replicas + spare), each) if one.owned
     ]
     fleet = replace(plain, spare_replicas_count=spare)
     found = routes(fleet, first.usage, means.terms, ways)

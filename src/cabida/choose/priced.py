@@ -11,6 +11,7 @@ from cabida.choose.ask import Ask, Shift, objective_name, shift_of, usage_of
 from cabida.choose.both import held_and_rented
 from cabida.choose.cold import kept_warm, timed_usage
 from cabida.choose.enumerate_serving import Served
+from cabida.choose.held_after import rented_after
 from cabida.choose.limits import Miss, missing, over_limits, placed, risks, slow_answers
 from cabida.choose.means import Means
 from cabida.choose.splits import describe, name_of, several
@@ -75,7 +76,8 @@ def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means:
     candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
     return min(
         money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
-        for tenure in cheapest.values()
+        for way in cheapest.values()
+        for tenure in (rented_after(way, candidate, usage, cheapest.values(), means),)
     )
 
 
@@ -181,8 +183,10 @@ def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serv
     )
     usage = timed_usage(usage_of(ask, one.acceptance_ratio, serving.shift), serving.speed)
     usage, cold = kept_warm(usage, candidate, tenure, ask, means.terms)
+    count = serving.shift.replicas_count + serving.spare_replicas_count
+    tenure = rented_after(tenure, candidate, usage, one.tenures(means, count), means)
     return Worked(
-        candidate=candidate,
+        candidate=replace(candidate, offer=tenure.offer),
         cost=money.serving_cost(candidate, usage, means.terms, tenure),
         usage=usage,
         acceptance=one.served.acceptance,

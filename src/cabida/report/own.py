@@ -236,7 +236,10 @@ def by_month(bought: Purchase, terms: Terms, whole: Ownership) -> list[dict[str,
 
 
 def residual_seen(bought: Purchase, as_of: str) -> list[dict[str, Any]]:
-    """What sources of that day or before say is left of this family's price, or lost of it a year: they disagree, so all are shown."""
+    """What sources of that day or before say is left of this family's price, or lost of it a year.
+
+    They disagree, so all are shown.
+    """
     family = bought.accelerator.name.split()[0].lower()
     kinds = ("residual_value_pct", "residual_value_factor", "secondary_market_annual_change_pct")
     return [

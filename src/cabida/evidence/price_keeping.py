@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cabida.evidence.prices.nouns import Read
 
 TEXT_LETTERS = 500  # of a row that nobody could read
+ROWS_AT_ONCE = 2_000
 UNREAD_MOST = 10_000  # rows of one file kept so; more are counted
 SIGHTED = ("digest", "import_id", "line", "recorded_at", "source_id")
 OFFERS_INTO = (*SIGHTED, "field_sources", "name", *COLUMNS, "more")
@@ -55,7 +57,7 @@ def add(found: Read, store: Path | str | None = None) -> Added:
         )  # an import's own row says what was new in it
         import_id = _next(connection, "price_imports")
         sources = _Sources(_next(connection, "price_sources"), import_id)
-        rows = [
+        rows = (
             (
                 *_sighted(digest, import_id, line, at, sources, one),
                 sources_text(one.field_sources),
@@ -65,19 +67,19 @@ def add(found: Read, store: Path | str | None = None) -> Added:
             for one, line in _numbered(found.offers, found.offer_lines)
             for cells in (offer_cells(one),)
             for digest in (cells_digest(cells),)
-        ]
-        api_rows = [
+        )
+        api_rows = (
             (*_sighted(cells_digest([text]), import_id, line, at, sources, one), *_served(one), text)
             for one, line in _numbered(found.api_offers, found.api_lines)
             for text in (api_text(one),)
-        ]
+        )
         connection.exec_driver_sql("SAVEPOINT before_it")
+        new_count = _insert(connection, "price_sightings", OFFERS_INTO, rows)
+        new_count += _insert(connection, "api_sightings", API_INTO, api_rows)
         _insert(
             connection, "price_sources", ("id", "import_id", "what", "url", "seen", "grade"), sources.rows()
         )
-        new_count = _insert(connection, "price_sightings", OFFERS_INTO, rows)
-        new_count += _insert(connection, "api_sightings", API_INTO, api_rows)
-        all_count = len(rows) + len(api_rows)
+        all_count = len(found.offers) + len(found.api_offers)
         if not new_count and (not found.unread or _is_known(connection, found.sha256)):
             connection.exec_driver_sql("ROLLBACK TO before_it")
             return Added(0, at, 0, all_count, len(found.unread))
@@ -130,15 +132,18 @@ def _next(connection: Connection, table: str) -> int:
     return int(found or 0) + 1
 
 
-def _insert(connection: Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> int:
+def _insert(
+    connection: Connection, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
+) -> int:
     """Add rows in bulk, those of a known digest left out; how many were new."""
-    if not rows:
-        return 0
     raw: Any = connection.connection.driver_connection
     before = raw.total_changes
     spare = " ON CONFLICT (digest) DO NOTHING" if "digest" in columns else ""
     places = ", ".join("?" * len(columns))
-    connection.exec_driver_sql(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}){spare}", rows)
+    into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}){spare}"
+    left = iter(rows)
+    while some := list(islice(left, ROWS_AT_ONCE)):
+        connection.exec_driver_sql(into, some)
     return int(raw.total_changes - before)
 
 

@@ -78,8 +78,7 @@ def _model(make: Making, line: int, name: str, one: dict[str, Any], seen: str) -
         more |= {"tier_above_tokens": tiers[0], "tier_input": prices["input", tiers[0], ""]}
     if len(tiers) > 1 or any(_is_apart(unit, above) for unit, above, _ in prices):
         more["rates"] = tuple(
-            ApiRate(unit, per_mtok(price), above, "", mode)
-            for (unit, above, mode), price in prices.items()
+            ApiRate(unit, per_mtok(price), above, "", mode) for (unit, above, mode), price in prices.items()
         )
     until = _day(text_of(one.get("deprecation_date")))
     provider = text_of(one.get("litellm_provider")) or name.partition("/")[0]

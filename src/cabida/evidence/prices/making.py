@@ -11,7 +11,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why
-from cabida.evidence.prices.numbers import each, stamped
+from cabida.evidence.prices.numbers import each, stamped, tidy
 from cabida.evidence.prices.parts import Part, Parts, known, provider, provider_in, shared
 from cabida.facts.market import currencies
 from cabida.facts.model import ApiOffer, ApiRate, Offer
@@ -91,17 +91,19 @@ class Making:
         if not (seller := shown(provider)):
             raise Odd(Why.NO_PROVIDER)
         name, kind = self.provider(seller)
-        region, machine, notes, url = shown(region), shown(machine), shown(notes), shown(url)
-        condition, form_factor = shown(condition), shown(form_factor)
+        if not f"{region}{machine}{notes}{url}{condition}{form_factor}".isprintable():
+            region, machine, notes, url = shown(region), shown(machine), shown(notes), shown(url)
+            condition, form_factor = shown(condition), shown(form_factor)
+        count_sold = int(units)
         key = (
-            name, part.accelerator, part.fraction_ratio, units, total, capacity, region, machine, seen, currency,
+            name, part.accelerator, part.fraction_ratio, count_sold, total, capacity, region, machine, seen, currency,
             term_months, upfront_ratio, unit, sample_count, condition, form_factor, *more.values(),
         )  # fmt: skip
         if key in self._seen:
             self.read.repeated_count += 1
             return
         self._seen.add(key)
-        id = f"{_slug(name)}-{part.accelerator}-{capacity}-{int(units)}x-{seen or 'undated'}"
+        id = f"{_slug(name)}-{part.accelerator}-{capacity}-{count_sold}x-{seen or 'undated'}"
         self.read.offer_lines.append(line)
         self.read.offers.append(
             Offer(
@@ -109,7 +111,7 @@ class Making:
                 provider=name,
                 provider_kind=kind,
                 accelerator=part.accelerator,
-                accelerators_count=int(units),
+                accelerators_count=count_sold,
                 region=region,
                 country=country or country_of(region),
                 capacity=capacity,
@@ -205,11 +207,6 @@ def shown(text: str) -> str:
 def rated() -> frozenset[str]:
     """Currencies a rate is known for: a price in another could be held against no other."""
     return frozenset(currencies())
-
-
-def tidy(value: Decimal) -> Decimal:
-    """The same amount without an exponent or zeroes at its end."""
-    return Decimal(f"{value.normalize():f}")
 
 
 @lru_cache(maxsize=10_000)  # lists of many models have few prices

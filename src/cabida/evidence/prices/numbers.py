@@ -228,4 +228,10 @@ def each(total: Decimal, count: Decimal) -> Decimal:
     """The share of one, to ten significant places after the point."""
     if count == 1:
         return total
-    return Decimal(f"{(total / count).quantize(_TEN_PLACES).normalize():f}")
+    return tidy((total / count).quantize(_TEN_PLACES))
+
+
+def tidy(value: Decimal) -> Decimal:
+    """The same amount without an exponent or zeroes at its end."""
+    bare = value.normalize()
+    return bare if bare < 10 else Decimal(f"{bare:f}")  # only above it tens are written as an exponent

@@ -9,8 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cabida.evidence.prices.making import MTOK, Making, dated, tidy
+from cabida.evidence.prices.making import MTOK, Making, dated
 from cabida.evidence.prices.nouns import Asked, Odd, Read, Why, refuse_row
+from cabida.evidence.prices.numbers import tidy
 from cabida.evidence.prices.trees import price_of, text_of
 from cabida.facts.model import ApiRate
 

@@ -197,10 +197,10 @@ def in_machine(machine: str) -> tuple[str, int] | None:
 
 def shared(found: Part, count: Decimal) -> tuple[Part, Decimal]:
     """The part and how many are sold together; a count below one is a share of one."""
-    if found.fraction_ratio == 1 and count < 1:
-        return replace(found, fraction_ratio=float(count), said="slice"), Decimal(1)
-    if found.fraction_ratio != 1 and count < 1:  # a catalogue that gives the share as the count
-        return found, Decimal(1)
+    if count < 1:
+        if found.fraction_ratio == 1:
+            return replace(found, fraction_ratio=float(count), said="slice"), Decimal(1)
+        return found, Decimal(1)  # a catalogue that gives the share as the count
     if count != count.to_integral_value():
         raise Odd(Why.BAD_COUNT)
     return found, count * found.units

@@ -34,20 +34,15 @@ def offers(table: Table, read: Read, asked: Asked, path: Path) -> None:
     """Read the rows of one cloud."""
     make = Making(read, asked, TITLE, "catalogue")
     provider, seen = whose(asked, path), dated(read, asked, path)
-    at = {name: table.at(name) for name in COLUMNS}
+    at = {name: place for name in COLUMNS if (place := table.at(name)) >= 0}
+    absent = dict.fromkeys(COLUMNS, "")
     for line, row in table.rows:
         name = row[at["acceleratorname"]].strip()
         if nothing(name):
             read.beside_count += 1
             continue
         try:
-            _row(
-                make,
-                line,
-                {key: row[place] if place >= 0 else "" for key, place in at.items()},
-                provider,
-                seen,
-            )
+            _row(make, line, {**absent, **{key: row[place] for key, place in at.items()}}, provider, seen)
         except Odd as odd:
             read.aside(line, row, odd.why, odd.near)
 

@@ -198,7 +198,7 @@ class _Cells:
     def of(self, row: Element) -> dict[int, str]:
         """Those that hold something."""
         found: dict[int, str] = {}
-        at = -1
+        at, shared, shared_count = -1, self.shared, len(self.shared)
         for one in row:
             said = one.get("r")
             at = self._place(said.rstrip("0123456789"), at) if said else at + 1
@@ -206,11 +206,15 @@ class _Cells:
             if kind == "inlineStr":
                 text: str | None = "".join(one.itertext())
             elif len(one) == 1:
-                text = one[0].text if one[0].tag[-1:] == "v" else None
+                only = one[0]
+                text = only.text if only.tag[-1:] == "v" else None
             else:  # a formula stands before its value
                 text = next((part.text for part in one if part.tag[-1:] == "v"), None)
             if text and at < MOST_COLUMNS:
-                found[at] = self._value(text, kind, one)
+                if kind == "s":
+                    found[at] = shared[int(text)] if text.isdigit() and int(text) < shared_count else ""
+                else:
+                    found[at] = self._value(text, kind, one.get("s", ""))
         return found
 
     def _place(self, letters: str, before: int) -> int:
@@ -224,10 +228,7 @@ class _Cells:
         self.columns[letters] = place - 1
         return place - 1
 
-    def _value(self, text: str, kind: str | None, one: Element) -> str:
-        if kind == "s":
-            return self.shared[int(text)] if text.isdigit() and int(text) < len(self.shared) else ""
-        style = one.get("s", "")
+    def _value(self, text: str, kind: str | None, style: str) -> str:
         try:
             if kind in (None, "n") and style in self.styles.dates:
                 day = self.styles.epoch + timedelta(days=float(text))

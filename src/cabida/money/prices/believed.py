@@ -130,10 +130,12 @@ def _middles(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Ke
     spare: dict[Key, list[float]] = {}
     referees: dict[Key, list[float]] = {}
     for offer, price in listed:
+        if price <= 0:
+            continue
         key = offer.accelerator, _side(offer)
-        if price > 0 and not is_own(offer):
+        if not is_own(offer):
             spare.setdefault(key, []).append(price)
-        if price > 0 and _by_analyst(offer):
+        if _by_analyst(offer):
             referees.setdefault(key, []).append(price)
     parts: dict[Key, list[float]] = {}
     for (part, capacity), prices in voted.items():

@@ -157,13 +157,13 @@ def _import(
 ) -> tuple[Any, ...]:
     import cabida
 
-    raw: Any = connection.connection.driver_connection
     content, first = hashlib.sha256(), list[str]()
     for table in ("price_sightings", "api_sightings"):
-        query = f"SELECT digest, seen FROM {table} WHERE import_id = ? ORDER BY digest"
-        new = raw.execute(query, (import_id,)).fetchall()
-        content.update(b"".join(digest for digest, _ in new))
-        first += [seen for _, seen in new if seen]
+        new = f"SELECT digest FROM {table} WHERE import_id = ? ORDER BY digest"
+        content.update(b"".join(connection.exec_driver_sql(new, (import_id,)).scalars()))
+        dated = f"SELECT min(seen) FROM {table} WHERE import_id = ? AND seen <> ''"
+        seen = connection.exec_driver_sql(dated, (import_id,)).scalar()
+        first += [seen] if seen else []
     return (
         import_id, found.sha256, found.name, found.size_bytes, found.format, found.rows_count, *counts,
         len(found.unread), min(first, default=""), content.hexdigest(), cabida.__version__, at,

@@ -72,10 +72,10 @@ def amount(text: str, *, decimal_comma: bool | None = None) -> Decimal:
         Odd: ``missing``, ``not_finite``, ``negative``, ``ambiguous`` or ``not_a_number``.
     """
     text = text.strip()
-    if nothing(text):
-        raise Odd(Why.MISSING)
     if decimal_comma is not True and _PLAIN.fullmatch(text):
         return _within(Decimal(text))
+    if nothing(text):
+        raise Odd(Why.MISSING)
     if len(text) > MOST_LETTERS:
         raise Odd(Why.NOT_A_NUMBER)
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity", "∞", "#div/0!", "#value!"):

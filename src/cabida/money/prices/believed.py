@@ -77,9 +77,10 @@ def judged(offers: Iterable[Offer], terms: Terms) -> Judged:
     offers = list(offers)
     rates = {code: terms.rate(code) for code in {offer.currency for offer in offers}}
     listed = [(offer, _whole_money(offer, rates[offer.currency])) for offer in offers]
-    voted = _voted(listed)
+    voters = [one for one in listed if one[1] > 0 and votes(one[0])]
+    voted = _voted(voters)
     middles = _middles(listed, voted)
-    floors = _floors(listed, voted)
+    floors = _floors(listed, voters, voted)
     dollar = terms.rate("USD").ratio
     found = Judged()
     for offer, price in listed:
@@ -159,13 +160,12 @@ def _part_middle(prices: Sequence[float], referees: Sequence[float]) -> Middle:
     return Middle(median(prices), len(prices), apart=True)
 
 
-def _voted(listed: Iterable[Priced], *, daily: bool = False) -> dict[Key, list[float]]:
+def _voted(voters: Iterable[Priced], *, daily: bool = False) -> dict[Key, list[float]]:
     """Of each part and capacity what its sellers ask, each seller's middle once (or once a day)."""
     said: dict[Key, dict[tuple[str, str], list[float]]] = {}
-    for offer, price in listed:
-        if price > 0 and votes(offer):
-            sellers = said.setdefault((offer.accelerator, offer.capacity), {})
-            sellers.setdefault((offer.provider.lower(), offer.seen if daily else ""), []).append(price)
+    for offer, price in voters:
+        sellers = said.setdefault((offer.accelerator, offer.capacity), {})
+        sellers.setdefault((offer.provider.lower(), offer.seen if daily else ""), []).append(price)
     return {key: [median(prices) for prices in sellers.values()] for key, sellers in said.items()}
 
 
@@ -192,14 +192,16 @@ def _reason(offer: Offer, price: float, middle: Middle | None, dollar: float) ->
     return "too_high" if price > PLAUSIBLE_HIGH_RATIO * middle.money else ""
 
 
-def _floors(listed: Sequence[Priced], voted: dict[Key, list[float]]) -> dict[Key, float]:
+def _floors(
+    listed: Sequence[Priced], voters: Sequence[Priced], voted: dict[Key, list[float]]
+) -> dict[Key, float]:
     """What a marketplace's price must reach, by part and capacity."""
     sold = {
         (offer.accelerator, offer.capacity) for offer, _ in listed if offer.provider_kind == "marketplace"
     }
     if not sold:
         return {}
-    daily = _voted([one for one in listed if (one[0].accelerator, one[0].capacity) in sold], daily=True)
+    daily = _voted([one for one in voters if (one[0].accelerator, one[0].capacity) in sold], daily=True)
     hourly = {key[0]: median(prices) for key, prices in voted.items() if key[1] == "on-demand"}
     spot = {(part, "spot"): MARKET_SPOT_RATIO * middle for part, middle in hourly.items()}
     own = {

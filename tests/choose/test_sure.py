@@ -54,5 +54,7 @@ def test_a_brief_of_several_models_names_the_model_of_what_fell(worked):
 
 
 def test_where_nothing_could_be_tried_no_groups_are_promised():
-    nothing = _answer([], None, satisfied=False, fell_count=0)
-    assert nothing == tr("choose.answer.nothing_tried") != _answer([], None, satisfied=False, fell_count=3)
+    nothing = _answer([], None, [], satisfied=False, fell_count=0)
+    assert (
+        nothing == tr("choose.answer.nothing_tried") != _answer([], None, [], satisfied=False, fell_count=3)
+    )

@@ -14,9 +14,7 @@ TODAY = facts.api_offers("2026-11-30")
 
 
 def priced(provider, name, day="2026-11-30"):
-    return next(
-        one for one in facts.api_offers(day) if (one.provider, one.model_name) == (provider, name)
-    )
+    return next(one for one in facts.api_offers(day) if (one.provider, one.model_name) == (provider, name))
 
 
 def amounts(offer, unit, mode=""):

@@ -179,9 +179,8 @@ def _answer(
     if kept[0].tie_money:
         other = min(options, key=lambda one: one.unit_cost.value if one.status == "satisfies" else math.inf)
         more = first.cost_per_month_money - other.cost_per_month_money
-        each = tr(f"choose.answer.per_{'run' if brief.is_training else 'month'}")
-        told = {"option": other.title, "more": money_text(more, brief.currency), "each": each}
-        return f"{sentence} {tr('choose.answer.had', **told)}"
+        had = "choose.answer.had.run" if brief.is_training else "choose.answer.had.month"
+        return f"{sentence} {tr(had, option=other.title, more=money_text(more, brief.currency))}"
     return f"{sentence} {tr('choose.answer.tie', option=tied[0])}" if tied else sentence
 
 

@@ -57,9 +57,7 @@ def batch_brief(brief: Brief, evaluation: Evaluation, model: Model) -> Brief:
     }  # another format would be another model to judge
     capacity = brief.consider.capacity
     if any(task.kind == "choices" for task in tasks):  # no API hands out the likelihood of a prompt
-        capacity = tuple(
-            one for one in (capacity or QUEUED_CAPACITIES) if one not in ("api", "have")
-        )
+        capacity = tuple(one for one in (capacity or QUEUED_CAPACITIES) if one not in ("api", "have"))
     return replace(
         brief,
         workload="batch-inference",

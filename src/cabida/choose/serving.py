@@ -26,6 +26,7 @@ from cabida.timing.engine.estimate import capacities_at_best
 from cabida.timing.engine.steps import step_model
 
 SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
+NEAR_RATIO = 1.25  # of the best: setups of a runner-up that near are compared among themselves
 FEWEST_SIMULATED = 8
 ACCELERATORS_SHOWN = 14
 HELD_SHOWN = 3
@@ -120,6 +121,7 @@ class _Seen:
     count: int = 0
     accelerators: set[str] = field(default_factory=set)
     held: dict[str, int] = field(default_factory=dict)
+    cheapest: dict[str, float] = field(default_factory=dict)  # by accelerator, of what satisfies
 
     def shows(self, one: Runnable, means: Means) -> bool:
         """Whether ``one`` is worked out whatever it costs: among the first, of its accelerator, or of what is held."""
@@ -130,9 +132,15 @@ class _Seen:
         return fresh or self.count < FEWEST_SIMULATED
 
     def may_win(self, one: Runnable, ask: Ask, means: Means, seed: int) -> bool:
-        """Whether ``one`` could still cost less than the best so far; one simulation, where its bound allows it."""
+        """Whether ``one`` could still cost less than the best so far; one simulation, where its bound allows it.
+
+        Of an accelerator that comes near the best, less than the best of that accelerator will do: the runner-up
+        that is shown is its cheapest setup, not the first one tried.
+        """
         sure = one.room.verdict == "fits"
         to_beat = self.best_money if sure else min(self.best_money, self.unsure_money)
+        own = self.cheapest.get(one.deployment.accelerator.id, 0.0)
+        to_beat = max(to_beat, min(own, NEAR_RATIO * to_beat))
         if one.least_unit_money >= to_beat:
             return False
         return to_beat == float("inf") or not outbid(one, to_beat, ask, means, seed)
@@ -147,6 +155,8 @@ class _Seen:
         able = [each for each in worked if each.status == "satisfies"]
         sure = [each.cost.per_accepted_money for each in able if surely_fits(each)]
         unsure = [each.cost.per_accepted_money for each in able if not surely_fits(each)]
+        if sure:
+            self.cheapest[accelerator] = min(self.cheapest.get(accelerator, float("inf")), *sure)
         self.best_money = min([self.best_money, *sure])
         self.unsure_money = min([self.unsure_money, *unsure])
 

@@ -70,7 +70,7 @@ class Worked:
     replicas_most_count: float = float("inf")  # of what is held there is no more
     beside: Companion | None = None
     wall_s: float = 0.0  # of a run as it is held: on spot, interruptions included
-    tie_money: float = 0.0  # how much dearer an accepted output may be than the cheapest's: one has what it takes
+    tie_money: float = 0.0  # by how much an output of what one has may be dearer than the cheapest's
 
     @property
     def order(self) -> tuple[int, float, float]:

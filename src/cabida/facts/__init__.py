@@ -50,8 +50,7 @@ _ROOMS = {
     "hardware": "Description accelerator accelerators classes collectives describe engine engines find_accelerator "
     "measurements node node_for nodes software",
     "load": "schema",
-    "market": "analyst_offers api_offers currencies energy exchange_rate offers "
-    "unmapped_offers",
+    "market": "analyst_offers api_offers currencies energy exchange_rate offers unmapped_offers",
     "models": "model models",
     "own": "add",
     "pipelines": "components components_of find_pipeline pipeline pipelines",

@@ -135,7 +135,7 @@ def _door(name: str) -> Any:
 
 
 def _is_date(value: str) -> str:
-    """"" or a day, a month or a year of the calendar."""
+    """Empty, or a day, a month or a year of the calendar."""
     try:
         date.fromisoformat((value + "-01-01")[:10] if value else "2000-01-01")
     except ValueError:

@@ -37,7 +37,9 @@ def energy(
         ratio = held.rate(offer.currency).ratio
         prices = float(offer.input_amount) * ratio, float(offer.output_amount) * ratio
         blended = api.blended_money_per_mtok(*prices, INPUT_PER_OUTPUT)
-        if blended > 0 and offer.output_amount > 0:  # an embedder writes nothing: no price of tokens to compare
+        if (
+            blended > 0 and offer.output_amount > 0
+        ):  # an embedder writes nothing: no price of tokens to compare
             rows.append(
                 {
                     "provider": offer.provider,

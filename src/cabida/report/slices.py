@@ -8,7 +8,6 @@ from typing import Any
 
 from cabida import facts
 from cabida.checks.software import runnable
-from cabida.evidence import book
 from cabida.facts import mig
 from cabida.facts.model import Accelerator, MigProfile, Model, Offer
 from cabida.memory import budget as budgets
@@ -126,6 +125,8 @@ def _prices(
     from cabida import money as prices
 
     held = prices.terms(CURRENCY, as_of=as_of or "")
+    from cabida.evidence import book
+
     sighted = book.offers(as_of, [card.id, smaller.id])
     found = [prices.offers_for(one, 1, sighted, held, capacity=("on-demand",)) for one in (card, smaller)]
     if not all(found):

@@ -29,7 +29,9 @@ class RentSeen:
     seen: str = ""
     flags: tuple[str, ...] = ()
     sightings_count: int = 1
-    around_money_per_year: float = 0.0  # what a rented one takes beyond its hours on, and an owned one doesn't
+    around_money_per_year: float = (
+        0.0  # what a rented one takes beyond its hours on, and an owned one doesn't
+    )
 
 
 def rents_seen(

@@ -28,7 +28,11 @@ def chosen_few(worked: Sequence[Worked], most: int = OPTIONS_SHOWN) -> list[Work
     seen: set[tuple[object, ...]] = set()
     for one in ordered:
         key = kind_of(one)
-        if key not in seen:
+        better = (
+            *key[:-1],
+            "satisfies",
+        ) in seen and one.status == "misses"  # what satisfies stands for its kind
+        if key not in seen and not better:
             seen.add(key)
             kept.append(one)
     must = [

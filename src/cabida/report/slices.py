@@ -123,10 +123,9 @@ def _prices(
 ) -> tuple[float, float] | None:
     """Lowest hourly on-demand prices of one of the slices and of the smaller card; ``None`` where one is unknown."""
     from cabida import money as prices
-
-    held = prices.terms(CURRENCY, as_of=as_of or "")
     from cabida.evidence import book
 
+    held = prices.terms(CURRENCY, as_of=as_of or "")
     sighted = book.offers(as_of, [card.id, smaller.id])
     found = [prices.offers_for(one, 1, sighted, held, capacity=("on-demand",)) for one in (card, smaller)]
     if not all(found):

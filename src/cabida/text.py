@@ -32,6 +32,15 @@ ROOM_OF_CODE = {
     "U": "faces",
     "L": "launch",
     "E": "evidence",
+    "N": "bench",
+    "W": "wire",
+    "G": "load",
+    "A": "accept",
+    "J": "keep",
+    "H": "watch",
+    "D": "drills",
+    "P": "planned",
+    "I": "traffic",
 }
 _language: ContextVar[str] = ContextVar("language", default="en")
 

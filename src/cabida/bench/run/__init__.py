@@ -1,0 +1,1 @@
+"""A plan executed, phase by phase."""

@@ -1,0 +1,1 @@
+"""The client measured against a server that knows the truth."""

@@ -1,0 +1,1 @@
+"""HTTP to one endpoint: addresses and keys, connections, dialects of the APIs, and what became of each request."""

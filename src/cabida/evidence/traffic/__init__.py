@@ -1,0 +1,1 @@
+"""Traffic from what people have: request logs, gateway and proxy logs, a live metrics page."""

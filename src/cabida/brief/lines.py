@@ -25,11 +25,15 @@ PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One value of the file: text, a list, a mapping, or ``None`` when nothing stands there."""
+    """One value of the file: text, a list, a mapping, or ``None`` when nothing stands there.
+
+    ``raw`` is a quoted text with the spaces and line breaks at its ends.
+    """
 
     value: str | list[Said] | dict[str, Said] | None
     line: int
     quoted: bool = False
+    raw: str = ""
 
 
 class _Refused(Exception):
@@ -142,7 +146,7 @@ def _convert(node: Node, file: str, problems: list[Problem], above: tuple[int, .
     if isinstance(node, yaml.ScalarNode):
         quoted = node.style is not None
         empty = not quoted and node.value.strip() in ("", "~", "null", "Null", "NULL")
-        return Said(None if empty else node.value.strip(), line, quoted)
+        return Said(None if empty else node.value.strip(), line, quoted, node.value if quoted else "")
     inside = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         return Said([_convert(item, file, problems, inside) for item in node.value], line)
@@ -163,5 +167,5 @@ def _mapping(node: Any, file: str, problems: list[Problem], inside: tuple[int, .
             problems.append(problem("CB-B002", file=file, line=line, key=key, first=found[key].line))
             continue
         value = _convert(value_node, file, problems, inside)
-        found[key] = Said(value.value, line, value.quoted)
+        found[key] = Said(value.value, line, value.quoted, value.raw)
     return found

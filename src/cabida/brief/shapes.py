@@ -60,13 +60,17 @@ class OneOf:
 
 @dataclass(slots=True)
 class Walk:
-    """What a walk found: line of each path, paths that say unknown, the text of each value, problems."""
+    """What a walk found: line of each path, paths that say unknown, the text of each value, problems.
+
+    ``whole`` is what the whole file is called where it is no brief.
+    """
 
     file: str
     where: dict[str, int] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    whole: str = ""
 
     def refuse(self, code: str, line: int, **values: object) -> None:
         """Notes one problem."""
@@ -177,7 +181,7 @@ def _group(said: Said, group: Group, path: str, into: Walk) -> dict[str, Any]:
             split = item.value is None and key[:1].isdigit()
             cure = _cure(closest(key, group.fields), list(group.fields))
             cure = tr("brief.comma_ends") if split else cure
-            parent = path or tr("brief.the_brief")
+            parent = path or into.whole or tr("brief.the_brief")
             into.refuse("CB-B003", item.line, parent=parent, key=_clipped(key), cure=cure)
             continue
         value = walk(item, group.fields[key], below, into)

@@ -93,7 +93,7 @@ class Journal:
         return self
 
     def at(self, clock_s: float) -> float:
-        """A moment of :func:`cabida.bench.clock.now_s` as the journal tells it; it goes on where an earlier part ended."""
+        """A moment of the monotonic clock as the journal tells it; a resumed journal goes on where it ended."""
         return clock_s - self._origin_s
 
     def request(self, one: Outcome) -> None:

@@ -24,7 +24,7 @@ SERIES_MOST = 20_000
 MODEL_LABELS = ("model_name", "model", "model_id")
 # labels by which people charge what an endpoint costs to whoever used it
 OWNERS = ("user", "end_user", "team", "team_alias", "api_key", "api_key_alias", "hashed_api_key", "tenant",
-          "organization", "organisation", "project", "customer", "namespace", "client", "consumer", "lora_name")  # fmt: skip
+          "organization", "organisation", "project", "customer", "namespace", "client", "lora_name")  # fmt: skip
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
 _EXEMPLAR = re.compile(
     r"^([^{\s]+\s*(?:\{(?:[^\"{}]|\"(?:[^\"\\]|\\.)*\")*\})?\s*\S+)(?:\s+[\d.eE+-]+)?\s+#\s"

@@ -176,7 +176,14 @@ def known(name: str) -> Ours:
     for part in (name, *name.split(".")):
         if part in every:
             return every[part]
-    near = closest(name, every) or closest(name, spellings()) or ""
-    raise InvalidInput(
-        [problem("CB-E280", name=printable(name)[:80], near=near or ", ".join(sorted(every)[:6]))]
-    )
+    near = nearest(name) or ", ".join(sorted(every)[:6])
+    raise InvalidInput([problem("CB-E280", name=printable(name)[:80], near=near)])
+
+
+def nearest(name: str) -> str:
+    """Our name most like this one, or like what some engine calls it; "" = none is near."""
+    words = {sample.partition("_")[2]: places[0].ours for sample, places in spellings().items()}
+    words |= {sample: places[0].ours for sample, places in spellings().items()}
+    words |= {one: one for one in ours()}
+    found = closest(plain(name[:80]), words)
+    return words[found] if found else ""

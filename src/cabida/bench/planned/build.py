@@ -292,16 +292,14 @@ class _Making:
         if "kind" not in plain:
             return Drill("command")
         drill = Drill(**plain)
-        if drill.kind == "slow-network":
-            means = drill.delay_s or drill.jitter_s or drill.bytes_per_s
-            needed = "delay, jitter, bandwidth"
-        elif drill.kind == "cut-network":
-            means, needed = True, ""
-        elif drill.kind == "kill":
-            means, needed = drill.command or drill.pid_file, "command, pid_file"
-        else:
-            means, needed = drill.command or drill.pid_file, "command"
-        if not means:
+        called = bool(drill.command or drill.pid_file)
+        slowed = bool(drill.delay_s or drill.jitter_s or drill.bytes_per_s)
+        there, needed = {
+            "slow-network": (slowed, "delay, jitter, bandwidth"),
+            "cut-network": (True, ""),
+            "kill": (called, "command, pid_file"),
+        }.get(drill.kind, (called, "command"))
+        if not there:
             self.refuse("CB-P021", path, kind=drill.kind, needed=needed)
         if load.duration_s is not None and drill.at_s >= load.duration_s:
             self.refuse("CB-P022", f"{path}.at")

@@ -24,23 +24,23 @@ def _read_url(said: str) -> str:
     except ValueError:
         sound = False
     if not sound or len(said) > LONGEST_URL_CHARS or re.search(r"[\s\x00-\x1f\x7f]", said):
-        raise Refusal("CB-P002", text=said[:80])
+        raise Refusal(code="CB-P002", text=said[:80])
     if found.username is not None or found.password is not None:
-        raise Refusal("CB-P001")
+        raise Refusal(code="CB-P001")
     return said
 
 
 def _read_key(said: str) -> str:
     """Where the key is; a key itself is refused and never repeated."""
     if not _KEY.fullmatch(said):
-        raise Refusal("CB-P001")
+        raise Refusal(code="CB-P001")
     return said
 
 
 def _read_signal(said: str) -> str:
     name = said.upper().removeprefix("SIG")
     if name not in SIGNALS:
-        raise Refusal("CB-B003", word=said, near=None, choices=("KILL", "TERM", "STOP", "INT"))
+        raise Refusal(code="CB-B003", word=said, near=None, choices=("KILL", "TERM", "STOP", "INT"))
     return name
 
 
@@ -48,9 +48,9 @@ def _read_number(said: str) -> float:
     try:
         value = units.parse(said, "count")
     except (ValueError, OverflowError):
-        raise Refusal("CB-B010", text=said, kind="factor") from None
+        raise Refusal(code="CB-B010", text=said, kind="factor") from None
     if not math.isfinite(value):
-        raise Refusal("CB-B011", text=said, bound="finite")
+        raise Refusal(code="CB-B011", text=said, bound="finite")
     return value
 
 

@@ -1,0 +1,348 @@
+"""The figures of one run over its steady window, each with its interval, or why it isn't known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cabida.bench.keep.asked import Asked, asked_of
+from cabida.bench.keep.kept import Kept
+from cabida.bench.keep.latency import latencies, values_of
+from cabida.bench.keep.objectives import Met, good_flags, judged
+from cabida.bench.keep.requests import COUNTED_BY, Requests
+from cabida.bench.keep.statistics import BATCHES, Figure, rate, share
+from cabida.bench.keep.throughput import backlog_growth, came_by, output_tokens_by, saturated
+from cabida.bench.outcome import VERDICTS
+from cabida.errors import InvalidInput
+from cabida.text import problem
+
+SCHEMA = "cabida/bench-summary/1"
+UNKNOWN_MOST_RATIO = 0.01  # of answers whose tokens nobody counted, above which no token rate is told
+SHORTEST_S, FEWEST_REQUESTS = 5.0, 30  # of a window that may teach anything
+ITEM_APIS = ("embeddings", "rerank", "images")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What one run showed, as plain data.
+
+    Attributes:
+        load: what was asked for: kind, concurrency, requests_per_s ...
+        from_s, until_s: the window, seconds of the journal; requests that were due in it are counted.
+        all_requests_count: warm-up included. requests_count, attempts_count: of the window.
+        amplification_ratio: attempts for each request.
+        verdicts: how requests ended; attempt_verdicts: how attempts did. reasons: "verdict: why", of the whole run.
+        generated_count, valid_count, accepted_count: answers that gave anything; that came whole; that met every
+            rule (``None`` = there are no rules).
+        error_ratio: of requests, after their last attempt; those cut short by the end of the run left out.
+        metrics: by the names of the cases (``ttft_ms_p95``, ``output_tok_s``, ``req_s`` ...); latency counts from
+            the moment a request was due. service: the same from the moment its last attempt was sent.
+        goodput_ratio, goodput_req_s: requests that met all objectives, failed ones counted as not good.
+        offered_req_s: due in the window, a second.
+        saturated: more waited at its end than at its beginning, beyond chance (open loads; ``None`` = closed).
+        backlog_growth_per_s: requests that had to wait in addition, a second.
+        counted_by: answers by who counted their tokens. unknown_tokens_count: those nobody did; they have no TPOT.
+        client_bound: the client was the bottleneck: latencies are its own, withheld from ``metrics`` and told under
+            ``seen_by_client``; ``None`` = nobody looked.
+        measured: other figures of the run (memory, training), under the names of the cases.
+        notes: words of ``keep.note.*``.
+    """
+
+    run: str
+    phase: str
+    candidate: str
+    load: dict[str, Any]
+    from_s: float
+    until_s: float
+    all_requests_count: int
+    requests_count: int
+    attempts_count: int
+    amplification_ratio: float | None
+    verdicts: dict[str, int]
+    attempt_verdicts: dict[str, int]
+    reasons: dict[str, int]
+    generated_count: int
+    valid_count: int
+    accepted_count: int | None
+    broken_rules: dict[str, int]
+    error_ratio: Figure
+    acceptance_ratio: Figure
+    metrics: dict[str, Figure]
+    service: dict[str, Figure]
+    goodput_ratio: Figure
+    goodput_req_s: float | None
+    objectives: tuple[Met, ...]
+    offered_req_s: float | None
+    saturated: bool | None
+    backlog_growth_per_s: float | None
+    counted_by: dict[str, int]
+    unknown_tokens_count: int
+    input_tokens_mean: float | None
+    output_tokens_mean: float | None
+    cached_tokens_mean: float | None
+    client_bound: bool | None
+    client_why: str
+    seen_by_client: dict[str, Figure]
+    measured: dict[str, float] = field(default_factory=dict)
+    replicas: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    ended: bool = True
+    interval_ratio: float = 0.9
+    schema: str = SCHEMA
+
+    @property
+    def window_s(self) -> float:
+        """Length of the window."""
+        return self.until_s - self.from_s
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+
+def summary(
+    kept: Kept,
+    run: str,
+    *,
+    from_s: float | None = None,
+    until_s: float | None = None,
+    client_bound: bool | None = None,
+    client_why: str = "",
+) -> Summary:
+    """The figures of one run, or of one point of a search (``search/3``).
+
+    Args:
+        kept: the journal.
+        run: its name.
+        from_s: where the steady window begins, seconds of the journal; else as the run's end tells it, else all.
+        until_s: where it ends.
+        client_bound: whether the client was the bottleneck; else as the run's end tells it.
+        client_why: why it was.
+
+    Raises:
+        InvalidInput: CB-J008, there is no such run.
+    """
+    name = run.partition("/")[0]
+    planned = kept.planned_run(run) or kept.planned_run(name)
+    ended, begun = kept.ended_run(run), kept.begun(run) or kept.begun(name)
+    rows = kept.requests.rows_of(run)
+    if not len(rows) and not planned and not begun:
+        raise InvalidInput(
+            [problem("CB-J008", file=str(kept.folder), run=run, runs=", ".join(kept.runs) or "–")]
+        )
+    asked = asked_of(kept.requests, rows)
+    told_from, told_until = _number(ended.get("steady_from_s")), _number(ended.get("steady_until_s"))
+    start = from_s if from_s is not None else told_from
+    end = until_s if until_s is not None else told_until
+    notes = [] if start is not None and end is not None else ["whole_run"]
+    start = asked.first_s if start is None else start
+    end = asked.last_s if end is None else end
+    bound = client_bound if client_bound is not None else _flag(ended.get("client_bound"))
+    point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
+    load = {**_load(planned), **_load(begun), **_load(point)}
+    if "requests_per_s" in point:
+        load["requests_per_s"] = point["requests_per_s"]
+    measured = ended.get("measured")
+    contender = kept.contender(name)
+    target = contender.get("target")
+    return summed(
+        kept.requests,
+        asked,
+        run=run,
+        phase=str(planned.get("phase") or begun.get("phase") or "load"),
+        candidate=str(contender.get("name") or begun.get("candidate") or ""),
+        api=str(target.get("api", "chat")) if isinstance(target, dict) else "chat",
+        load=load,
+        window=(start, max(start, end)),
+        objectives=kept.plan.get("objectives") or {},
+        bound=bound,
+        why=client_why or str(ended.get("client_why") or ""),
+        measured={
+            str(key): float(value)
+            for key, value in (measured.items() if isinstance(measured, dict) else ())
+            if isinstance(value, int | float)
+        },
+        notes=notes,
+        ended=bool(ended) or run != name,
+    )
+
+
+def summaries(kept: Kept) -> list[Summary]:
+    """Every run of the journal, each followed by its points."""
+    found = []
+    for run in kept.runs:
+        found.append(summary(kept, run))
+        points = [one for one in kept.requests.runs if one.startswith(f"{run}/")]
+        found += [summary(kept, point) for point in points]
+    return found
+
+
+def summed(
+    all: Requests,
+    asked: Asked,
+    *,
+    run: str,
+    phase: str = "load",
+    candidate: str = "",
+    api: str = "chat",
+    load: Mapping[str, Any],
+    window: tuple[float, float],
+    objectives: Mapping[str, Mapping[str, float]],
+    bound: bool | None = None,
+    why: str = "",
+    measured: Mapping[str, float] | None = None,
+    notes: list[str] | None = None,
+    ended: bool = True,
+) -> Summary:
+    """The figures of requests in memory or from a journal; :func:`summary` says what each argument is."""
+    start, end = window
+    here = asked.due_in(start, end)
+    verdicts = _counted(all.verdict[here.row])
+    cut = verdicts.get("cancelled", 0)
+    ok = here.where(all.verdict[here.row] == 0)
+    judged_rows = all.accepted[here.row][all.verdict[here.row] == 0]
+    accepted = int((judged_rows == 1).sum()) if (judged_rows >= 0).any() else None
+    failed = here.count - cut - ok.count
+    found = list(notes or [])
+    values = values_of(all, ok, api)
+    metrics = latencies(values)
+    seen: dict[str, Figure] = {}
+    if bound:
+        seen, metrics = (
+            metrics,
+            {name: Figure(None, count=one.count, why="client") for name, one in metrics.items()},
+        )
+    service = latencies(values_of(all, ok, api, service=True)) if not bound else {}
+    known = all.counts["output_tokens"][ok.row] >= 0
+    unknown = 0 if api in ITEM_APIS else int((~known).sum())
+    edges = np.linspace(start, end, BATCHES + 1)
+    done = asked.where(all.verdict[asked.row] == 0)
+    rates = _rates(all, done, edges, api, unknown > UNKNOWN_MOST_RATIO * max(1, ok.count))
+    metrics |= rates if here.count else {name: Figure(None, why="none") for name in rates}
+    good, unseen = good_flags(all, here, objectives, api)
+    unseen = "client" if bound else unseen
+    attempts = int(here.attempts.sum())
+    open_load = load.get("kind", "closed") != "closed"
+    growth = backlog_growth(asked, start, end) if here.count else None
+    found += ["client"] if bound else []
+    found += ["cut_short"] if cut > 0.01 * max(1, here.count) else []
+    found += ["unknown_tokens"] if unknown else []
+    found += ["resumed"] if len(np.unique(all.part[asked.row])) > 1 else []
+    found += ["unended"] if asked.unended_count else []
+    found += ["short"] if end - start < SHORTEST_S or here.count < FEWEST_REQUESTS else []
+    tallies = [all.tallies[name] for name in all.runs if name == run or name.startswith(f"{run}/")]
+    window_s = end - start
+    return Summary(
+        run=run,
+        phase=phase,
+        candidate=candidate,
+        load=dict(load),
+        from_s=start,
+        until_s=end,
+        all_requests_count=asked.count,
+        requests_count=here.count,
+        attempts_count=attempts,
+        amplification_ratio=attempts / here.count if here.count else None,
+        verdicts=verdicts,
+        attempt_verdicts=_counted(all.verdict[here.every]),
+        reasons=_merged(one.reasons for one in tallies),
+        generated_count=int(_gave(all, here).sum()),
+        valid_count=ok.count,
+        accepted_count=accepted,
+        broken_rules=_merged(one.broken_rules for one in tallies),
+        error_ratio=share(failed, here.count - cut),
+        acceptance_ratio=Figure(None, why="no_rules") if accepted is None else share(accepted, ok.count),
+        metrics=metrics,
+        service=service,
+        goodput_ratio=Figure(None, count=here.count, why=unseen)
+        if unseen
+        else share(int(good.sum()), here.count - cut),
+        goodput_req_s=None if unseen or window_s <= 0 or not here.count else float(good.sum()) / window_s,
+        objectives=judged(objectives, metrics),
+        offered_req_s=here.count / window_s if window_s > 0 else None,
+        saturated=saturated(asked, start, end) if open_load and here.count else None,
+        backlog_growth_per_s=growth,
+        counted_by=_by(all, ok),
+        unknown_tokens_count=unknown,
+        input_tokens_mean=_mean_of(all, ok, "input_tokens"),
+        output_tokens_mean=_mean_of(all, ok, "output_tokens"),
+        cached_tokens_mean=_mean_of(all, ok, "cached_tokens"),
+        client_bound=bound,
+        client_why=why,
+        seen_by_client=seen,
+        measured=dict(measured or {}),
+        replicas=_merged(one.replicas for one in tallies),
+        notes=tuple(dict.fromkeys(found)),
+        ended=ended,
+    )
+
+
+def _rates(all: Requests, done: Asked, edges: Any, api: str, uncounted: bool) -> dict[str, Figure]:
+    """What was served a second, over the window."""
+    ended_s = all.times["ended_s"][done.row]
+    found = {"req_s": rate(came_by(ended_s, np.ones(done.count), edges), edges)}
+    if api in ITEM_APIS:
+        items = np.clip(all.counts["items_count"][done.row], 0, None)
+        found["items_s"] = rate(came_by(ended_s, items, edges), edges)
+        return found
+    if uncounted:
+        return found | {name: Figure(None, why="unknown_tokens") for name in ("output_tok_s", "total_tok_s")}
+    output = output_tokens_by(all, done, edges)
+    found["output_tok_s"] = rate(output, edges)
+    inputs = all.counts["input_tokens"][done.row]
+    if done.count and (inputs < 0).mean() > UNKNOWN_MOST_RATIO:
+        return found | {"total_tok_s": Figure(None, why="unknown_tokens")}
+    first_s = all.times["first_token_s"][done.row]
+    read_s = np.where(np.isnan(first_s), ended_s, first_s)
+    found["total_tok_s"] = rate(output + came_by(read_s, np.clip(inputs, 0, None), edges), edges)
+    return found
+
+
+def _gave(all: Requests, here: Asked) -> Any:
+    """Which requests gave any output."""
+    first = ~np.isnan(all.times["first_token_s"][here.row])
+    return first | (all.counts["items_count"][here.row] > 0) | (all.verdict[here.row] == 0)
+
+
+def _counted(codes: Any) -> dict[str, int]:
+    found = np.bincount(codes.astype(np.int64), minlength=len(VERDICTS))
+    return {name: int(count) for name, count in zip(VERDICTS, found, strict=False) if count}
+
+
+def _by(all: Requests, ok: Asked) -> dict[str, int]:
+    found = np.bincount(all.counted_by[ok.row].astype(np.int64), minlength=len(COUNTED_BY))
+    return {name or "unknown": int(count) for name, count in zip(COUNTED_BY, found, strict=True) if count}
+
+
+def _mean_of(all: Requests, ok: Asked, name: str) -> float | None:
+    values = all.counts[name][ok.row]
+    known = values[values >= 0]
+    return float(known.mean()) if len(known) else None
+
+
+def _merged(counters: Any) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for one in counters:
+        for name, count in one.items():
+            total[name] = total.get(name, 0) + count
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _load(row: Mapping[str, Any]) -> dict[str, Any]:
+    given = row.get("load")
+    return (
+        {key: value for key, value in given.items() if value not in (None, "", (), [])}
+        if isinstance(given, dict)
+        else {}
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None

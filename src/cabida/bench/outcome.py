@@ -97,3 +97,5 @@ class Outcome:
     replica: str = (
         ""  # what the server says of who answered (x-replica, x-served-by, server-timing), where it does
     )
+    valid: bool | None = None  # whole and well-formed, whatever else rules say; None = nobody knows
+    unjudged_rules: tuple[str, ...] = ()  # rules that could say neither yes nor no

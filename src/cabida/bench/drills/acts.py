@@ -118,6 +118,7 @@ async def drill(
     undo's command before the act, so that a person can undo by hand what a killed process left.
 
     Args:
+        journal: is told each step.
         one: the drill; ``checkpoint`` is :func:`cabida.bench.drills.checkpoints.checkpoint_drill`'s.
         begins_s: the load's start on the clock; ``None`` = now.
         proxy: what slow-network and cut-network change.
@@ -162,9 +163,9 @@ async def _drilled(its: _Drilling, readiness: Readiness, log: str) -> Drilled:
     if not failed:
         await _until_back(its, readiness, began_s + one.within_s)
     after_s = max(float(its.seen.get(step, began_s)) for step in ("began_s", "acted_s", "undone_s"))
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = {} if mark is None else {"log_grew": log_mark(log) != mark}
     if its.proxy is not None and one.kind in ("slow-network", "cut-network"):
-        details = {f"proxy_{name}": value for name, value in asdict(its.proxy.counts).items()}
+        details |= {f"proxy_{name}": value for name, value in asdict(its.proxy.counts).items()}
     return _ended(
         its,
         Drilled(
@@ -209,7 +210,8 @@ def drilled_of(row: dict[str, Any]) -> Drilled:
     known = {one: row[one] for one in Drilled.__slots__ if one in row and one not in ("kind", "commands")}
     commands = tuple(Done(**{**one, "command": tuple(one["command"])}) for one in row.get("commands", ()))
     drilled = Drilled(kind=str(row["drill"]), commands=commands, **known)
-    return replace(drilled, **{name: _moment(getattr(drilled, name)) for name in MOMENTS})
+    moments: dict[str, Any] = {name: _moment(getattr(drilled, name)) for name in MOMENTS}
+    return replace(drilled, **moments)
 
 
 def _moment(value: object) -> float | None:

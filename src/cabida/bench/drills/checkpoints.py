@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from dataclasses import dataclass, field
@@ -134,10 +135,8 @@ async def _started(job: Job, lives: list[_Life]) -> _Life:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 async def _end(one: Drill, lives: list[_Life]) -> Any:

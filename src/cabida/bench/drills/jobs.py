@@ -7,8 +7,9 @@ import codecs
 import math
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import regex
 
@@ -19,12 +20,14 @@ from cabida.errors import EndpointFailed, InvalidInput
 from cabida.plan.bench import Job
 from cabida.text import closest, printable, problem
 
+if TYPE_CHECKING:
+    from cabida.bench.keep.statistics import Figure
+
 LINE_CHARS_MOST = 16_384  # of one line; the rest of it is left out
 READ_BYTES = 65_536
 MATCH_S = 0.05  # a pattern that takes longer on a line is given up for that line
 SLOW_MATCHES_MOST = 3  # and after so many lines for good
 STEPS_MOST = 1_000_000
-BATCHES = 10  # means of so many stretches give the interval: steps that follow each other are alike
 MULTIPLES = {"step_time_ms": ("step_time_s", 1e-3), "peak_mib_per_gpu": ("peak_gib_per_gpu", 1 / 1024)}
 METRICS = (
     "step_time_s",
@@ -48,22 +51,13 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A mean over steps, with its 95 % interval where there are enough of them (else ``None``)."""
-
-    value: float
-    low: float | None
-    high: float | None
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Trained:
     """A job that ran.
 
     Attributes:
         format: the framework whose lines were recognised; "" = the plan's own patterns.
-        figures: mean by metric after the warm-up; ``loss`` is that of the last step, ``peak_gib_per_gpu`` the most.
+        figures: mean by metric after the warm-up, with its 90 % interval; ``loss`` is that of the last step,
+            ``peak_gib_per_gpu`` the most.
         loss_first: of the first step that told one.
         code: exit code; ``None`` = it was ended here (time, or the user).
         output: the last lines it printed, without secrets.
@@ -153,7 +147,8 @@ class Reading:
     def _add(self, metric: str, text: str) -> None:
         pattern = regex.compile(text)
         if not pattern.groups:
-            raise ValueError("( )")
+            why = "( )"
+            raise ValueError(why)
         if metric == "step":
             self._stepper = _Finder("step", pattern, 1.0)
             return
@@ -230,7 +225,9 @@ async def train(
     """Run a job to its end, for ``job.duration_s``, or until ``stop`` is set; its process group is ended in any case.
 
     Args:
+        job: its command, patterns and limits.
         told: called with each step as it is read.
+        stop: ends it.
 
     Raises:
         InvalidInput: CB-D030, CB-D031, a pattern can't be used.
@@ -269,7 +266,7 @@ async def train(
     output = shown("\n".join(last))
     code = None if ended_here else process.returncode
     if code:
-        raise EndpointFailed([problem("CB-D033", code=code, output=output[-600:])])
+        raise EndpointFailed([problem("CB-D033", exit_code=code, output=output[-600:])])
     if not steps:
         names = ", ".join(one.name for one in FORMATS)
         raise EndpointFailed([problem("CB-D034", count=counted[0], known=names, output=output[-300:])])
@@ -282,6 +279,10 @@ async def train(
 
 def summed_up(steps: list[Step], warm_up_steps: int) -> dict[str, Figure]:
     """Means by metric after the warm-up. Where no line tells the time of a step, it is that between their lines."""
+    import numpy as np
+
+    from cabida.bench.keep.statistics import Figure, mean
+
     steady = _steady(steps, warm_up_steps)
     by: dict[str, list[float]] = {}
     for one in steady:
@@ -289,7 +290,7 @@ def summed_up(steps: list[Step], warm_up_steps: int) -> dict[str, Figure]:
             by.setdefault(metric, []).append(value)
     if "step_time_s" not in by and (times := step_times_s(steady)):
         by["step_time_s"] = times
-    figures = {metric: mean_interval(values) for metric, values in by.items() if values}
+    figures = {metric: mean(np.asarray(values, dtype=np.float64)) for metric, values in by.items()}
     if "loss" in by:
         figures["loss"] = Figure(by["loss"][-1], None, None, len(by["loss"]))
     peaks = [one.values["peak_gib_per_gpu"] for one in steps if "peak_gib_per_gpu" in one.values]
@@ -313,35 +314,5 @@ def step_times_s(steps: list[Step]) -> list[float]:
             numbered.append(one)
     return [
         (later.at_s - earlier.at_s) / ((later.step or 0) - (earlier.step or 0))
-        for earlier, later in zip(numbered, numbered[1:], strict=False)
+        for earlier, later in pairwise(numbered)
     ]
-
-
-def mean_interval(values: list[float]) -> Figure:
-    """Mean and its 95 % interval by the means of BATCHES stretches (Law and Kelton, batch means); fewer than three
-    values have none."""
-    mean = math.fsum(values) / len(values)
-    size = max(1, len(values) // BATCHES)
-    batches = [values[at : at + size] for at in range(0, len(values) - size + 1, size)]
-    means = [math.fsum(one) / len(one) for one in batches]
-    if len(means) < 3:
-        return Figure(mean, None, None, len(values))
-    middle = math.fsum(means) / len(means)
-    variance = math.fsum((one - middle) ** 2 for one in means) / (len(means) - 1)
-    half = student_975(len(means) - 1) * math.sqrt(variance / len(means))
-    return Figure(mean, mean - half, mean + half, len(values))
-
-
-def student_975(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t (Abramowitz and Stegun 26.7.5; within 0.3 % from 3 degrees on)."""
-    exact = {1: 12.7062, 2: 4.3027, 3: 3.1824}
-    if freedom in exact:
-        return exact[freedom]
-    z = 1.959964
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / freedom ** (power + 1) for power, term in enumerate(terms))

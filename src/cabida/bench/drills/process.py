@@ -204,7 +204,7 @@ def started(pid: int) -> float | None:
     """When a process started, in epoch seconds, to the second or so; ``None`` = there is none, or it has ended."""
     if Path("/proc/stat").exists():
         return _started_linux(pid)
-    found = subprocess.run(  # noqa: S603 - fixed arguments, no shell
+    found = subprocess.run(
         ["/bin/ps", "-o", "lstart=", "-p", str(pid)],
         capture_output=True, text=True, timeout=5, check=False, env={"LC_ALL": "C"},
     )  # fmt: skip

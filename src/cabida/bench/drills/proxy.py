@@ -7,9 +7,11 @@ Bytes pass unchanged and in order, ends of streams pass one by one, and whoever 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import socket
 import struct
+import sys
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -102,8 +104,8 @@ class Proxy:
     def __init__(self, listen: str, to: str, fault: Fault | None = None, seed: int = 1) -> None:
         self.fault = fault or Fault()
         self.counts = Counts()
-        self._listen = _place(listen)
-        self._to = _place(to)
+        self._listen = place(listen)
+        self._to = place(to)
         self._seed = seed
         self._links: set[_Link] = set()
         self._changed = asyncio.Event()
@@ -310,14 +312,12 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     """Close at once, telling the other side by RST."""
     raw = writer.get_extra_info("socket")
     if raw is not None:
-        try:
+        with contextlib.suppress(OSError):  # it is gone already
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        except OSError:  # it is gone already
-            pass
     writer.transport.abort()
 
 
-def _place(text: str) -> tuple[str, int]:
+def place(text: str) -> tuple[str, int]:
     """``host:port`` as its parts; a bare port is one of this machine.
 
     Raises:
@@ -340,3 +340,9 @@ def _bound(place: tuple[str, int]) -> socket.socket:
         one.close()
         raise
     return one
+
+
+if __name__ == "__main__":
+    from cabida.bench.drills.proxying import main
+
+    sys.exit(main())

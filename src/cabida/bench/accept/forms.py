@@ -114,7 +114,7 @@ def validator(schema: Any) -> Any:
     for reference in _references(schema):
         if not reference.startswith("#"):
             raise ValueError(tr("accept.schema_outside", reference=reference[:80]))
-    found_class = validators.validator_for(schema, default=validators.Draft202012Validator)
+    found_class: Any = validators.validator_for(schema, default=validators.Draft202012Validator)
     try:
         found_class.check_schema(schema)
     except SchemaError as error:
@@ -122,7 +122,8 @@ def validator(schema: Any) -> Any:
         raise ValueError(message) from None
     except RecursionError:
         raise ValueError(tr("accept.schema_endless")) from None
-    bounded = validators.extend(found_class, {"pattern": _pattern, "patternProperties": _pattern_properties})
+    extend: Any = validators.extend
+    bounded = extend(found_class, {"pattern": _pattern, "patternProperties": _pattern_properties})
     return bounded(schema, registry=Registry())
 
 

@@ -147,9 +147,8 @@ class Numeric:
     def judge(self, output: Output) -> Said:
         """Whether it is met."""
         wanted = [self.wanted] if self.wanted is not None else []
-        if self.reference:
-            read = [numbers_of(one, ".") for one in references(output)]
-            wanted += [value for readings in read for value in readings[-1:] and readings[-1]]
+        for one in references(output) if self.reference else ():
+            wanted += [value for readings in numbers_of(one, ".")[-1:] for value in readings]
         if not wanted:
             return Said(None, tr("accept.no_reference"))
         found = numbers_of(output.text, self.decimal)

@@ -46,7 +46,8 @@ class Opinion:
     ``prompt`` holds ``{output}`` and may hold ``{prompt}`` and ``{reference}``; what is put there stands between marks
     that nobody can foresee, and is cut at 16,000 characters. ``accept`` and ``reject`` are patterns looked for in what
     the judge answers; neither or both found is no judgement, and so is a judge that fails. ``tokens`` is the most it
-    may write, ``input_price`` and ``output_price`` money per million tokens, ``most`` how many outputs it is asked about.
+    may write, ``input_price`` and ``output_price`` are money per million tokens, ``most`` is how many outputs it is
+    asked about.
     """
 
     form = False

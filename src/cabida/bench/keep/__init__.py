@@ -22,22 +22,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cabida.bench.keep.figures import Summary, summaries, summary
     from cabida.bench.keep.journal import Journal
     from cabida.bench.keep.kept import Kept, done_ids, read_journal
     from cabida.bench.keep.observed import observation, observations, read_file_of
     from cabida.bench.keep.requests import Requests, requests_of
     from cabida.bench.keep.statistics import Figure
-    from cabida.bench.keep.summary import Summary, summaries, summary
 
 _HOME = {
-    "Figure": "statistics", "Journal": "journal", "Kept": "kept", "Requests": "requests", "Summary": "summary",
-    "done_ids": "kept", "observation": "observed", "observations": "observed", "read_file_of": "observed", "read_journal": "kept",
-    "requests_of": "requests", "summaries": "summary", "summary": "summary",
+    "Figure": "statistics", "Journal": "journal", "Kept": "kept", "Requests": "requests", "Summary": "figures",
+    "done_ids": "kept", "observation": "observed", "observations": "observed",
+    "read_file_of": "observed", "read_journal": "kept",
+    "requests_of": "requests", "summaries": "figures", "summary": "figures",
 }  # fmt: skip
 
 __all__ = [
-    "Figure", "Journal", "Kept", "Requests", "Summary", "done_ids", "observation", "observations", "read_file_of", "read_journal",
-    "requests_of", "summaries", "summary",
+    "Figure", "Journal", "Kept", "Requests", "Summary", "done_ids", "observation", "observations", "read_file_of",
+    "read_journal", "requests_of", "summaries", "summary",
 ]  # fmt: skip
 
 

@@ -72,10 +72,10 @@ class Kept:
     def runs(self) -> list[str]:
         """Names of the runs that were begun or asked anything, in that order."""
         begun = [str(row.get("run", "")) for row in self.events.get("run", ())]
+        known = [*begun, *(str(one.get("name", "")) for one in self.plan.get("runs", ()))]
         asked = [
-            name
+            next((one for one in known if name == one or name.startswith(f"{one}/")), name)
             for name in self.requests.runs
-            if not any(name == one or name.startswith(f"{one}/") for one in begun)
         ]
         return [name for name in dict.fromkeys([*begun, *asked]) if name]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cabida.bench.keep.figures import FEWEST_REQUESTS, SHORTEST_S, Summary
 from cabida.bench.keep.journal import JOURNAL
 from cabida.bench.keep.kept import Kept
-from cabida.bench.keep.summary import FEWEST_REQUESTS, SHORTEST_S, Summary
 from cabida.evidence.lines import digest
 from cabida.evidence.observation import SETUP, Observation
 from cabida.evidence.read import ReadFile

@@ -30,6 +30,7 @@ class Tally:
     """What is counted by name, of one run's final attempts (reasons: of all)."""
 
     broken_rules: Counter[str] = field(default_factory=Counter)
+    unjudged_rules: Counter[str] = field(default_factory=Counter)
     finish_reasons: Counter[str] = field(default_factory=Counter)
     replicas: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)  # "verdict: why"
@@ -44,7 +45,7 @@ class Requests:
         number: which request of its run; attempts of one request share it.
         part: which opening of the journal wrote it.
         verdict: index into VERDICTS; counted_by: index into COUNTED_BY.
-        accepted: 1, 0 or -1 (no rules).
+        accepted: 1, 0 or -1 (no rules, or they couldn't say); valid: whether it was well-formed, likewise.
         times: by field of an Outcome, seconds of the journal; counts likewise.
         gaps_us: microseconds between reads, of the requests that ``gaps_from`` (-1 = not kept) and ``gaps_count`` name.
         gaps_stride: gaps of one in so many requests were kept.
@@ -60,6 +61,7 @@ class Requests:
     final: Flags
     verdict: NDArray[np.int8]
     accepted: NDArray[np.int8]
+    valid: NDArray[np.int8]
     counted_by: NDArray[np.int8]
     prefix: NDArray[np.int32]
     times: dict[str, Floats]
@@ -90,7 +92,7 @@ class Columns:
         self.codes: dict[str, int] = {}
         self.tallies: dict[str, Tally] = {}
         self.plain = {name: array("i") for name in ("run", "attempt", "part", "prefix")}
-        self.small = {name: array("b") for name in ("final", "verdict", "accepted", "counted_by")}
+        self.small = {name: array("b") for name in ("final", "verdict", "accepted", "valid", "counted_by")}
         self.number = array("q")
         self.times = {name: array("d") for name in TIMES}
         self.counts = {name: array("d") for name in COUNTS}
@@ -108,7 +110,7 @@ class Columns:
         times = [float(row.get(key, np.nan)) for key in TIMES.values()]
         counts = [float(row.get(key, -1)) for key in COUNTS.values()]
         gaps = array("i", row.get("gaps_us", ()))
-        accepted = row.get("ok")
+        accepted, valid = row.get("ok"), row.get("valid")
         final = bool(row.get("final", True))
         counted_by = COUNTED_BY.index(row.get("by", ""))
         attempt, prefix = int(row.get("try", 0)), int(row.get("prefix", -1))
@@ -121,6 +123,7 @@ class Columns:
         self.small["final"].append(final)
         self.small["verdict"].append(verdict)
         self.small["accepted"].append(-1 if accepted is None else int(bool(accepted)))
+        self.small["valid"].append(-1 if valid is None else int(bool(valid)))
         self.small["counted_by"].append(counted_by)
         for column, time in zip(self.times.values(), times, strict=True):
             column.append(time)
@@ -133,6 +136,8 @@ class Columns:
         if final:
             for rule in row.get("broken", ()):
                 _count(tally.broken_rules, str(rule))
+            for rule in row.get("unjudged", ()):
+                _count(tally.unjudged_rules, str(rule))
             _count(tally.finish_reasons, str(row.get("finish", "")))
             _count(tally.replicas, str(row.get("replica", "")))
 
@@ -174,6 +179,7 @@ class Columns:
             final=small["final"].astype(np.bool_),
             verdict=small["verdict"],
             accepted=small["accepted"],
+            valid=small["valid"],
             counted_by=small["counted_by"],
             number=np.array(self.number, dtype=np.int64),
             times={name: np.array(one, dtype=np.float64) for name, one in self.times.items()},
@@ -210,20 +216,25 @@ def without_repeats(all: Requests) -> Requests:
     for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
         group = order[start:end]
         done = group[all.final[group] & (all.verdict[group] != cut_short)]
-        if len(done):  # what follows the first end is there twice
-            late = group[group > done[0]]
-            dropped[late] = True
-            all.twice_count += len(late)
-            group = group[group <= done[0]]
-        stale = group[all.part[group] < all.part[group[-1]]]
+        if len(done):  # what is told of it in a later part, or after its last attempt, is there twice
+            end_row = done[0]
+            late = (all.part[group] > all.part[end_row]) | (
+                (all.part[group] == all.part[end_row])
+                & (all.attempt[group] >= all.attempt[end_row])
+                & (group != end_row)
+            )
+            dropped[group[late]] = True
+            all.twice_count += int(late.sum())
+            group = group[~late]
+        stale = group[all.part[group] < all.part[group].max()]
         dropped[stale] = True
         all.again_count += len(stale)
     if not dropped.any():
         return all
     kept = ~dropped
     for name in (
-        "run", "number", "attempt", "part", "final", "verdict", "accepted", "counted_by", "prefix", "gaps_from",
-        "gaps_count",
+        "run", "number", "attempt", "part", "final", "verdict", "accepted", "valid", "counted_by", "prefix",
+        "gaps_from", "gaps_count",
     ):  # fmt: skip
         setattr(all, name, getattr(all, name)[kept])
     all.times = {name: one[kept] for name, one in all.times.items()}

@@ -67,8 +67,12 @@ def request_row(one: Outcome, origin_s: float, sample: str | None = None) -> byt
         row["prefix"] = one.prefix
     if one.accepted is not None:
         row["ok"] = one.accepted
+    if one.valid is not None:
+        row["valid"] = one.valid
     if one.broken_rules:
         row["broken"] = list(one.broken_rules)
+    if one.unjudged_rules:
+        row["unjudged"] = list(one.unjudged_rules)
     if one.gaps_s:
         row["gaps_us"] = [int(gap * 1e6 + 0.5) for gap in one.gaps_s]
     if sample is not None:
@@ -136,7 +140,9 @@ def outcome_of(row: dict[str, Any]) -> Outcome:
         final=bool(row.get("final", True)),
         prefix=int(row.get("prefix", -1)),
         accepted=row.get("ok"),
+        valid=row.get("valid"),
         broken_rules=tuple(row.get("broken", ())),
+        unjudged_rules=tuple(row.get("unjudged", ())),
         gaps_s=tuple(gap / 1e6 for gap in row.get("gaps_us", ())),
         **fields,
     )

@@ -35,8 +35,8 @@ class Summary:
         all_requests_count: warm-up included. requests_count, attempts_count: of the window.
         amplification_ratio: attempts for each request.
         verdicts: how requests ended; attempt_verdicts: how attempts did. reasons: "verdict: why", of the whole run.
-        generated_count, valid_count, accepted_count: answers that gave anything; that came whole; that met every
-            rule (``None`` = there are no rules).
+        generated_count, valid_count, accepted_count: answers that gave anything; that came whole and well-formed;
+            that met every rule (``None`` = there are no rules). acceptance_ratio: of those that rules could judge.
         error_ratio: of requests, after their last attempt; those cut short by the end of the run left out.
         metrics: by the names of the cases (``ttft_ms_p95``, ``output_tok_s``, ``req_s`` ...); latency counts from
             the moment a request was due. service: the same from the moment its last attempt was sent.
@@ -68,6 +68,7 @@ class Summary:
     valid_count: int
     accepted_count: int | None
     broken_rules: dict[str, int]
+    unjudged_rules: dict[str, int]
     error_ratio: Figure
     acceptance_ratio: Figure
     metrics: dict[str, Figure]
@@ -203,8 +204,9 @@ def summed(
     verdicts = _counted(all.verdict[here.row])
     cut = verdicts.get("cancelled", 0)
     ok = here.where(all.verdict[here.row] == 0)
-    judged_rows = all.accepted[here.row][all.verdict[here.row] == 0]
-    accepted = int((judged_rows == 1).sum()) if (judged_rows >= 0).any() else None
+    told = all.accepted[ok.row]
+    judged_count = int((told >= 0).sum())
+    accepted = int((told == 1).sum()) if judged_count else None
     failed = here.count - cut - ok.count
     found = list(notes or [])
     values = values_of(all, ok, api)
@@ -250,11 +252,12 @@ def summed(
         attempt_verdicts=_counted(all.verdict[here.every]),
         reasons=_merged(one.reasons for one in tallies),
         generated_count=int(_gave(all, here).sum()),
-        valid_count=ok.count,
+        valid_count=int((all.valid[ok.row] != 0).sum()),
         accepted_count=accepted,
         broken_rules=_merged(one.broken_rules for one in tallies),
+        unjudged_rules=_merged(one.unjudged_rules for one in tallies),
         error_ratio=share(failed, here.count - cut),
-        acceptance_ratio=Figure(None, why="no_rules") if accepted is None else share(accepted, ok.count),
+        acceptance_ratio=Figure(None, why="no_rules") if accepted is None else share(accepted, judged_count),
         metrics=metrics,
         service=service,
         goodput_ratio=Figure(None, count=here.count, why=unseen)

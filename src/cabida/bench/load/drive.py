@@ -304,14 +304,20 @@ class _Driving:
                 wait_s = backoff_s(self.policy, self.load.seed, ask, outcome)
                 ask = replace(ask, attempt=ask.attempt + 1)
                 await asyncio.sleep(wait_s)
+                if self.ending or self.stop.is_set():
+                    return self._abandoned(ask)
         except asyncio.CancelledError:
             if waiting:
-                outcome = self.wire.abandon(ask)
-                outcome.final = True
-                self._tell(outcome)
+                self._abandoned(ask)
             raise
         finally:
             self.in_flight -= 1
+
+    def _abandoned(self, ask: Ask) -> Outcome:
+        outcome = self.wire.abandon(ask)
+        outcome.final = True
+        self._tell(outcome)
+        return outcome
 
     def _repeats(self, outcome: Outcome) -> bool:
         again = outcome.attempt < self.policy.retries_count and outcome.verdict in REPEATABLE
@@ -344,8 +350,6 @@ class _Driving:
         self.flying.discard(task)
         if not self.flying:
             self.empty.set()
-            if self.load.kind == "closed":
-                self._sent_all("asks")
         if not task.cancelled() and (error := task.exception()) is not None and self.error is None:
             self.error = error
             self.broken.set()

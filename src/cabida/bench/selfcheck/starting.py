@@ -57,7 +57,12 @@ class Calibrated:
 
 @contextmanager
 def calibrated(
-    *, port: int = 0, folder: Path | None = None, tokens: bool = False, cache_tokens: int = 2**20, seed: int = 1
+    *,
+    port: int = 0,
+    folder: Path | None = None,
+    tokens: bool = False,
+    cache_tokens: int = 2**20,
+    seed: int = 1,
 ) -> Iterator[Calibrated]:
     """A calibrated server on loopback; ``port`` 0 takes a free one, ``tokens`` logs every token's time as well.
 

@@ -133,11 +133,11 @@ def binomial_quantile(count: int, ratio: float, level: float) -> int:
 
 def rate(at_edges: Floats, edges_s: Floats) -> Figure:
     """Something a second, of what had come by each of evenly placed moments; batch means of the spans between them."""
-    spans = np.diff(at_edges) / np.diff(edges_s)
     window_s = float(edges_s[-1] - edges_s[0])
     total = float(at_edges[-1] - at_edges[0])
-    if window_s <= 0 or len(spans) < FEWEST:
+    if window_s <= 0 or len(edges_s) <= FEWEST:
         return Figure(None, why="too_few")
+    spans = np.diff(at_edges) / np.diff(edges_s)
     half = STUDENT[len(spans) - 1] * float(spans.std(ddof=1)) / math.sqrt(len(spans))
     value = total / window_s
     return Figure(value, max(0.0, value - half), value + half, round(total))

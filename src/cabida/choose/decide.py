@@ -16,7 +16,7 @@ from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.ledgers import with_money
 from cabida.choose.means import means_of
-from cabida.choose.measure import measurements
+from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
 from cabida.choose.media import search_media
 from cabida.choose.mix_told import mix_flip, quick_mix
 from cabida.choose.options import chosen_few, option_of, several_models, title_of
@@ -31,8 +31,9 @@ from cabida.choose.tally import Tally
 from cabida.choose.tied import own_first
 from cabida.choose.told import assumptions_of, cautions_of
 from cabida.choose.training import search_training
-from cabida.choose.turns import flips
+from cabida.choose.turns import Turning, flips
 from cabida.choose.worked import Worked
+from cabida.choose.worth import known_worths
 from cabida.evidence import book
 from cabida.plan import Decision, Option, Progress, Rejection
 from cabida.plan.outputs import denominator_of, output_cost, output_scale
@@ -108,6 +109,8 @@ def decide(
     options = with_owned(options, kept, means)
     options = with_money(options, kept, worked, ask, means, named=several_models(worked))
     satisfied = bool(options) and options[0].status == "chosen"
+    known = known_worths(sure.draws, kept, brief, REVIEW_PROMPTS_COUNT)
+    to_measure = measurements(brief, kept, options, turned, known, Turning(ask, means.terms))
     decision = Decision(
         name=brief.name,
         workload=brief.workload,
@@ -130,7 +133,8 @@ def decide(
         assumptions=(*assumptions_of(brief, ask, means, kept), *strayed(sure, ask, means.terms)),
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
-        measurements=measurements(brief, kept, options, turned),
+        measurements=to_measure.measurements,
+        measurements_note=to_measure.note,
         sources=(*_sources(trees, kept), *own_source()),
         trees=tuple(trees),
         swings=sure.swings,

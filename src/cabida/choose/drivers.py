@@ -74,14 +74,18 @@ def price_driver(one: Worked) -> str:
 
 
 def price_score(world: World, one: Worked, terms: Terms) -> Any:
-    """Scores of its price: what the market of the part, the provider and the sighting itself are off by."""
+    """Scores of its price, over its parts."""
+    return world.score(price_driver(one), price_parts(one, terms))
+
+
+def price_parts(one: Worked, terms: Terms) -> Parts:
+    """What its price's error is made of: the market of the part, the provider, and the sighting itself."""
     part, provider = terms.base("price_part_share_ratio"), terms.base("price_provider_share_ratio")
-    driver = price_driver(one)
     offer = one.candidate.api or (one.tenure.offer if one.tenure else None)
     seller = f"provider:{offer.provider if offer else ''}"
     own = f"offer:{one.tenure.id if one.tenure else one.candidate.id}"
-    shares = ((part, driver), (provider, seller), (1 - part - provider, own))
-    return world.score(driver, tuple(pair for pair in shares if pair[0] > 0))
+    shares = ((part, price_driver(one)), (provider, seller), (1 - part - provider, own))
+    return tuple(pair for pair in shares if pair[0] > 0)
 
 
 def price_range_of(one: Worked, terms: Terms) -> tuple[float, float]:

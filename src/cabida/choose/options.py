@@ -8,7 +8,7 @@ from cabida.choose.both import Rented
 from cabida.choose.splits import describe, describe_run, engine_name
 from cabida.choose.worked import Room, Speed, Worked
 from cabida.memory import MediaMemory, ServingMemory, TrainingMemory
-from cabida.plan import Estimate, Option
+from cabida.plan import Estimate, Option, Replica
 from cabida.plan.decision import LATENCIES, STATISTICS
 from cabida.text import has_text, number, tr
 from cabida.timing import ServingSpeed, TrainingSpeed
@@ -178,6 +178,21 @@ def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: 
         best_probability=0.0,
         expected_regret_money=0.0,
         command=command,
+        replica=replica_of(one),
+    )
+
+
+def replica_of(one: Worked) -> Replica | None:
+    """What a benchmark sets up: one replica with its share of the peak, or the whole of a training run."""
+    if one.candidate.thing is None or one.tenure is None:
+        return None
+    deployment = one.candidate.deployment
+    count = deployment.parallel.accelerators_count if deployment else one.tenure.accelerators_count
+    return Replica(
+        accelerators_count=count,
+        requests_per_s=one.load.requests_per_s or 0.0 if one.load else 0.0,
+        capacity_requests_per_s=one.capacity_requests_per_s,
+        money_per_hour=one.tenure.money_per_hour * count,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cabida.choose import drivers
@@ -15,6 +15,7 @@ from cabida.choose.reckoned import Reckoner, cost_matrix
 from cabida.choose.swings import swings
 from cabida.choose.worked import Worked
 from cabida.choose.worlds import DRAWS_COUNT, Drawn, Moved
+from cabida.choose.worth import Draws
 from cabida.money.terms import Terms
 from cabida.plan import Assumption, Option
 from cabida.plan.decision import QUANTILES
@@ -43,6 +44,7 @@ class Sureness:
     swings: tuple[Swing, ...]
     draws_count: int
     curves: tuple[VolumeCurve, ...] = ()
+    draws: Draws | None = field(default=None, compare=False)  # None where nothing satisfies
 
 
 def with_sureness(
@@ -97,7 +99,10 @@ def with_sureness(
     rivals = [one for one in kept if one.candidate.id in rows]
     turned = [option for option in made if option.id in rows]
     still = Reckoner(Moved(1, {}), ask, terms, spreads)
-    return Sureness(tuple(made), swings(still, rivals, turned), DRAWS_COUNT, volume_curves(still, kept))
+    draws = Draws(drawn, tuple(able), costs)
+    return Sureness(
+        tuple(made), swings(still, rivals, turned), DRAWS_COUNT, volume_curves(still, kept), draws
+    )
 
 
 def _ranged(option: Option, costs: Floats) -> Option:

@@ -72,12 +72,17 @@ class Drawn:
         """None: all inputs are scored."""
         return None
 
+    @property
+    def streams(self) -> Mapping[str, Floats]:
+        """The independent scores drawn so far, each of shape (count,), by name."""
+        return self._streams
+
     def _stream(self, name: str) -> Floats:
         if name not in self._streams:
             import numpy as np
 
             rng = np.random.default_rng([self.seed, *name.encode()])
-            self._streams[name] = rng.permutation(_quantiles(self.count))
+            self._streams[name] = rng.permutation(normal_quantiles(self.count))
         stream: Floats = self._streams[name]
         return stream
 
@@ -123,7 +128,8 @@ class Fixed:
 
 
 @cache
-def _quantiles(count: int) -> Floats:
+def normal_quantiles(count: int) -> Floats:
+    """Middles of ``count`` equal shares of a standard normal, shape (count,)."""
     from statistics import NormalDist
 
     import numpy as np

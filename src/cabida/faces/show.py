@@ -46,7 +46,8 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
         blocks += _titled("money", in_short(d, shown))
-        blocks += _titled("measure", [measurement(one, d) + _arrow(one.command) for one in d.measurements])
+        to_measure = [measurement(one, d) + _arrow(one.command) for one in d.measurements]
+        blocks += _titled("measure", [*to_measure, *filter(None, (d.measurements_note,))])
         careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
         if d.assumptions:
             careful.append(_assumed(d, every))

@@ -10,6 +10,7 @@ from cabida.plan.decision import (
     Measurement,
     Option,
     Rejection,
+    Replica,
 )
 from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
 from cabida.plan.progress import Progress
@@ -31,6 +32,7 @@ __all__ = [
     "Parallel",
     "Progress",
     "Rejection",
+    "Replica",
     "Settings",
     "Setup",
     "TrainingRun",

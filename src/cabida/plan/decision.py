@@ -41,6 +41,22 @@ class CostLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Replica:
+    """One replica of an option, as a benchmark of it would load it. Of training: the whole run, rates 0.
+
+    Attributes:
+        requests_per_s: its share of the attempts at the peak, as simulated.
+        capacity_requests_per_s: the most it carries within the objectives, as predicted.
+        money_per_hour: of its accelerators, in the decision's currency; ``None`` = not priced by the hour.
+    """
+
+    accelerators_count: int
+    requests_per_s: float
+    capacity_requests_per_s: float
+    money_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One candidate worked out. Metric names are the ones of the measured cases (``ttft_ms_p95`` ...)."""
 
@@ -78,6 +94,7 @@ class Option:
     walk_away: WalkAway | None = None
     ownership: Ownership | None = None  # of a bought option
     unit_cost_quantiles: tuple[float, ...] = ()  # of the draws, at QUANTILES; empty where none were made
+    replica: Replica | None = None  # None = nothing of one's own answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +132,32 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement that would settle something, with its price and what it decides."""
+    """A measurement that would settle something, with its price and what it decides.
+
+    Attributes:
+        worth_money: expected saving from deciding after it instead of now, over the horizon (all runs, for training);
+            ``None`` = not in the draws, so nobody knows.
+        worth_per_month_money: the same a month, or a run.
+        perfect_money: what knowing it without error would be worth, over the horizon.
+        option: id of the option that is measured; driver: what of it: speed, acceptance or price.
+        turns_at: the value beyond which ``turns_to`` (an option's id) is to be taken, on the side ``turns_side``
+            (below or above): requests per second of a replica, tokens per second of an accelerator, a share, or money
+            per accelerator and hour.
+    """
 
     what: str
     decides: str
     duration_s: float
     cost_money: float
     command: str
+    worth_money: float | None = None
+    worth_per_month_money: float | None = None
+    perfect_money: float | None = None
+    option: str = ""
+    driver: str = ""
+    turns_at: float | None = None
+    turns_side: str = ""
+    turns_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +204,4 @@ class Decision:
         VolumeCurve, ...
     ] = ()  # the best of each way to pay: rent, reservation, purchase, held, API
     mix: Mix | None = None  # several ways to hold several types at once, when it was worked out
+    measurements_note: str = ""  # what needs no measuring, and why: one sentence

@@ -75,9 +75,11 @@ def capital(sentence: str) -> str:
 
 
 def measurement(one: Measurement, decision: Decision) -> str:
-    """``One hour of your traffic. It settles 1 against 2. 40 min, about 30 EUR.``"""
+    """``One hour of your traffic. It settles 1 against 2. Worth 1,200 EUR, costs about 30 EUR; 40 min.``"""
+    key = "report.measurement_worth" if one.worth_money is not None else "report.measurement"
     return tr(
-        "report.measurement" if one.cost_money else "report.measurement_free",
+        key if one.cost_money else f"{key}_free",
+        worth=say.price(one.worth_money or 0.0, decision.currency),
         what=one.what.rstrip("."),
         decides=capital(one.decides).rstrip("."),
         duration=text.duration(one.duration_s),

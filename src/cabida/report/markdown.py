@@ -133,7 +133,7 @@ def _measure(decision: Decision) -> list[str]:
     for one in decision.measurements:
         lines.append(f"- {md(measurement(one, decision))}")
         lines += [f"  {line}" for line in _fenced("sh", one.command)] if one.command else []
-    return lines
+    return [*lines, *([f"- {md(decision.measurements_note)}"] if decision.measurements_note else [])]
 
 
 def _assumptions(decision: Decision) -> list[str]:

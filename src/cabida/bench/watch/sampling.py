@@ -1,0 +1,335 @@
+"""An endpoint watched while a load runs: its metrics page, its accelerators and its log, once a second.
+
+Each source works in a thread of its own, so that a server that hangs or a driver that is stuck costs the load nothing
+and the run goes on; what is lost is a row of its own. Rows are plain data, times those of ``bench.clock``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from cabida.bench.clock import now_s
+from cabida.bench.watch.aside import Aside, Late
+from cabida.bench.watch.fetching import HTML, PAGES, STATUS, Address, NoPage, addresses
+from cabida.bench.watch.gpus import Cards, opened
+from cabida.bench.watch.tail import Tail
+from cabida.evidence.machine.nouns import Roots
+from cabida.evidence.pages import Increases, Page, engine_title, read_page
+from cabida.plan.bench import Contender, Target
+from cabida.text import tr
+
+if TYPE_CHECKING:
+    from cabida.bench.wire.address import Endpoint
+
+Row = dict[str, Any]
+EVERY_S = 1.0
+FIRST_S = 10.0  # a driver that wakes eight cards takes seconds
+STANDING = ("started_s",)  # of a page, not worth a row each second
+FIXED = ("kv_tokens", "blocks_count", "block_size_tokens", "kv_reserved_bytes", "gpu_share_ratio", "context_tokens",
+         "running_most_count")  # fmt: skip
+
+
+class Watcher:
+    """What an endpoint and its machine do, as rows.
+
+    Attributes:
+        notices: sentences to read before the run, in the language in use; filled by :meth:`begin`.
+        facts: what stands still: engine, models, kv_tokens, block_size_tokens, cards; filled by :meth:`begin`.
+        every_s: between two samples.
+    """
+
+    def __init__(
+        self, pages: list[Address], *, model: str, log: str, gpus: bool, every_s: float, roots: Roots | None
+    ) -> None:
+        """Nothing is looked at yet; use :func:`watcher`."""
+        self.notices: list[str] = []
+        self.facts: Row = {}
+        self.every_s = every_s
+        self._model = model
+        self._pages = [_Source(one) for one in pages]
+        self._tail = Tail(Path(log)) if log else None
+        self._log = Aside("log", self._tail.sample) if self._tail else None
+        self._roots, self._wanted = roots, gpus
+        self._cards: Cards | None = None
+        self._gpus: Aside[tuple[Row, list[Row]]] | None = None
+        self._lost: set[str] = set()
+
+    async def begin(self) -> list[Row]:
+        """The first look: what answers, what doesn't, what stands still. Takes seconds at most; never raises."""
+        told: list[Row] = []
+        if self._tail:
+            self._tail.begin()
+        for source in self._pages:
+            told += await self._first(source)
+        self._pages = [one for one in self._pages if not one.gone]
+        if self._wanted:
+            told += await self._look()
+        if not self._pages:
+            self.notices.append(tr("watch.no_page"))
+        if self.facts:
+            told.append({"event": "facts", **self.facts})
+        return [{"at_s": now_s(), **one} for one in told]
+
+    async def _first(self, source: _Source) -> list[Row]:
+        shown = source.address.shown
+        try:
+            page, _ = await source.aside.ask(FIRST_S)
+        except (Late, NoPage) as error:
+            why, detail = (error.why, error.detail) if isinstance(error, NoPage) else ("slow", "")
+            other = await self._other(source) if why in (STATUS, HTML) else None
+            if other is None:
+                source.gone = why in (STATUS, HTML)  # nothing else will come of it; who is down may come back
+                self._lost.add(f"page {shown}")
+                self.notices.append(tr("watch.page_lost", address=shown, why=said_why(why, detail)))
+                return [{"event": "page-lost", "page": shown, "why": why, "detail": detail}]
+            page = other
+        if not page.series:
+            other = await self._other(source)
+            page = other or page
+        self._note(page, page.values(self._model if self._model in page.models else ""))
+        told: list[Row] = [
+            {"event": "page", "page": shown, "engine": page.engine, "models": list(page.models)}
+        ]
+        if not page.series:
+            self.notices.append(tr("watch.page_unknown", address=shown))
+            told.append({"event": "page-unknown", "page": shown})
+        if page.missing:
+            names = ", ".join(page.missing)
+            self.notices.append(tr("watch.missing", engine=engine_title(page.engine), names=names))
+            told.append({"event": "metrics-missing", "page": shown, "names": list(page.missing)})
+        return told
+
+    def _note(self, page: Page, values: dict[str, float]) -> None:
+        """What stands still of a server, as long as it isn't another one."""
+        self.facts |= {name: values[name] for name in FIXED if name in values}
+        if page.engine:
+            self.facts |= {"engine": page.engine, "models": list(page.models)}
+
+    async def _other(self, source: _Source) -> Page | None:
+        """The page at the other usual path (trtllm-serve's /metrics is JSON), where that has what is known."""
+        path = urlsplit(source.address.url).path
+        if path != PAGES[0]:
+            return None
+        usual = source.address.url
+        source.address.url = usual.replace(PAGES[0], PAGES[1])
+        with contextlib.suppress(Late, NoPage):
+            page, _ = await source.aside.ask(FIRST_S)
+            if page.series:
+                return page
+        source.address.url = usual
+        return None
+
+    async def _look(self) -> list[Row]:
+        """Find the cards, in the thread that will read them."""
+
+        def call() -> tuple[Row, list[Row]]:
+            if self._cards is None:
+                self._cards = opened(self._roots)
+                return {}, []
+            return self._cards.sample()
+
+        self._gpus = Aside("gpus", call)
+        try:
+            await self._gpus.ask(FIRST_S)
+        except Exception as error:  # a driver's library may throw anything
+            why = "slow" if isinstance(error, Late) else type(error).__name__
+            self._gpus = None
+            self.notices.append(tr("watch.gpus_stuck", why=why))
+            return [{"event": "gpus-lost", "why": why}]
+        cards = self._cards
+        if cards is None or not cards.known:
+            trouble = cards.trouble if cards else ""
+            key = "watch.no_driver" if trouble else "watch.no_gpu"
+            self.notices.append(tr(key, why=trouble) if trouble else tr(key))
+            self._gpus = None
+            return [{"event": "no-gpu", "why": trouble}]
+        self.facts["gpus"] = cards.known
+        return []
+
+    async def sample(self) -> list[Row]:
+        """One row of figures, and one for everything that happened since the last. Never raises."""
+        at_s = now_s()
+        limit_s = max(0.2, self.every_s * 0.9)
+        row: Row = {"at_s": at_s}
+        told: list[Row] = []
+        asked = [self._page(source, limit_s) for source in self._pages]
+        if self._gpus:
+            asked.append(self._other_source("gpus", self._gpus, limit_s))
+        if self._log:
+            asked.append(self._other_source("log", self._log, limit_s))
+        for figures, events in await asyncio.gather(*asked):
+            row |= figures
+            told += events
+        row["took_s"] = round(now_s() - at_s, 6)
+        return [row, *({"at_s": at_s, **one} for one in told)]
+
+    async def run(self, told: Callable[[Row], None], stop: asyncio.Event) -> None:
+        """Sample until ``stop`` is set, and once more then; every row goes to ``told``. Never raises.
+
+        A sample that took longer than its interval isn't made up for: the next is taken when its turn comes.
+        """
+        next_s = now_s()
+        while True:
+            for row in await self.sample():
+                told(row)
+            if stop.is_set():
+                return
+            next_s += self.every_s
+            if (late_s := now_s() - next_s) > 0:
+                next_s += (late_s // self.every_s + 1) * self.every_s
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), max(0.0, next_s - now_s()))
+
+    def close(self) -> None:
+        """Let connections and drivers go; nothing is waited for."""
+        for source in self._pages:
+            source.aside.close()
+            source.address.close()
+        if self._log:
+            self._log.close()
+        if self._gpus:
+            self._gpus.close()
+            if self._cards is not None and not self._gpus.busy:
+                self._cards.close()
+
+    async def _page(self, source: _Source, limit_s: float) -> tuple[Row, list[Row]]:
+        shown = source.address.shown
+        try:
+            page, grown = await source.aside.ask(limit_s)
+        except (Late, NoPage) as error:
+            why, detail = (error.why, error.detail) if isinstance(error, NoPage) else ("slow", "")
+            return {}, self._gone(
+                f"page {shown}", {"event": "page-lost", "page": shown, "why": why, "detail": detail}
+            )
+        except Exception as error:  # a page that breaks the reader is lost, the run isn't
+            return {}, self._gone(
+                f"page {shown}", {"event": "page-lost", "page": shown, "why": type(error).__name__}
+            )
+        told = self._back(f"page {shown}", {"event": "page-back", "page": shown})
+        if source.increases.restarts_count > source.restarts:
+            source.restarts = source.increases.restarts_count
+            told.append({"event": "server-restarted", "page": shown})
+            source.noted = False
+        if source.increases.several and not source.several:
+            source.several = True
+            told.append({"event": "several-servers", "page": shown})
+        values = page.values(self._model if self._model in page.models else "")
+        if not source.noted and page.engine:
+            source.noted = True
+            self._note(page, values)
+            told.append({"event": "facts", **self.facts})
+        counted = {name.rpartition(".")[0] if name.endswith((".sum", ".count")) else name for name in grown}
+        row = {
+            name: value
+            for name, value in values.items()
+            if name not in STANDING and name not in FIXED and not _is_counter(name, counted)
+        }
+        return row | grown, told
+
+    async def _other_source(
+        self, name: str, aside: Aside[tuple[Row, list[Row]]], limit_s: float
+    ) -> tuple[Row, list[Row]]:
+        try:
+            row, told = await aside.ask(limit_s)
+        except Exception as error:  # a driver's library may throw anything
+            why = "slow" if isinstance(error, Late) else type(error).__name__
+            return {}, self._gone(name, {"event": f"{name}-lost", "why": why})
+        return row, self._back(name, {"event": f"{name}-back"}) + told
+
+    def _gone(self, source: str, row: Row) -> list[Row]:
+        """A loss is told when it begins, not every second."""
+        if source in self._lost:
+            return []
+        self._lost.add(source)
+        return [row]
+
+    def _back(self, source: str, row: Row) -> list[Row]:
+        if source not in self._lost:
+            return []
+        self._lost.discard(source)
+        return [row]
+
+
+class _Source:
+    """One page, fetched and read in its thread, its counters followed."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.increases = Increases()
+        self.restarts, self.several, self.gone, self.noted = 0, False, False, False
+        self.aside: Aside[tuple[Page, dict[str, float]]] = Aside("page", self._read)
+
+    def _read(self) -> tuple[Page, dict[str, float]]:
+        page = read_page(self.address.fetch())
+        return page, self.increases.add(page)
+
+
+def _is_counter(name: str, counted: set[str]) -> bool:
+    """Whether a figure of a page is a counter of an engine: rows have its increase instead, or nothing."""
+    from cabida.evidence.pages import ours
+
+    base = name.removesuffix(".sum").removesuffix(".count")
+    known = ours().get(base.split(".")[0])
+    return base in counted or (known is not None and known.kind != "gauge")
+
+
+def watcher(
+    target: Target,
+    contender: Contender | None = None,
+    *,
+    gpus: bool | None = None,
+    every_s: float = EVERY_S,
+    endpoint: Endpoint | None = None,
+    loopback: bool | None = None,
+    roots: Roots | None = None,
+) -> Watcher:
+    """Who watches this endpoint.
+
+    Args:
+        target: Its ``metrics`` are the addresses of pages, parted by spaces (an engine's, a DCGM exporter's); of an
+            endpoint on this machine the usual ones are tried. Its ``log`` is followed.
+        contender: Whose target it is; not needed.
+        gpus: Whether this machine's cards are the endpoint's; ``None`` = where it is on this machine.
+        every_s: Seconds between samples.
+        endpoint: What ``bench.wire.endpoint`` made of the target: its key and authority go with a page of the same
+            host and port, nowhere else.
+        loopback: Whether it is on this machine; ``None`` = as ``endpoint`` says, else by its address.
+        roots: Where the machine is looked at; tests look elsewhere.
+    """
+    target = contender.target if contender is not None and not target.url else target
+    if loopback is None:
+        loopback = endpoint.loopback if endpoint is not None else on_this_machine(target.url)
+    own = loopback if gpus is None else gpus
+    found = Watcher(
+        addresses(target.metrics, target.url, endpoint, loopback=loopback),
+        model=target.model,
+        log=target.log,
+        gpus=own,
+        every_s=every_s,
+        roots=roots,
+    )
+    if not own:
+        found.notices.append(tr("watch.remote_gpu"))
+    return found
+
+
+def on_this_machine(url: str) -> bool:
+    """Whether an address never leaves this machine."""
+    from cabida.bench.wire.address import is_loopback, resolved
+
+    host = urlsplit(url).hostname or ""
+    places = resolved(host, 80)
+    return bool(places) and all(map(is_loopback, places))
+
+
+def said_why(why: str, detail: object = "") -> str:
+    """Why there is no page, in the language in use."""
+    from cabida.text import has_text
+
+    key = f"watch.page.{why}"
+    return tr(key, detail=detail) if has_text(key) else f"{why} {detail}".strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from statistics import fmean, stdev
 
@@ -159,11 +159,7 @@ def _saturated(
     if achieved is None or not offered:
         return False
     short_count = (1.0 - achieved / offered) * count - failed_count
-    return (
-        short_count > (1.0 - ACHIEVED_LEAST_RATIO) * count
-        and short_count > 3.0 * sqrt(count)
-        and part.why != "steady"
-    )
+    return short_count > max((1.0 - ACHIEVED_LEAST_RATIO) * count, 3.0 * sqrt(count))
 
 
 def _verdict(why: str, checks: Sequence[Check]) -> str:
@@ -176,8 +172,8 @@ def _verdict(why: str, checks: Sequence[Check]) -> str:
 
 def joined(first: Point, second: Point) -> Point:
     """Two measurements at one level as one: counts add up, means are weighed by them."""
-    if not (first.valid and second.valid):
-        return second if second.repeats_count >= first.repeats_count and not second.valid else first
+    if not (first.valid and second.valid):  # the longer one has the word
+        return replace(second, repeats_count=first.repeats_count + second.repeats_count)
     checks = tuple(_joined(a, b) for a, b in zip(first.checks, second.checks, strict=True))
     whole_s = first.duration_s + second.duration_s
 

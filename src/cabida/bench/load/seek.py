@@ -71,29 +71,21 @@ async def seek(
     passed: float | None = None
     failed: float | None = None
     level, why = _level(min(max(first, least), most), whole), "enough"
-    while True:
-        point = await search.at(level)
-        if point is None:
+    while (point := await search.at(level)) is not None:
+        if point.why == "nothing":
+            why = "nothing"
             break
-        if point.why in ("nothing", "client"):
-            if passed is None or point.why == "nothing":
-                why = point.why
-                break
-            failed, why = level, point.why
-        elif point.verdict == "pass":
-            passed = level
-        else:
-            failed = level
+        passed, failed = (level, failed) if point.verdict == "pass" else (passed, level)
         following = _following(passed, failed, least, most, precision_ratio, whole=whole)
         if isinstance(following, str):
-            why = why if why == "client" and following == "found" else following
+            why = "client" if failed is not None and search.points[failed].why == "client" else following
             break
         level = following
     ordered = tuple(search.points[one] for one in sorted(search.points))
     return Sought(passed, failed, ordered, why, search.measured_count)
 
 
-def _level(value: float, whole: bool) -> float:  # noqa: FBT001
+def _level(value: float, whole: bool) -> float:
     return float(max(1, round(value))) if whole else value
 
 
@@ -143,20 +135,14 @@ class _Search:
     async def at(self, level: float) -> Point | None:
         """The point at a level, measured until it is sure or long enough; ``None``: no measurement is left for it."""
         found = self.points.get(level)
-        lasts_s, repeats = self.duration_s, 0
-        while found is None or (found.verdict == "open" and repeats <= self.longer_most):
-            if not self.left_count:
-                break
-            if found is not None:
-                repeats += 1
-                if repeats > self.longer_most:
-                    break
-                lasts_s *= 2.0
+        repeats = found.repeats_count if found is not None else 0
+        while (found is None or found.verdict == "open") and repeats <= self.longer_most and self.left_count:
             self.left_count -= 1
             self.measured_count += 1
-            one = await self.measure(level, lasts_s)
+            one = await self.measure(level, self.duration_s * 2.0**repeats)
             found = one if found is None else joined(found, one)
             self.points[level] = found
             if self.told is not None:
                 self.told(found)
+            repeats += 1
         return found

@@ -3,7 +3,8 @@
 The warm-up is found by MSER-5 (White, Cobb and Spratt 2000, "A comparison of five steady-state truncation heuristics
 for simulation", Winter Simulation Conference): of the means of five observations each, cut the d first that make the
 standard error of the rest least. It is done on latencies in the order in which requests ought to have left, and on
-completions per slice of time; the later cut holds.
+completions per slice of time; the later cut holds, and none before nine of ten requests would have had time to end:
+until then a server only fills.
 
 A queue that grows is none. Over the part that remains, requests must end nearly as fast as they come, and latencies
 must not climb from batch to batch beyond what their own scatter explains.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, sqrt
 
-from cabida.bench.load.bound import latency_s
+from cabida.bench.load.bound import latency_s, quantile
 from cabida.bench.outcome import Outcome
 
 BATCH = 5  # observations; the 5 of MSER-5
@@ -28,6 +29,7 @@ GROWTH_MOST_RATIO = 0.05  # of arrivals that stay behind
 CLIMB_MOST_RATIO = 0.5  # of the mean latency, over the whole part
 CLIMB_SURE = 3.0  # standard errors
 FIRST_FIFTH_RATIO = 0.2
+FILLED_MOST_RATIO = 0.75
 VARYING = ("steps", "profile", "trace")
 
 
@@ -37,7 +39,8 @@ class Steady:
 
     Attributes:
         reached: whether it is a steady state; ``None`` = too few requests to tell, or a load that varies by its plan.
-        why: "steady", "few", "varies", "grows" (the queue), "climbs" (latency), "warming" (still, at half the run).
+        why: "steady", "few" (requests), "short" (for how long they take), "varies", "grows" (the queue), "climbs"
+            (latency) or "warming" (still, at half the run).
         growth_ratio: arrivals less completions over arrivals, from ``from_s`` until ``until_s``.
         climb_ratio: how much the latency rises from beginning to end of the part, over its mean.
     """
@@ -84,8 +87,12 @@ def steady(
     if len(rows) < LEAST_REQUESTS or until_s <= begun_s:
         return Steady(from_s, until_s, None, "few")
     late = False
+    filled_s = begun_s + (quantile([ended - left for left, ended, _ in rows], 0.9) or 0.0)
     if warm_up_s is None:
         from_s, late = _warmed(rows, begun_s, until_s)
+        from_s = max(from_s, filled_s)
+    if from_s > begun_s + FILLED_MOST_RATIO * (until_s - begun_s):
+        return Steady(min(from_s, until_s), until_s, None, "short")
     ends = sorted(ended for _, ended, _ in rows)
     growth = climb = None
     for since_s in (

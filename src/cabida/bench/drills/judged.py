@@ -247,7 +247,8 @@ def tries_in(kept: Kept, run: str) -> list[Try]:
         latency_s = (first_s if first_s == first_s else ended_s) - due_s
         found.append(
             Try(
-                f"{int(requests.run[row])}/{int(requests.number[row])}", int(requests.attempt[row]), due_s, ended_s, verdict,
+                f"{int(requests.run[row])}/{int(requests.number[row])}", int(requests.attempt[row]),
+                due_s, ended_s, verdict,
                 bool(requests.final[row]), latency_s if verdict == "ok" else None,
                 int(tokens[row]) if tokens[row] >= 0 else None, bool(events[row] > 0),
             )

@@ -81,7 +81,7 @@ class _Held:
         await self.moved.wait()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Link:
     """One connection: both ends, and how much of the answer has passed."""
 
@@ -133,7 +133,8 @@ class Proxy:
     async def __aexit__(self, *_: object) -> None:
         self._stop_listening()
         tasks = [task for link in self._links for task in link.tasks]
-        self.cut(reset=True)
+        for link in self._links:
+            self._end(link, reset=True, counted=False)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -7,7 +7,7 @@ import os
 import re
 import ssl
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from cabida.bench.clock import now_s
@@ -16,6 +16,7 @@ from cabida.files import opened
 EVERY_S = 0.1
 ANSWER_S = 2.0
 LOG_BYTES_MOST = 4 * 2**20
+LAST_BYTES = 256
 
 # what engines print of the time their weights took: vLLM model_loader/default_loader.py, SGLang model_runner.py,
 # llama.cpp llama-context.cpp (perf) and common; TensorRT-LLM modeling_utils ("Weight loading time")
@@ -82,20 +83,26 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class LogMark:
-    """A place in a log: what is written after it belongs to what happens after it."""
+    """A place in a log: what is written after it belongs to what happens after it. ``last`` are the bytes before."""
 
     path: str
-    device_inode: tuple[int, int] | None
     size_bytes: int
+    last: bytes
 
 
 def log_mark(path: str) -> LogMark:
-    """The end of the log as it is now; a log that isn't there yet begins at 0."""
+    """The end of the log as it is now; a log that isn't there yet, or can't be read, begins at 0."""
     try:
-        seen = Path(path).stat()
+        with opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            return LogMark(path, size, _before(file, size))
     except OSError:
-        return LogMark(path, None, 0)
-    return LogMark(path, (seen.st_dev, seen.st_ino), seen.st_size)
+        return LogMark(path, 0, b"")
+
+
+def _before(file: BinaryIO, size_bytes: int) -> bytes:
+    file.seek(max(0, size_bytes - LAST_BYTES))
+    return file.read(min(size_bytes, LAST_BYTES))
 
 
 def load_s(mark: LogMark) -> float | None:
@@ -105,8 +112,7 @@ def load_s(mark: LogMark) -> float | None:
     """
     try:
         with opened(mark.path) as file:
-            seen = os.fstat(file.fileno())
-            same = (seen.st_dev, seen.st_ino) == mark.device_inode and seen.st_size >= mark.size_bytes
+            same = _before(file, mark.size_bytes) == mark.last  # else it was begun anew, whatever its inode
             file.seek(mark.size_bytes if same else 0)
             text = file.read(LOG_BYTES_MOST).decode(errors="replace")
     except OSError:

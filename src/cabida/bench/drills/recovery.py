@@ -23,6 +23,7 @@ FEWEST = 10  # requests in a window, and before the drill
 SLOW_RATIO = 0.9  # of answers before the drill are faster than "slow"
 TOLERATED_RATIO = 1.1  # what is slower by less is nothing that anybody would notice
 FAILING_LEVEL, SLOW_LEVEL = 0.05, 0.01
+SLOW_RUN_MOST = 1  # slow answers at a window's beginning that chance explains: two in a row are 1 in 100
 MONTH_S = 30 * 86400.0
 UNSERVED = ("refused", "reset", "server-error", "rate-limited")
 
@@ -186,8 +187,8 @@ def baseline(finals: Sequence[Try], from_s: float, began_s: float) -> Baseline |
     if len(before) < FEWEST:
         return None
     latencies = sorted(one.latency_s for one in before if one.latency_s is not None)
-    span_s = max(began_s - min(one.due_s for one in before), 1e-9)
-    rate = len(before) / span_s
+    due = [one.due_s for one in finals if from_s <= one.due_s < began_s]
+    rate = len(due) / max(began_s - min(due), 1e-9)
     slow_s = latencies[_slow_rank(len(latencies)) - 1] * TOLERATED_RATIO if latencies else None
     failed = sum(one.verdict != "ok" for one in before)
     return Baseline(len(before), failed, len(latencies), slow_s, rate, max(WINDOW_S, FEWEST / rate))
@@ -200,24 +201,27 @@ def well_from(finals: Sequence[Try], usual: Baseline, began_s: float, until_s: f
     """
     seen = [one for one in finals if began_s <= one.due_s < until_s]
     dues = [one.due_s for one in seen]
-    failed = _running(one.verdict != "ok" for one in seen)
-    slow = _running(
-        one.latency_s is not None and usual.slow_s is not None and one.latency_s > usual.slow_s
-        for one in seen
-    )
+    slow_s = math.inf if usual.slow_s is None or usual.answered_count < FEWEST else usual.slow_s
+    failing = [one.verdict != "ok" for one in seen]
+    slowed = [one.latency_s is not None and one.latency_s > slow_s for one in seen]
+    failed, slow = _running(failing), _running(slowed)
     for at, one in enumerate(seen):
-        if one.verdict != "ok":
+        if failing[at]:
             continue
         end = max(bisect_left(dues, one.due_s + usual.window_s), at + FEWEST)
         if end > len(seen) or one.due_s + usual.window_s > until_s:
             return None
         count, failed_count = end - at, failed[end] - failed[at]
-        answered = count - failed_count
+        enough = usual.answered_count >= FEWEST
         if failed_count <= failures_allowed(usual.failed_count, usual.count, count) and (
-            usual.answered_count < FEWEST
-            or slow[end] - slow[at] <= slow_allowed(usual.answered_count, answered)
+            not enough or slow[end] - slow[at] <= slow_allowed(usual.answered_count, count - failed_count)
         ):
-            return began_s if at == 0 else one.due_s
+            first = at
+            while first < end and (failing[first] or slowed[first]):
+                first += 1
+            if first - at <= SLOW_RUN_MOST and not any(failing[at:first]):
+                first = at
+            return began_s if first == 0 else seen[min(first, len(seen) - 1)].due_s
     return None
 
 

@@ -1,4 +1,7 @@
 /* A libnvidia-ml.so.1 that tells a story: FAKE_NVML names it. Built by the tests with cc -shared -fPIC.
+ * The story "scripted" is the file FAKE_NVML_STATE, read again at each call, a card a line of words:
+ *   total_mib=N used_mib=N power_mw=N limit_mw=N busy=N memory_busy=N sm_mhz=N mem_mhz=N temp=N energy_mj=N throttle=N
+ *   corrected=N uncorrected=N replays=N xid=N lost=0|1 slow_ms=N; what isn't written is not supported.
  * With -DOLD it lacks what drivers before 2022 lack: memory v2, process lists v3, enforced MIG names. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +15,7 @@ typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; c
 typedef struct { unsigned pid; u64 used; unsigned instance, compute; } process;
 typedef struct { const char *name; u64 total_mib, used_mib; int major, minor, links, display, mig; } card;
 
-enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, DENIED = 4, NOT_FOUND = 6, SMALL = 7, NO_DRIVER = 9, LOST = 15, MISMATCH = 18 };
+enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, DENIED = 4, NOT_FOUND = 6, SMALL = 7, NO_DRIVER = 9, TIMED_OUT = 10, LOST = 15, MISMATCH = 18 };
 #define MIB 1048576ull
 #define RESERVED (300 * MIB)
 #define SLICE 0x1000
@@ -39,6 +42,35 @@ static const struct { const char *name; u64 mib; } SLICES[] = {
     {"NVIDIA A100-SXM4-80GB MIG 3g.40gb", 40192}, {"NVIDIA A100-SXM4-80GB MIG 1g.10gb", 9728},
     {"NVIDIA A100-SXM4-80GB MIG 1g.10gb", 9728}};
 
+#define CARDS_MOST 16
+#define UNSAID (~0ull)
+enum { POWER, LIMIT, WORKING, MEMORY_BUSY, SM, MEM, TEMP, ENERGY, THROTTLE, CORRECTED, UNCORRECTED, REPLAYS, XID, GONE, SLOW, TOTAL, USED, WORDS };
+static const char *const NAMES[WORDS] = {"power_mw", "limit_mw", "busy", "memory_busy", "sm_mhz", "mem_mhz", "temp", "energy_mj", "throttle",
+    "corrected", "uncorrected", "replays", "xid", "lost", "slow_ms", "total_mib", "used_mib"};
+static card SCRIPTED[CARDS_MOST];
+static u64 said[CARDS_MOST][WORDS], told_xid[CARDS_MOST];
+static unsigned scripted(void) {
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file = path ? fopen(path, "r") : 0;
+    char line[1024];
+    unsigned count = 0;
+    while (file && count < CARDS_MOST && fgets(line, sizeof line, file)) {
+        if (line[0] == '#' || line[0] == '\n') continue;
+        for (int word = 0; word < WORDS; word++) said[count][word] = UNSAID;
+        for (char *save = 0, *one = strtok_r(line, " \n", &save); one; one = strtok_r(0, " \n", &save)) {
+            char *mark = strchr(one, '=');
+            if (!mark) continue;
+            *mark = 0;
+            for (int word = 0; word < WORDS; word++)
+                if (!strcmp(one, NAMES[word])) said[count][word] = strtoull(mark + 1, 0, 10);
+        }
+        SCRIPTED[count] = (card){"NVIDIA H100 80GB HBM3", said[count][TOTAL] == UNSAID ? 81559 : said[count][TOTAL],
+                                 said[count][USED] == UNSAID ? 0 : said[count][USED], 9, 0, 0, 0, 0};
+        count++;
+    }
+    if (file) fclose(file);
+    return count;
+}
 static const char *story(void) { const char *s = getenv("FAKE_NVML"); return s ? s : "none"; }
 static int is(const char *name) { return !strcmp(story(), name); }
 
@@ -46,6 +78,7 @@ static unsigned cards(const card **found) {
 #define TELL(name, list) if (is(name)) { *found = list; return sizeof list / sizeof *list; }
     TELL("desktop", DESKTOP) TELL("hgx", HGX) TELL("unequal", UNEQUAL) TELL("cut", CUT) TELL("lost", LOSING) TELL("busy", BUSY) TELL("three", THREE)
     TELL("laptop", LAPTOP) TELL("newer", NEWER) TELL("unified", UNIFIED) TELL("denied", DESKTOP) TELL("hang", DESKTOP)
+    if (is("scripted")) { *found = SCRIPTED; return scripted(); }
     *found = 0;
     return 0;
 }
@@ -58,7 +91,10 @@ static const card *of(void *handle) {
     int at = is_slice(handle) ? 0 : place(handle);
     return at >= 0 && (unsigned)at < count ? found + at : 0;
 }
-#define CARD(handle) const card *c = of(handle); if (!c) return INVALID; if (is("lost") && c != LOSING) return LOST; (void)c;
+#define CARD(handle) const card *c = of(handle); if (!c) return INVALID; if (is("lost") && c != LOSING) return LOST; (void)c; \
+    if (is("scripted")) { if (said[place(handle)][SLOW] != UNSAID) usleep(1000 * said[place(handle)][SLOW]); \
+                          if (said[place(handle)][GONE] == 1) return LOST; }
+#define SAY(word, value) CARD(h) if (!is("scripted") || said[place(h)][word] == UNSAID) return UNSUPPORTED; value = said[place(h)][word]; return OK;
 
 int nvmlInit_v2(void) { return is("no_driver") ? NO_DRIVER : is("mismatch") ? MISMATCH : OK; }
 int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
@@ -128,7 +164,43 @@ int nvmlDeviceGetCudaComputeCapability(void *h, int *major, int *minor) {
     CARD(h) *major = c->major; *minor = c->minor;
     return OK;
 }
-int nvmlDeviceGetEnforcedPowerLimit(void *h, unsigned *mw) { CARD(h) if (is("denied")) return DENIED; *mw = 450000; return OK; }
+int nvmlDeviceGetEnforcedPowerLimit(void *h, unsigned *mw) {
+    CARD(h) if (is("denied")) return DENIED;
+    *mw = is("scripted") && said[place(h)][LIMIT] != UNSAID ? said[place(h)][LIMIT] : 450000;
+    return OK;
+}
+typedef struct { unsigned gpu, memory; } shares;
+typedef struct { void *device; u64 type, data; unsigned gpu_instance, compute_instance; } happening;
+int nvmlDeviceGetPowerUsage(void *h, unsigned *mw) { SAY(POWER, *mw) }
+int nvmlDeviceGetTotalEnergyConsumption(void *h, u64 *mj) { SAY(ENERGY, *mj) }
+int nvmlDeviceGetTemperature(void *h, int sensor, unsigned *celsius) { (void)sensor; SAY(TEMP, *celsius) }
+int nvmlDeviceGetClockInfo(void *h, int kind, unsigned *mhz) { SAY(kind == 2 ? MEM : SM, *mhz) }
+int nvmlDeviceGetPcieReplayCounter(void *h, unsigned *count) { SAY(REPLAYS, *count) }
+int nvmlDeviceGetTotalEccErrors(void *h, int kind, int since, u64 *count) { (void)since; SAY(kind == 1 ? UNCORRECTED : CORRECTED, *count) }
+#ifndef OLD
+int nvmlDeviceGetCurrentClocksEventReasons(void *h, u64 *bits) { SAY(THROTTLE, *bits) }
+#endif
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *h, u64 *bits) { SAY(THROTTLE, *bits) }
+int nvmlDeviceGetUtilizationRates(void *h, shares *s) {
+    CARD(h) if (!is("scripted") || said[place(h)][WORKING] == UNSAID) return UNSUPPORTED;
+    s->gpu = said[place(h)][WORKING];
+    s->memory = said[place(h)][MEMORY_BUSY] == UNSAID ? 0 : said[place(h)][MEMORY_BUSY];
+    return OK;
+}
+int nvmlEventSetCreate(void **set) { if (!is("scripted")) return UNSUPPORTED; *set = (void *)1; return OK; }
+int nvmlDeviceRegisterEvents(void *h, u64 kinds, void *set) { (void)kinds; (void)set; CARD(h) return OK; }
+int nvmlEventSetWait_v2(void *set, happening *one, unsigned ms) {
+    (void)set; (void)ms;
+    unsigned count = scripted();
+    for (unsigned at = 0; at < count; at++)
+        if (said[at][XID] != UNSAID && said[at][XID] != told_xid[at]) {
+            told_xid[at] = said[at][XID];
+            *one = (happening){(void *)(long)(at + 1), 8, said[at][XID], 0, 0};
+            return OK;
+        }
+    return TIMED_OUT;
+}
+int nvmlEventSetFree(void *set) { (void)set; return OK; }
 int nvmlDeviceGetEccMode(void *h, unsigned *now, unsigned *later) {
     CARD(h) if (c->major == 8 && c->minor) return UNSUPPORTED;
     *now = *later = 1;

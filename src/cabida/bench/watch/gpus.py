@@ -16,7 +16,7 @@ from typing import Any
 
 from cabida.evidence.machine import sysfs
 from cabida.evidence.machine.nouns import Roots
-from cabida.evidence.machine.nvml import MOST_CARDS, Asking
+from cabida.evidence.machine.nvml import MOST_CARDS, Asking, memory_of
 from cabida.evidence.machine.probing import line_of, number_of
 
 Row = dict[str, Any]
@@ -150,10 +150,9 @@ class _Nvidia:
             return found
         put("power_limit_w", self._ask("nvmlDeviceGetEnforcedPowerLimit", handle), 1e-3)
         put("energy_j", self._ask("nvmlDeviceGetTotalEnergyConsumption", handle), 1e-3)
-        memory = self._ask("nvmlDeviceGetMemoryInfo", handle)
-        if memory is not None and memory.total:
-            put("memory_used_bytes", float(memory.used))
-            put("memory_total_bytes", float(memory.total))
+        total, used, _, _ = memory_of(handle, self.asking)
+        put("memory_used_bytes", used)
+        put("memory_total_bytes", total)
         busy = self._ask("nvmlDeviceGetUtilizationRates", handle)
         if busy is not None:
             put("busy_ratio", busy.gpu, 0.01)

@@ -92,7 +92,7 @@ def _silent(index: int, troubles: tuple[Trouble, ...]) -> Card:
 def _card(index: int, handle: Any, asking: Asking, roots: Roots) -> Card:
     n, ask = asking.binding, asking.ask
     pci = ask("pci", n.nvmlDeviceGetPciInfo, handle)
-    total, used, free, reserved = _memory(handle, asking)
+    total, used, free, reserved = memory_of(handle, asking)
     capability = ask("capability", n.nvmlDeviceGetCudaComputeCapability, handle)
     power = ask("power", n.nvmlDeviceGetEnforcedPowerLimit, handle)
     ecc = ask("ecc", n.nvmlDeviceGetEccMode, handle)
@@ -133,8 +133,8 @@ def _bus(pci: Any) -> str:
     return text.lower()[-12:]
 
 
-def _memory(handle: Any, asking: Asking) -> tuple[float | None, float | None, float | None, float | None]:
-    """Total, used, free and reserved; older drivers count what they reserve as used."""
+def memory_of(handle: Any, asking: Asking) -> tuple[float | None, float | None, float | None, float | None]:
+    """Total, used, free and reserved bytes of a card or slice; older drivers count what they reserve as used."""
     n = asking.binding
     before = len(asking.troubles)
     found = asking.ask("memory", n.nvmlDeviceGetMemoryInfo, handle, version=n.nvmlMemory_v2)
@@ -229,7 +229,7 @@ def _slices(handle: Any, asking: Asking) -> tuple[Slice, ...]:
         one = asking.ask("mig", n.nvmlDeviceGetMigDeviceHandleByIndex, handle, at)
         if one is None:
             continue
-        total, used, free, _ = _memory(one, asking)
+        total, used, free, _ = memory_of(one, asking)
         name = str(asking.ask("mig name", n.nvmlDeviceGetName, one) or "")
         uuid = str(asking.ask("mig uuid", n.nvmlDeviceGetUUID, one) or "")
         profile = name.rpartition("MIG ")[2].strip().lower() if "MIG " in name else ""

@@ -66,6 +66,7 @@ class Server(Sockets):
         self.order = 0
         self.late_most_ns = 0
         self.stopping = False
+        self.manner = ""
 
     def serve(self) -> None:
         """Answer until told to stop, then write the log to its end."""
@@ -140,7 +141,7 @@ class Server(Sockets):
         api = next((api for end, api in APIS.items() if request.path.endswith(end)), "")
         try:
             asked = orjson.loads(request.body)
-            how = manner(str(asked.get("model") or "")) if isinstance(asked, dict) else None
+            how = self.manner_of(asked) if isinstance(asked, dict) else None
         except ValueError as error:
             self.send(conn, answers.failure(400, str(error)))
             return
@@ -167,6 +168,11 @@ class Server(Sockets):
             self.begin(one, received_ns)
         else:
             self.counts.waiting_count += 1
+
+    def manner_of(self, asked: dict[str, Any]) -> Manner:
+        """What the model's name says; a name that says nothing means the server's own manner."""
+        name = str(asked.get("model") or "")
+        return manner(name if "," in name or not self.manner else f"mock,{self.manner}")
 
     def befalls(self, model: str, how: Manner) -> bool:
         """Whether the fault of a manner befalls this request: evenly dealt."""
@@ -347,6 +353,7 @@ def main() -> None:
     parser.add_argument("--log-tokens", type=Path, help="binary log of the time of every token")
     parser.add_argument("--cache-tokens", type=int, default=2**20, help="size of the pretended cache")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--manner", default="", help="of models whose name says none: ttft=100,itl=10,n=50")
     parser.add_argument(
         "--with-parent", action="store_true", help="ends when the process that started it does"
     )
@@ -356,6 +363,10 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard) if soft < hard else (soft, hard))
     log = SendLog(said.log, said.log_tokens)
     server = Server(said.host, said.port, log, cache_tokens=max(said.cache_tokens, 16), seed=said.seed)
+
+    if said.manner:
+        manner(f"mock,{said.manner}")  # a wrong one is told now
+        server.manner = said.manner
 
     def stop(*_: object) -> None:
         server.stopping = True

@@ -63,10 +63,12 @@ def calibrated(
     tokens: bool = False,
     cache_tokens: int = 2**20,
     seed: int = 1,
+    manner: str = "",
 ) -> Iterator[Calibrated]:
     """A calibrated server on loopback; ``port`` 0 takes a free one, ``tokens`` logs every token's time as well.
 
-    Its log is under ``folder``, else in a temporary one that goes with it.
+    Its log is under ``folder``, else in a temporary one that goes with it. ``manner`` is that of models whose name says
+    none: ``ttft=100,itl=10``.
 
     Raises:
         EndpointFailed: CB-N020, it did not start.
@@ -76,7 +78,7 @@ def calibrated(
         log, each = where / "sends.bin", where / "tokens.bin" if tokens else None
         command = [
             sys.executable, "-m", "cabida.bench.selfcheck.server", "--port", str(port), "--log", str(log),
-            "--cache-tokens", str(cache_tokens), "--seed", str(seed), "--with-parent",
+            "--cache-tokens", str(cache_tokens), "--seed", str(seed), "--with-parent", "--manner", manner,
             *(["--log-tokens", str(each)] if each else []),
         ]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

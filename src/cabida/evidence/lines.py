@@ -68,6 +68,28 @@ def opened(path: Path) -> IO[bytes]:
         raise InvalidInput([problem("CB-E001", file=str(path), why=why)]) from None
 
 
+def text_of(stream: IO[bytes], file: str, most_bytes: int) -> str:
+    """The first ``most_bytes`` of what an open file holds as text: unpacked, whatever its encoding.
+
+    Raises:
+        InvalidInput: CB-E001, CB-E002, CB-E005.
+    """
+    blocks: list[bytes] = []
+    room = most_bytes
+    try:
+        for block in _text_blocks(_unpacked(stream, file)):
+            blocks.append(block[:room])
+            room -= len(block)
+            if room <= 0:
+                break
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InvalidInput([problem("CB-E002", file=file, why=str(error))]) from None
+    except OSError as error:
+        code = "CB-E001" if error.errno is not None else "CB-E002"
+        raise InvalidInput([problem(code, file=file, why=error.strerror or str(error))]) from None
+    return b"".join(blocks).decode("utf-8", "replace")
+
+
 class Lines:
     """The lines of a file with their numbers, cleaned; ``last`` is the number of the last one once they are read."""
 

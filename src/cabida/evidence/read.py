@@ -54,7 +54,8 @@ def read_file(file: Path | str, **said: Any) -> ReadFile:
             ``engine``, ``engine_version``, ``weights``, ``kv_cache``, ``note``, ``source``.
 
     Raises:
-        InvalidInput: CB-E001 to CB-E004: it can't be read, is a broken archive, or nothing in it was recognised.
+        InvalidInput: CB-E001 to CB-E004: it can't be read, is a broken archive, or nothing in it was recognised;
+            CB-E200 to CB-E202: it is a measuring tool's, and too large, broken, or without a figure to take.
     """
     with _on_disk(file) as path:
         try:
@@ -110,13 +111,18 @@ def _is_pipe(path: Path) -> bool:
 def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
     from cabida import __version__
     from cabida.evidence.importers import SIGNS, others, sniff
+    from cabida.evidence.importers.benches import results
 
     sha256, size = digest(path)
-    found = sniff(Lines(path, SIGNS, every_bytes=0))
-    if found is None:
-        raise InvalidInput([problem("CB-E003", file=str(path), what=name)])
-    lines = Lines(path, found.words)
-    runs = found.read(lines)
+    if (told := results(path)) is not None:  # a measuring tool's results
+        form, runs, count = told.name, told.runs, told.lines_count
+    else:
+        found = sniff(Lines(path, SIGNS, every_bytes=0))
+        if found is None:
+            raise InvalidInput([problem("CB-E003", file=str(path), what=name)])
+        lines = Lines(path, found.words)
+        runs = found.read(lines)
+        form, count = found.name, lines.last
     stamp: dict[str, Any] = {"file_sha256": sha256, "tool_version": __version__}
     observations = tuple(
         replace(observed(run, source=redacted(str(said.get("source") or name)), said=said), **stamp)
@@ -124,19 +130,19 @@ def _read(path: Path, name: str, said: dict[str, Any]) -> ReadFile:
         if not run.empty
     )
     if not observations:
-        raise InvalidInput([problem("CB-E004", file=str(path), format=found.name)])
+        raise InvalidInput([problem("CB-E004", file=str(path), format=form)])
     unknown = tuple(sorted(dict(line for run in runs for line in run.kept).items()))
     return ReadFile(
         name=redacted(name),
         sha256=sha256,
         size_bytes=size,
-        format=found.name,
+        format=form,
         observations=observations,
-        lines_count=lines.last,
+        lines_count=count,
         unknown=unknown,
         unknown_count=sum(run.unknown_count for run in runs),
         tool_version=__version__,
-        others=others(found.name, unknown),
+        others=others(form, unknown) if told is None else (),
     )
 
 
@@ -147,7 +153,10 @@ def observed(run: Run, *, source: str = "", said: dict[str, Any] | None = None) 
     """
     if run.more.get("row"):
         given = of_row(run.more["row"])
-        return replace(_completed(given, said or {}, raw=False), source=given.source or source)
+        raw = bool(
+            run.more.get("raw")
+        )  # a tool printed the card's name; in a case file gpu is left out on purpose
+        return replace(_completed(given, said or {}, raw=raw), source=given.source or source)
     serving = {"task": "inference", "engine": run.engine} if run.engine else {}
     setup: dict[str, Any] = {**serving, **run.setup}
     if run.args:

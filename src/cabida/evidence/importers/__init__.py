@@ -18,6 +18,7 @@ from cabida.evidence.importers import (
     torch_memory,
     vllm,
 )
+from cabida.evidence.importers.benches import loadgen, mllog
 from cabida.evidence.importers.run import Run
 from cabida.evidence.lines import Numbered
 
@@ -37,6 +38,8 @@ FORMATS = tuple(
     Format(name, module.SIGNS, module.WORDS, module.read)
     for name, module in (
         ("cases", case_rows),
+        ("mlperf-loadgen", loadgen),
+        ("mlperf", mllog),
         ("vllm", vllm),
         ("sglang", sglang),
         ("tensorrt-llm", tensorrt_llm),

@@ -1,0 +1,33 @@
+"""Whether a plan's targets may be asked: sound addresses, and leave to load what isn't on this machine."""
+
+from __future__ import annotations
+
+from cabida.bench.wire.address import endpoint
+from cabida.errors import InvalidInput, Problem
+from cabida.plan.bench import BenchPlan
+from cabida.text import problem
+
+
+def refusals(plan: BenchPlan, names: list[str], *, yes: bool) -> tuple[list[Problem], list[str]]:
+    """What speaks against asking the targets of the runs named so, and what whoever runs them should know.
+
+    Returns:
+        Problems: faults of an address or its key; CB-N001 of one elsewhere without leave or without a ceiling of
+        requests. And notices, as sentences.
+    """
+    wanted = {one.candidate for one in plan.runs if one.name in names and one.phase != "training"}
+    found: list[Problem] = []
+    notices: list[str] = []
+    allowed = yes and plan.policy.requests_most is not None
+    for one in plan.contenders:
+        if one.name not in wanted:
+            continue
+        try:
+            place = endpoint(one.target)
+        except InvalidInput as error:
+            found += error.problems
+            continue
+        notices += place.notices
+        if not place.loopback and not allowed:
+            found.append(problem("CB-N001", file=plan.file, url=place.url))
+    return list(dict.fromkeys(found)), list(dict.fromkeys(notices))

@@ -1,0 +1,75 @@
+"""A plan's runs, one after another, into its journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from cabida.bench.accept.rules import rules
+from cabida.bench.keep.journal import Journal
+from cabida.bench.load.limits import Budget
+from cabida.bench.run import phases
+from cabida.bench.run.place import Going, place
+from cabida.plan.bench import Run
+
+PHASES = {"load": phases.load, "search": phases.search, "drill": phases.drills, "memory": phases.memory}
+
+
+async def execute(
+    journal: Journal, names: Sequence[str], stop: asyncio.Event, *, share: tuple[int, int] = (0, 1)
+) -> None:
+    """Make the runs named so, in the plan's order, until ``stop`` is set.
+
+    Args:
+        journal: open; it says whether an earlier part is gone on with.
+        names: of runs of its plan.
+        stop: set it to end: what is in flight may end, faults are undone.
+        share: (this process, all processes) that share each load.
+
+    Raises:
+        InvalidInput: a rule, a prompt file, a tokenizer or a drill can't be used.
+        EndpointFailed: an endpoint doesn't answer at all.
+    """
+    plan = journal.plan
+    spent, done, over = _earlier(journal) if journal.resume else (0, frozenset(), set())
+    most = plan.policy.requests_most
+    going = Going(
+        journal=journal,
+        plan=plan,
+        stop=stop,
+        budget=Budget(None if most is None else -(-most // share[1]), spent),
+        rules=rules(plan.rules, where=plan.where, file=plan.file),
+        share=share,
+        done=done,
+    )
+    wanted = [one for one in plan.runs if one.name in names]
+    for at, run in enumerate(wanted, 1):
+        if stop.is_set() or run.name in over:
+            continue
+        journal.event(
+            "run", run=run.name, phase=run.phase, candidate=run.candidate, place=at, of=len(wanted),
+            duration_s=run.duration_s or run.load.duration_s, load=asdict(run.load),
+        )  # fmt: skip
+        await _made(going, run)
+
+
+async def _made(going: Going, run: Run) -> None:
+    if run.phase == "training":
+        await phases.training(going, run)
+        return
+    async with place(going, run, watched=run.phase != "memory") as one:
+        await PHASES[run.phase](one, run)
+
+
+def _earlier(journal: Journal) -> tuple[int, frozenset[str], set[str]]:
+    """Of the parts before: attempts made, requests that ended, and runs that are over."""
+    from cabida.bench.keep.kept import done_ids, read_journal
+
+    kept = read_journal(journal.folder)
+    over = {
+        str(row.get("run"))
+        for row in kept.events.get("run-end", ())
+        if row.get("stopped") not in ("stopped", None)
+    }
+    return kept.requests.count, frozenset(done_ids(journal.folder)), over

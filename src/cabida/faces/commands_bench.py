@@ -1,0 +1,97 @@
+"""``bench``: measure what would settle a decision, on the endpoint itself."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cabida.faces.output import emit
+from cabida.faces.words import Figure, Group, option, shared
+
+ELSEWHERE = {  # commands of this group that live in files of their own: module and name
+    "plan": ("commands_bench_plan", "plan"),
+    "report": ("commands_bench_report", "report"),
+    "export": ("commands_bench_report", "export"),
+    "selftest": ("commands_bench_self", "selftest"),
+    "proxy": ("commands_bench_self", "proxy"),
+}
+ORDER = ("plan", "run", "drill", "report", "export", "selftest", "proxy")
+
+
+class BenchGroup(Group):
+    """The group, in the order in which its commands are used; each is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Its commands."""
+        return list(ORDER)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them."""
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module, name = ELSEWHERE[cmd_name]
+        found: click.Command = getattr(import_module(f"cabida.faces.{module}"), name)
+        return found
+
+
+@click.group(cls=BenchGroup)
+def bench() -> None:
+    """Measure on the endpoint."""
+
+
+def _running(function: Any) -> Any:
+    """What both commands that run something take."""
+    for one in reversed(
+        (
+            click.argument("plan", type=click.Path(path_type=Path)),
+            option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR"),
+            option("--only", multiple=True, metavar="RUN"),
+            option("--resume", is_flag=True),
+            option("--yes", is_flag=True),
+            option("--max-requests", type=click.IntRange(min=1)),
+            option("--timeout", type=Figure(min=0.001), metavar="SECONDS"),
+            option("--dry-run", is_flag=True),
+            option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE"),
+            shared,
+        )
+    ):
+        function = one(function)
+    return function
+
+
+@bench.command()
+@_running
+@option("--workers", type=click.IntRange(1, 256), default=1, show_default=True)
+@option("--on", type=click.Choice(["here", "ray"]), default="here", show_default=True)
+def run(plan: Path, as_json: bool, as_of: str | None, **said: Any) -> None:
+    """All runs of a plan. Exit 5 when the endpoint can't be measured."""
+    _run(plan, as_json, said)
+
+
+@bench.command()
+@_running
+def drill(plan: Path, as_json: bool, as_of: str | None, **said: Any) -> None:
+    """The drills of a plan alone."""
+    _run(plan, as_json, {**said, "phases": ("drill",)})
+
+
+def _run(plan: Path, as_json: bool, said: dict[str, Any]) -> None:
+    from cabida import app
+    from cabida.faces.bench_live import live
+
+    with live() as told:
+        answer = app.bench_run(plan, told=told, **said)
+
+    def screen() -> Any:
+        from cabida.faces import bench_report_screens, bench_screens
+
+        if "runs_planned" in answer:
+            return bench_screens.planned(answer)
+        return bench_report_screens.screen(answer)
+
+    emit(answer, screen, as_json=as_json)
+    if answer.get("interrupted"):
+        click.get_current_context().exit(130)

@@ -35,7 +35,7 @@ from cabida.timing.own import (
     without_own,
 )
 from cabida.truth.case import Case, case_of, read_cases
-from cabida.truth.learnable import impossible, odd_values
+from cabida.truth.learnable import impossible, odd_values, refused_figures, unlearnable
 from cabida.truth.names import Unanswerable
 from cabida.truth.predict import Prediction, answer
 from cabida.truth.serving_case import served
@@ -94,9 +94,8 @@ def calibrate(
     if not fresh:  # residuals of other coefficients: worked out anew from what was observed
         cases = [*_kept_cases(held), *cases]
     learned, skipped = _learn(cases, progress)
-    odd = [one for each in learned for one in faults_of(each)]
-    if odd:
-        raise InvalidInput(odd)
+    learned, told = _without_faults(learned)
+    skipped += told
     before = residuals_of(held) if fresh else ()
     known = {one.residual.id for one in learned}
     every = (*(one for one in before if one.id not in known), *(one.residual for one in learned))
@@ -136,6 +135,23 @@ def _kept_cases(held: dict[str, Any]) -> list[Case]:
     return [one for one in made if isinstance(one, Case)]
 
 
+def _without_faults(learned: list[Learned]) -> tuple[list[Learned], list[dict[str, str]]]:
+    """Those whose figures can be right; of a run in the store the fault is told, as it can't be mended there.
+
+    Raises:
+        InvalidInput: CB-V010 to CB-V012, CB-V017, of rows of a file.
+    """
+    found = [(each, faults_of(each)) for each in learned]
+    if odd := [one for each, faults in found if each.case.line for one in faults]:
+        raise InvalidInput(odd)
+    skipped = [
+        {"id": each.case.id, "why": f"{faults[0].what} [{faults[0].code}]"}
+        for each, faults in found
+        if faults
+    ]
+    return [each for each, faults in found if not faults], skipped
+
+
 def _learn(cases: list[Case], progress: Progress | None) -> tuple[list[Learned], list[dict[str, str]]]:
     found: dict[str, Learned] = {}
     skipped: list[dict[str, str]] = []
@@ -159,9 +175,11 @@ def learn(case: Case) -> Learned:
     if case.kind != "serving" or case.row.get("mode") == "disagg":
         why = tr("truth.why.not_calibrated")
         raise Unanswerable(why)
+    if why := unlearnable(case):
+        raise Unanswerable(why)
     figures = tuple(one for one in answer(case, math.inf).predictions if one.metric in SPEEDS)
     if not figures:
-        why = tr("truth.why.no_speed")
+        why = refused_figures(case) or tr("truth.why.no_speed")
         raise Unanswerable(why)
     logs: dict[str, list[float]] = {}
     for one in figures:
@@ -195,8 +213,7 @@ def faults_of(one: Learned) -> list[Problem]:
             found.append(problem("CB-V010", **place, **told))
         elif off > ABSURD_RATIO:
             found.append(problem("CB-V011", **place, **told))
-    checked = impossible(one.case, one.deployment) if one.case.line else []  # the store's came by other ways
-    return found or _contradictions(one, place) or checked
+    return found or _contradictions(one, place) or impossible(one.case, one.deployment)
 
 
 def far_off(learned: Sequence[Learned]) -> list[str]:

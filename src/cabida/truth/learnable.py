@@ -11,7 +11,7 @@ from typing import Any
 from cabida.errors import Problem
 from cabida.memory.engines import named_engine
 from cabida.plan import Deployment
-from cabida.text import number, problem
+from cabida.text import number, percent, problem, tr
 from cabida.timing.engine.roofline import dense_weights_bytes, routed_weights_bytes, weights_read_s
 from cabida.timing.engine.step_table import experts_shards, touched_ratio, weight_counts
 from cabida.truth.case import Case
@@ -20,9 +20,43 @@ from cabida.truth.sound import faults
 
 MODES = ("agg", "disagg", "serve", "offline", "static-batch", "single", "api")  # and mlperf-...
 SPEED = re.compile(r"(ttft|tpot|itl|e2e)_ms|tok_s|req_s")  # what a serving run measures
+FAILED_RATIO = 0.05  # of requests: with more failing, those that succeed are served by a system in trouble
+NOT_STATED = "not stated"  # what the store puts for what nobody said
+SAYABLE = {  # what a run must say, and how cabida observe is told
+    "model": "--model NAME", "engine": "--engine NAME", "gpu": "--gpu ID", "gpus": "--gpus N",
+    "weights": "--weights FORMAT",
+}  # fmt: skip
 STEPS = ("tpot_ms", "itl_ms_mean")
 SIXTEEN_BITS = 16.0
 PRINTED_RATIO = 0.98  # a figure may be rounded, and a memory clock be a little above its data sheet's
+
+
+def unlearnable(case: Case) -> str:
+    """Why a run kept in the store is not to be learned from, before it is looked at closer; "" = it may be.
+
+    Those of a case file are refused instead (:func:`odd_values`): its lines can be mended.
+    """
+    row = case.row
+    failed = row["measured"].get("error_ratio")
+    if isinstance(failed, int | float) and failed > FAILED_RATIO:
+        return tr("truth.why.failing", share=percent(failed))
+    if row.get("valid") is False:
+        return tr("truth.why.invalid")
+    unsaid = [flag for key, flag in SAYABLE.items() if row.get(key) in (None, "", NOT_STATED)]
+    if row.get("tp") and "--gpus N" in unsaid:
+        unsaid.remove("--gpus N")
+    if unsaid and not case.line:
+        return tr("truth.why.unsaid", flags=" ".join(unsaid))
+    return ""
+
+
+def refused_figures(case: Case) -> str:
+    """That the figures of speed which a run came with were refused when it was read, and which; "" = none was."""
+    refused = case.row.get("refused")
+    names = (
+        sorted(str(name) for name in refused if SPEED.search(str(name))) if isinstance(refused, dict) else []
+    )
+    return tr("truth.why.refused", figures=", ".join(names)) if names else ""
 
 
 def odd_values(case: Case) -> list[Problem]:

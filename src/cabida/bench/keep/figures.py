@@ -144,8 +144,7 @@ def summary(
     bound = client_bound if client_bound is not None else _flag(ended.get("client_bound"))
     point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
     load = {**_load(planned), **_load(begun), **_load(point)}
-    if "requests_per_s" in point:
-        load["requests_per_s"] = point["requests_per_s"]
+    load |= {key: point[key] for key in ("requests_per_s", "concurrency") if key in point}
     measured = ended.get("measured")
     contender = kept.contender(name)
     target = contender.get("target")
@@ -172,11 +171,12 @@ def summary(
 
 
 def summaries(kept: Kept) -> list[Summary]:
-    """Every run of the journal, each followed by its points."""
+    """Every run of the journal; of a search or a ramp its points, since levels together are no figure of anything."""
     found = []
     for run in kept.runs:
-        found.append(summary(kept, run))
         points = [one for one in kept.requests.runs if one.startswith(f"{run}/")]
+        alone = not points or isinstance(kept.ended_run(run).get("measured"), dict)
+        found += [summary(kept, run)] if alone else []
         found += [summary(kept, point) for point in points]
     return found
 

@@ -1,0 +1,127 @@
+"""What a benchmark showed, as plain data: its figures, what they are worth, and what they settle.
+
+The forms - screen, page, Markdown - are made of this answer alone; ``--json`` prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cabida.bench.drills.judged import recoveries
+from cabida.bench.keep.asked import asked_of
+from cabida.bench.keep.figures import Summary, summaries
+from cabida.bench.keep.kept import Kept, read_journal
+from cabida.bench.keep.observed import offered
+from cabida.bench.run.plain import plan_of
+from cabida.plan.bench import BenchPlan, Contender, Run
+from cabida.report.bench_beside import beside_rows, settled
+from cabida.report.bench_times import distributions, marks, timeline
+
+SCHEMA = "cabida/bench-report/1"
+MOST_SAMPLES = 20
+
+
+def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict[str, Any]:
+    """What the journals of one or several folders say.
+
+    Args:
+        folders: each as ``cabida bench run`` wrote it; a journal that was cut off is read as far as it goes.
+        predict: hold what was measured against what is predicted for the setup, where that is stated.
+
+    Returns:
+        ``name, currency, journals, runs, samples``: per run its ``summary`` (:class:`Summary`), ``beside`` (measured,
+        expected by the plan, predicted now), ``settles`` (which turn of the plan happened; ``None`` = undecided),
+        ``drills``, ``timeline``, ``marks``, ``distributions`` and ``refused`` (why it teaches nothing, "" = it may).
+
+    Raises:
+        InvalidInput: CB-J006, CB-J007: a folder has no journal.
+    """
+    kept = [read_journal(folder) for folder in folders]
+    plans = [_plan(one) for one in kept]
+    first = next((one for one in plans if one is not None), None)
+    return {
+        "schema": SCHEMA,
+        "name": first.name if first else kept[0].folder.name if kept else "",
+        "currency": first.currency if first else "",
+        "decision": first.decision if first else "",
+        "journals": [_journal(one) for one in kept],
+        "runs": [row for one, plan in zip(kept, plans, strict=True) for row in _runs(one, plan, predict)],
+        "samples": [
+            {"id": id, "accepted": accepted, "text": text}
+            for one in kept
+            for id, accepted, text in one.samples[:MOST_SAMPLES]
+        ],
+    }
+
+
+def _plan(kept: Kept) -> BenchPlan | None:
+    """The plan of the journal; ``None`` = another release's, which reads otherwise."""
+    try:
+        return plan_of(kept.plan)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+
+
+def _journal(kept: Kept) -> dict[str, Any]:
+    first, last = kept.openings[0], kept.openings[-1]
+    return {
+        "folder": str(kept.folder),
+        "began": first.get("wall"),
+        "went_on": last.get("wall") if len(kept.openings) > 1 else None,
+        "version": last.get("version"),
+        "rows_count": kept.rows_count,
+        "requests_count": int(kept.requests.final.sum()),
+        "attempts_count": kept.requests.count,
+        "openings_count": len(kept.openings),
+        "ended": kept.ended,
+        "torn": kept.torn,
+        "broken_count": kept.broken_count,
+        "broken_lines": list(kept.broken_lines),
+        "missing_count": kept.missing_count,
+        "twice_count": kept.requests.twice_count,
+        "again_count": kept.requests.again_count,
+    }
+
+
+def _runs(kept: Kept, plan: BenchPlan | None, predict: bool) -> list[dict[str, Any]]:
+    contenders = {one.name: one for one in plan.contenders} if plan else {}
+    planned = {one.name: one for one in plan.runs} if plan else {}
+    found = []
+    for one in summaries(kept):
+        whole = planned.get(one.run) or planned.get(one.run.partition("/")[0])
+        found.append(_run(kept, one, whole, contenders.get(one.candidate), predict))
+    return found
+
+
+def _run(
+    kept: Kept, one: Summary, planned: Run | None, contender: Contender | None, predict: bool
+) -> dict[str, Any]:
+    asked = asked_of(kept.requests, kept.requests.rows_of(one.run))
+    point = "" if planned is None or planned.name == one.run else planned.name
+    began_s = min(asked.first_s, one.from_s) if asked.count else one.from_s
+    taught = offered(one, contender) if contender else None
+    decides = planned.decides if planned and not point else ()
+    return {
+        "folder": str(kept.folder),
+        "run": one.run,
+        "point_of": point,
+        "phase": one.phase,
+        "candidate": one.candidate,
+        "title": (contender.title or contender.name) if contender else one.candidate,
+        "why": planned.why if planned else "",
+        "summary": one.plain(),
+        "beside": beside_rows(one, planned if not point else None, contender if predict else None),
+        "settles": [settled(one, turn) for turn in decides],
+        "drills": [asdict(each) for each in recoveries(kept, one.run)]
+        if kept.of_run("drill", one.run)
+        else [],
+        "timeline": timeline(kept.requests, asked, began_s),
+        "marks": marks(kept, one, began_s),
+        "distributions": distributions(kept.requests, asked, one),
+        "ended": dict(kept.ended_run(one.run)),
+        "point": next((row for row in kept.events.get("point", ()) if row.get("run") == one.run), None),
+        "refused": taught.refused if taught else "no_model",
+    }

@@ -1,0 +1,345 @@
+"""The report of a benchmark in parts - sentences, tables, pictures - that each form shows in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cabida import text
+from cabida.report import bench_words as say
+from cabida.report.bench_charts import distribution_chart, timeline_chart
+from cabida.report.bench_letters import distribution_letters, timeline_letters
+from cabida.report.money_sections import Table
+from cabida.report.svg import Chart
+from cabida.text import has_text, tr
+
+LATENCIES = ("ttft_ms", "tpot_ms", "itl_ms", "e2e_ms")
+STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+RATES = ("req_s", "output_tok_s", "total_tok_s", "items_s")
+MOST_REASONS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the report. ``run`` is what its pictures in letters are drawn from."""
+
+    key: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    run: dict[str, Any] | None = None
+
+    def letters(self, width: int = 72, *, plain: bool = False) -> list[list[str]]:
+        """Its pictures in letters, each a list of lines."""
+        if self.run is None:
+            return []
+        drawn = (
+            timeline_letters(self.run, width, plain=plain),
+            distribution_letters(self.run, width, plain=plain),
+        )
+        return [one for one in drawn if one]
+
+
+def parts(answer: dict[str, Any], *, pictures: bool = True) -> list[Part]:
+    """All parts in the language in use; ``pictures`` = with drawings."""
+    found = [_overview(answer, pictures), _settles(answer)]
+    found += [
+        _search(answer, name) for name in dict.fromkeys(one["point_of"] for one in answer["runs"]) if name
+    ]
+    found += [_run(one, at, pictures) for at, one in enumerate(answer["runs"]) if not one["point_of"]]
+    found.append(_samples(answer))
+    return [one for one in found if one.sentences or one.tables or one.charts]
+
+
+def headline(answer: dict[str, Any]) -> str:
+    """The first sentence: how much was asked and whether the figures can be relied on."""
+    asked = sum(one["requests_count"] for one in answer["journals"])
+    runs = len([one for one in answer["runs"] if not one["point_of"]]) or len(answer["runs"])
+    bound = [one["run"] for one in answer["runs"] if one["summary"]["client_bound"]]
+    told = tr("report.bench_headline", runs=say.count(runs), requests=say.count(asked))
+    return f"{told} {tr('report.bench_client_bound', runs=', '.join(bound))}" if bound else told
+
+
+def journal_notes(answer: dict[str, Any]) -> list[str]:
+    """What became of the journals, where anything did."""
+    found = []
+    for one in answer["journals"]:
+        where = {"folder": one["folder"]}
+        if one["openings_count"] > 1:
+            found.append(tr("report.bench_resumed", count=say.count(one["openings_count"] - 1), **where))
+        if not one["ended"]:
+            found.append(tr("report.bench_unended", **where))
+        if one["torn"]:
+            found.append(tr("report.bench_torn", **where))
+        if one["broken_count"] or one["missing_count"]:
+            lines = ", ".join(map(str, one["broken_lines"])) or say.UNKNOWN
+            counts = {"broken": say.count(one["broken_count"]), "missing": say.count(one["missing_count"])}
+            found.append(tr("report.bench_broken", lines=lines, **counts, **where))
+        if one["twice_count"] or one["again_count"]:
+            counts = {"twice": say.count(one["twice_count"]), "again": say.count(one["again_count"])}
+            found.append(tr("report.bench_repeated", **counts, **where))
+    return found
+
+
+def _overview(answer: dict[str, Any], pictures: bool) -> Part:
+    header = tuple(
+        tr(f"report.bench_{key}")
+        for key in ("run", "candidate", "load", "served", "errors", "goodput", "state")
+    )
+    item = any("items_s" in one["summary"]["metrics"] for one in answer["runs"])
+    metric = "e2e_ms_p95" if item else "ttft_ms_p95"
+    header = (*header[:4], say.label(metric), *header[4:])
+    rows = []
+    for one in answer["runs"]:
+        its = one["summary"]
+        if not its["requests_count"]:
+            continue
+        served = its["metrics"].get("req_s", {}).get("value")
+        rows.append(
+            (
+                str(one["run"]),
+                str(one["title"] or say.UNKNOWN),
+                say.load(its),
+                say.UNKNOWN if served is None else text.rate(served),
+                say.figure(metric, its["metrics"].get(metric)),
+                say.figure("error_ratio", its["error_ratio"]),
+                say.figure("goodput_ratio", its["goodput_ratio"]),
+                _state(its),
+            )
+        )
+    runs = [one for one in answer["runs"] if one["distributions"]]
+    drawn = (distribution_chart(runs, name, f"shares-{name}") for name in ("ttft_ms", "tpot_ms", "e2e_ms"))
+    charts = tuple(one for one in drawn if one is not None) if pictures else ()
+    tables = (Table("", header, tuple(rows)),) if rows else ()
+    return Part("overview", tr("report.bench_part.overview"), tuple(journal_notes(answer)), tables, charts)
+
+
+def _state(its: dict[str, Any]) -> str:
+    """Whether the figures are the server's, and whether it held its objectives."""
+    if its["client_bound"]:
+        return tr("report.bench_state.client")
+    if its["saturated"]:
+        return tr("report.bench_state.saturated")
+    met = [one["met"] for one in its["objectives"]]
+    if not met:
+        return tr("report.bench_state.none")
+    key = "missed" if False in met else "open" if None in met else "met"
+    return tr(f"report.bench_state.{key}")
+
+
+def _settles(answer: dict[str, Any]) -> Part:
+    told = [f"{one['run']}: {say.turned(turn)}" for one in answer["runs"] for turn in one["settles"]]
+    return Part("settles", tr("report.bench_part.settles"), tuple(told))
+
+
+def _search(answer: dict[str, Any], name: str) -> Part:
+    """The points of a search, in the order of their load."""
+    points = [one for one in answer["runs"] if one["point_of"] == name]
+    points.sort(key=lambda one: one["summary"]["offered_req_s"] or 0.0)
+    header = (
+        tr("report.bench_load"), tr("report.bench_served"), say.label("ttft_ms_p95"), say.label("tpot_ms_p95"),
+        tr("report.bench_goodput"), tr("report.bench_state"),
+    )  # fmt: skip
+    rows = []
+    for one in points:
+        its = one["summary"]
+        served = its["metrics"].get("req_s", {}).get("value")
+        rows.append(
+            (
+                say.load(its),
+                say.UNKNOWN if served is None else text.rate(served),
+                say.figure("ttft_ms_p95", its["metrics"].get("ttft_ms_p95")),
+                say.figure("tpot_ms_p95", its["metrics"].get("tpot_ms_p95")),
+                say.figure("goodput_ratio", its["goodput_ratio"]),
+                _state(its),
+            )
+        )
+    return Part(
+        f"search-{name}", tr("report.bench_part.search", run=name), (), (Table("", header, tuple(rows)),)
+    )
+
+
+def _run(one: dict[str, Any], at: int, pictures: bool) -> Part:
+    its = one["summary"]
+    tables = [_latencies(its), _rates(its), _measured(its), _beside(one), _drills(one)]
+    drawn = timeline_chart(one, f"timeline-{at}") if pictures else None
+    return Part(
+        f"run-{at}",
+        tr("report.bench_part.run", run=one["run"]),
+        tuple(_sentences(one)),
+        tuple(table for table in tables if table.rows),
+        (drawn,) if drawn else (),
+        one,
+    )
+
+
+def _sentences(one: dict[str, Any]) -> list[str]:
+    its = one["summary"]
+    found = []
+    if one["why"]:
+        found.append(one["why"])
+    if its["requests_count"]:
+        window = text.duration(its["until_s"] - its["from_s"])
+        counts = {"requests": say.count(its["requests_count"]), "all": say.count(its["all_requests_count"])}
+        found.append(tr("report.bench_asked", load=say.load(its), window=window, **counts))
+        found.append(_ended(its))
+        found.append(_outputs(its))
+    if its["client_bound"]:
+        found.append(tr("report.bench_client", why=its["client_why"] or say.UNKNOWN))
+    elif its["client_bound"] is None and its["requests_count"]:
+        found.append(tr("report.bench_client_unwatched"))
+    if its["saturated"]:
+        found.append(tr("report.bench_saturated", growth=text.rate(its["backlog_growth_per_s"])))
+    found += [_objective(met) for met in its["objectives"]]
+    found += [
+        tr(f"keep.note.{note}") for note in its["notes"] if note != "client" and has_text(f"keep.note.{note}")
+    ]
+    if one["refused"]:
+        found.append(tr("report.bench_refused", why=_refused(one["refused"])))
+    return [sentence for sentence in found if sentence]
+
+
+def _refused(code: str) -> str:
+    key = f"keep.refused.{code}"
+    return tr(key) if has_text(key) else code
+
+
+def _ended(its: dict[str, Any]) -> str:
+    ends = ", ".join(f"{say.verdict(name)} {say.count(count)}" for name, count in its["verdicts"].items())
+    told = tr("report.bench_ended", ends=ends)
+    if its["attempts_count"] > its["requests_count"]:
+        ratio = text.number(its["amplification_ratio"], 3)
+        told += " " + tr("report.bench_amplified", attempts=say.count(its["attempts_count"]), ratio=ratio)
+    reasons = [f"{say.reason(name)} ({say.count(count)})" for name, count in its["reasons"].items()]
+    if reasons:
+        told += " " + tr("report.bench_reasons", reasons="; ".join(reasons[:MOST_REASONS]))
+    return told
+
+
+def _outputs(its: dict[str, Any]) -> str:
+    told = tr(
+        "report.bench_outputs",
+        generated=say.count(its["generated_count"]),
+        valid=say.count(its["valid_count"]),
+        accepted=say.count(its["accepted_count"])
+        if its["accepted_count"] is not None
+        else tr("report.bench_no_rules"),
+    )
+    broken = [f"{name} ({say.count(count)})" for name, count in its["broken_rules"].items()]
+    if broken:
+        told += " " + tr("report.bench_broken_rules", rules=", ".join(broken[:MOST_REASONS]))
+    by = [f"{tr(f'report.bench_by.{name}')} {say.count(count)}" for name, count in its["counted_by"].items()]
+    lengths = [its["input_tokens_mean"], its["output_tokens_mean"]]
+    if all(one is not None for one in lengths):
+        means = {"input": text.number(lengths[0]), "output": text.number(lengths[1])}
+        told += " " + tr("report.bench_tokens", by=", ".join(by), **means)
+    return told
+
+
+def _objective(met: dict[str, Any]) -> str:
+    state = {True: "met", False: "missed", None: "open"}[met["met"]]
+    value = say.UNKNOWN if met["value_s"] is None else text.duration(met["value_s"])
+    return tr(
+        f"report.bench_objective.{state}",
+        metric=say.label(met["metric"]), limit=text.duration(met["limit_s"]), value=value,
+    )  # fmt: skip
+
+
+def _latencies(its: dict[str, Any]) -> Table:
+    """Latencies from when requests were due; where all of a row is unknown it says why."""
+    header = (
+        tr("report.bench_latency"),
+        *(tr("report.mean") if one == "mean" else one for one in STATISTICS),
+    )
+    rows = []
+    for family, kind in ((its["metrics"], ""), (its["service"], tr("report.bench_from_sent"))):
+        for name in LATENCIES if not kind else ("ttft_ms", "e2e_ms"):
+            figures = [family.get(f"{name}_{statistic}") for statistic in STATISTICS]
+            if not any(figures) or (kind and not its["requests_count"]):
+                continue
+            label = f"{say.label(name)} {kind}".strip()
+            if all(one is None or one["value"] is None for one in figures):
+                if not kind and its["requests_count"] and figures[0]["why"] not in ("no_tokens", "none"):
+                    rows.append((label, say.unknown(figures[0]), *("",) * (len(STATISTICS) - 1)))
+                continue
+            rows.append((label, *map(say.milliseconds, figures)))
+    return Table(tr("report.bench_table.latency"), header, tuple(rows))
+
+
+def _rates(its: dict[str, Any]) -> Table:
+    found = [(name, its["metrics"].get(name)) for name in RATES]
+    rows = [(say.label(name), say.shown(name, one)) for name, one in found if one and its["requests_count"]]
+    if its["requests_count"]:
+        if its["offered_req_s"] is not None:
+            rows.insert(0, (tr("report.bench_offered"), text.rate(its["offered_req_s"])))
+        rows.append((tr("report.bench_errors"), say.shown("error_ratio", its["error_ratio"])))
+        rows.append((tr("report.bench_accepted"), say.shown("acceptance_ratio", its["acceptance_ratio"])))
+        rows.append((tr("report.bench_goodput"), say.shown("goodput_ratio", its["goodput_ratio"])))
+    return Table(
+        tr("report.bench_table.rates"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
+    )
+
+
+def _measured(its: dict[str, Any]) -> Table:
+    rows = [(say.label(name), say.plain(name, value)) for name, value in its["measured"].items()]
+    return Table(
+        tr("report.bench_table.other"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
+    )
+
+
+def _beside(one: dict[str, Any]) -> Table:
+    keys = ("metric_head", "bench_measured", "bench_expected", "bench_predicted", "bench_lies")
+    rows = []
+    for row in one["beside"]:
+        if not row["metric"]:
+            continue
+        metric = row["metric"]
+        measured = {"value": row["measured"], "low": row["low"], "high": row["high"], "why": row["why"]}
+        rows.append(
+            (
+                say.label(metric),
+                say.shown(metric, measured),
+                say.figure(metric, row["expected"]),
+                say.figure(metric, row["predicted"], "predicted"),
+                say.side(row["side"]),
+            )
+        )
+    return Table(tr("report.bench_table.beside"), tuple(tr(f"report.{key}") for key in keys), tuple(rows))
+
+
+def _drills(one: dict[str, Any]) -> Table:
+    """What each drill cost."""
+    keys = ("drill", "verdict", "recovery", "lost", "truncated", "refused_count", "tokens_lost", "budget")
+    rows = []
+    for each in one["drills"]:
+        its = each["recovery"]
+        budget, took = its["budget_used_ratio"], its["recovery_s"]
+        rows.append(
+            (
+                str(each["drilled"]["name"] or each["drilled"]["kind"]),
+                _drill_verdict(each),
+                say.UNKNOWN if took is None else text.duration(took) if took else "0 s",
+                say.count(its["lost_count"]),
+                say.count(its["truncated_count"]),
+                say.count(its["refused_count"]),
+                say.count(its["lost_tokens"]),
+                say.UNKNOWN if budget is None else text.percent(budget),
+            )
+        )
+    return Table(
+        tr("report.bench_table.drills"), tuple(tr(f"report.bench_{key}") for key in keys), tuple(rows)
+    )
+
+
+def _samples(answer: dict[str, Any]) -> Part:
+    header = (tr("report.bench_request"), tr("report.bench_accepted"), tr("report.bench_output"))
+    said = {True: tr("report.bench_yes"), False: tr("report.bench_no"), None: say.UNKNOWN}
+    rows = tuple((one["id"], said[one["accepted"]], one["text"]) for one in answer["samples"])
+    tables = (Table("", header, rows),) if rows else ()
+    return Part("samples", tr("report.bench_part.samples"), (), tables)
+
+
+def _drill_verdict(each: dict[str, Any]) -> str:
+    name = tr(f"report.bench_drill.{each['verdict']}")
+    return f"{name}: {each['why']}" if each["why"] else name

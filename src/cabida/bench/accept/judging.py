@@ -122,20 +122,27 @@ class Apart:
         except (TypeError, ValueError):  # half a character
             asked["text"] = output.text.encode("utf-8", "replace").decode("utf-8")
             line = orjson.dumps(asked | {"reference": str(output.reference)}) + b"\n"
-        future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self.waiting[n] = (line, future)
-        try:
-            await self._send(line)
-            found = await asyncio.wait_for(future, self.within_s)
-        except TimeoutError:
-            del self.waiting[n]
-            await self._again()
-            return self._unjudged(tr("accept.rule_timeout", seconds=f"{self.within_s:g}"))
-        except ChildProcessError:
-            return self._unjudged(tr("accept.rule_died"))
-        finally:
-            self.waiting.pop(n, None)
-        return [(name, form, Said(met, why)) for name, form, met, why in found]
+        for is_last in (
+            False,
+            True,
+        ):  # once more where the process died: another output may have been the reason
+            future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+            self.waiting[n] = (line, future)
+            try:
+                await self._send(line)
+                found = await asyncio.wait_for(future, self.within_s)
+            except TimeoutError:
+                del self.waiting[n]
+                await self._again()
+                return self._unjudged(tr("accept.rule_timeout", seconds=f"{self.within_s:g}"))
+            except ChildProcessError:
+                if is_last:
+                    break
+            else:
+                return [(name, form, Said(met, why)) for name, form, met, why in found]
+            finally:
+                self.waiting.pop(n, None)
+        return self._unjudged(tr("accept.rule_died"))
 
     def _unjudged(self, why: str) -> list[tuple[str, bool, Said]]:
         return [
@@ -150,7 +157,7 @@ class Apart:
                 await self._start()
             assert self.process
             assert self.process.stdin
-            with contextlib.suppress(ConnectionError):  # it died: the reader sees to that
+            with contextlib.suppress(ConnectionError, RuntimeError):  # it died: the reader sees to that
                 self.process.stdin.write(line)
                 await self.process.stdin.drain()
 
@@ -160,9 +167,9 @@ class Apart:
         Raises:
             ChildProcessError: it was started too often.
         """
-        self.starts_count += 1
-        if self.starts_count > STARTS_MOST:
+        if self.starts_count >= STARTS_MOST:
             raise ChildProcessError
+        self.starts_count += 1
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "cabida.bench.accept.apart",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=2**22,
@@ -170,7 +177,7 @@ class Apart:
         listed = [asdict(one) for one in self.rules.plain if one.kind != "judge"]
         order = orjson.dumps({"language": language(), "rules": listed}) + b"\n"
         assert self.process.stdin
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, RuntimeError):
             self.process.stdin.write(order)
         self.reading = asyncio.create_task(self._read(self.process))
 
@@ -201,7 +208,7 @@ class Apart:
                 return
             assert self.process
             assert self.process.stdin
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, RuntimeError):
                 for line in lines:
                     self.process.stdin.write(line)
                 await self.process.stdin.drain()

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from cabida.bench.clock import now_s
 from cabida.bench.watch.aside import Aside, Late
+from cabida.bench.watch.capacity import sizes
 from cabida.bench.watch.fetching import HTML, PAGES, STATUS, Address, NoPage, addresses
 from cabida.bench.watch.gpus import Cards, opened
 from cabida.bench.watch.tail import Tail
@@ -103,6 +104,14 @@ class Watcher:
             self.notices.append(tr("watch.missing", engine=engine_title(page.engine), names=names))
             told.append({"event": "metrics-missing", "page": shown, "names": list(page.missing)})
         return told
+
+    async def _sizes(self, source: _Source, engine: str) -> None:
+        """What the server tells of its sizes elsewhere, where its page doesn't."""
+        asking = Aside("sizes", lambda: sizes(source.address, engine))
+        with contextlib.suppress(Late):
+            for name, value in (await asking.ask(FIRST_S)).items():
+                self.facts.setdefault(name, value)
+        asking.close()
 
     def _note(self, page: Page, values: dict[str, float]) -> None:
         """What stands still of a server, as long as it isn't another one."""

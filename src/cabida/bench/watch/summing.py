@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.bench.watch.gpus import slowed
-from cabida.evidence.pages import between, ours
+from cabida.evidence.pages import between, ours, prefix_hit_ratio
 
 Row = Mapping[str, Any]
 SKIPPED = ("at_s", "took_s", "kind", "n", "event", "run")
@@ -116,7 +116,7 @@ def watched(rows: Iterable[Row], from_s: float = -math.inf, until_s: float = mat
             n.rpartition(".")[0]: max(v) for n, v in gauges.items() if n.endswith(".memory_used_bytes")
         },
         slowed_ratio=_slowed(gauges),
-        prefix_hit_ratio=_hits(increases),
+        prefix_hit_ratio=prefix_hit_ratio(increases, str(facts.get("engine", ""))),
         events=events,
         lines=lines,
         facts=facts,
@@ -167,13 +167,3 @@ def _slowed(gauges: dict[str, list[float]]) -> dict[str, float]:
                     key = f"{name.removesuffix('.throttle_bits')}.{reason}"
                     found[key] = found.get(key, 0.0) + 1 / len(values)
     return found
-
-
-def _hits(increases: dict[str, float]) -> float | None:
-    for hits, queries in (
-        ("prefix_hits_tokens", "prefix_queries_tokens"),
-        ("prompt_cached_tokens", "prompt_tokens"),
-    ):
-        if increases.get(queries) and hits in increases:
-            return increases[hits] / increases[queries]
-    return None

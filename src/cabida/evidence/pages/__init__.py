@@ -4,8 +4,19 @@
 between two pages. ``names.json`` holds which metric of which engine is which of ours, with its source.
 """
 
-from cabida.evidence.pages.between import Increases, between
+from cabida.evidence.pages.between import Increases, between, prefix_hit_ratio
 from cabida.evidence.pages.page import Page, Series, labels_of, read_page
 from cabida.evidence.pages.table import Ours, engine_title, ours
 
-__all__ = ["Increases", "Ours", "Page", "Series", "between", "engine_title", "labels_of", "ours", "read_page"]
+__all__ = [
+    "Increases",
+    "Ours",
+    "Page",
+    "Series",
+    "between",
+    "engine_title",
+    "labels_of",
+    "ours",
+    "prefix_hit_ratio",
+    "read_page",
+]

@@ -30,7 +30,8 @@ class Increases:
     _begun: bool = False
     _start: float | None = None
     _left: set[float] = field(default_factory=set)
-    _peak: dict[tuple[object, ...], float] = field(default_factory=dict)
+    _peaks: dict[tuple[object, ...], float] = field(default_factory=dict)
+    _lifted: dict[tuple[object, ...], float] = field(default_factory=dict)
     _flaps: int = 0
 
     def add(self, page: Page) -> dict[str, float]:
@@ -55,10 +56,11 @@ class Increases:
                     grown = one.value if self._begun else 0.0
                 elif restarted or one.value < before:
                     grown, fell = one.value, fell or one.value < before
-                    self._peak[place] = max(before, self._peak.get(place, 0.0))
+                    self._peaks[place] = before
                 else:
                     grown = one.value - before
-                    self._back(place, before, one.value)
+                    if self._start is None:
+                        self._rise(place, before, one.value)
                 self._grow(name, part, kind, grown)
         self.restarts_count += restarted or fell
         self._begun = True
@@ -84,11 +86,17 @@ class Increases:
         self._start = started
         return other
 
-    def _back(self, place: tuple[object, ...], before: float, value: float) -> None:
-        """A counter that fell and at once is where it was comes from another server."""
-        peak = self._peak.get(place)
-        if peak and before < peak / 2 and value >= peak:
-            self._peak.pop(place)
+    def _rise(self, place: tuple[object, ...], before: float, value: float) -> None:
+        """Where no start time is told: a counter that leaps back over where it fell from, and fell to more than it
+        had been lifted from last time, is two counters of two servers.
+        """
+        peak = self._peaks.get(place)
+        if peak is None or value <= peak:
+            return
+        del self._peaks[place]
+        lifted = self._lifted.get(place)
+        self._lifted[place] = before
+        if lifted is not None and before > lifted > 0:
             self._flap()
 
     def _flap(self) -> None:
@@ -113,6 +121,21 @@ def between(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str
         if not name.startswith("gpu.") and known(name).kind == "counter":
             found[name] = value - before.get(name, 0.0) if value >= before.get(name, 0.0) else value
     return found
+
+
+def prefix_hit_ratio(increases: Mapping[str, float], engine: str = "") -> float | None:
+    """Prompt tokens found in the prefix cache, of all; ``None`` = the engine doesn't say, or nothing was asked.
+
+    Where an engine counts queries and hits of the cache itself these are taken, else cached over all prompt tokens.
+    """
+    queries = increases.get("prefix_queries_tokens")
+    if queries and "prefix_hits_tokens" in increases:
+        return increases["prefix_hits_tokens"] / queries
+    cached, prompts = increases.get("prompt_cached_tokens"), increases.get("prompt_tokens")
+    if cached is None or prompts is None:
+        return None
+    whole = prompts + cached if engine in told() and told()[engine].cached_apart else prompts
+    return cached / whole if whole else None
 
 
 def _mean(

@@ -64,7 +64,8 @@ class Told:
         same: labels whose values are copies of one figure; whole: labels that split a total printed beside them.
         each: labels that name an accelerator, the first that is there counts.
         blanks: ranges of values that mean "not known".
-        expected: our names that it has on every page.
+        expected: our names that it has on every page. signs: how names of its metrics begin.
+        cached_apart: its ``prompt_tokens`` leave out those found in the cache.
     """
 
     key: str
@@ -78,6 +79,7 @@ class Told:
     blanks: tuple[tuple[float, float], ...]
     expected: tuple[str, ...]
     signs: tuple[str, ...]
+    cached_apart: bool
 
 
 @cache
@@ -109,6 +111,7 @@ def told() -> dict[str, Told]:
             tuple((low, high) for low, high in one.get("blanks", ())),
             tuple(one["expected"]),
             tuple(plain(sign) for sign in one["sign"]),
+            bool(one.get("cached_apart", False)),
         )
         for group in ("engines", "gpus", "hosts")
         for key, one in _data()[group].items()

@@ -62,7 +62,9 @@ def bench_run(
     done = run_plan(
         read, folder, only=only, phases=phases, resume=resume, yes=yes, workers_count=workers, told=told
     )
-    return bench_report([folder], store=store, keep=True) | done
+    from cabida.report.bench import bench_answer
+
+    return bench_answer([folder]) | done
 
 
 def _planned(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ COMMANDS = {
     "prices": "commands_prices",
     "explain": "commands_record",
     "record": "commands_record",
+    "bench": "commands_bench",
     "track": "commands_track",
     "validate": "commands_record",
     "calibrate": "commands_calibrate",

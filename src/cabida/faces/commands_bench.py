@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cabida.faces.output import emit
-from cabida.faces.words import Figure, Group, option, shared
+from cabida.faces.words import Group, option, shared
 
 ELSEWHERE = {  # commands of this group that live in files of their own: module and name
     "plan": ("commands_bench_plan", "plan"),
@@ -52,7 +52,6 @@ def _running(function: Any) -> Any:
             option("--resume", is_flag=True),
             option("--yes", is_flag=True),
             option("--max-requests", type=click.IntRange(min=1)),
-            option("--timeout", type=Figure(min=0.001), metavar="SECONDS"),
             option("--dry-run", is_flag=True),
             option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE"),
             shared,

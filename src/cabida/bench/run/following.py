@@ -64,7 +64,7 @@ class Now:
     lag_s: float | None = None
     bound: bool = False
     watched: dict[str, Any] = field(default_factory=dict)
-    last: str = ""  # the latest drill, point or note
+    last: str = ""  # the latest drill, point or step
     history: deque[tuple[float, float, float | None]] = field(
         default_factory=lambda: deque(maxlen=HISTORY_COUNT)
     )
@@ -85,7 +85,7 @@ class Now:
             self.bound = bool(row.get("bound", False))
         elif kind == "watch":
             self.watched.update({name: value for name, value in row.items() if name not in ("kind", "at_s")})
-        elif kind in ("drill", "point", "note"):
+        elif kind in ("drill", "point", "memory-step"):
             self.last = _told(row)
         elif kind == "end":
             self.over = True
@@ -167,8 +167,10 @@ def _median(values: list[float | None]) -> float | None:
 
 
 def _told(row: dict[str, Any]) -> str:
-    """A row of a drill, a point or a note in a few words, as it stands."""
-    said = [str(row[name]) for name in ("name", "drill", "step", "text") if row.get(name)]
+    """A row of a drill, of a point or of the ramp in a few words, as it stands."""
+    said = [str(row[name]) for name in ("name", "step") if row.get(name)]
+    if row.get("kind") == "memory-step":
+        said = [f"{row.get('concurrency')} × {row.get('context_tokens')}", str(row.get("verdict", ""))]
     if "requests_per_s" in row:
         said.append(f"{row['requests_per_s']:.3g}/s {'✓' if row.get('good') else '✗'}")
     return " · ".join(said)

@@ -26,10 +26,9 @@ from cabida.bench.watch.memory import Step as MemoryStep
 from cabida.bench.watch.ramping import ramp
 from cabida.errors import CabidaError
 from cabida.plan.bench import Drill, Load, Run
-from cabida.text import tr
 
 POINT_S = 60.0  # of one point of a search, unless the run says how long it may take
-POINTS_EXPECTED = 8
+POINTS_EXPECTED = 12
 SAMPLE_EVERY_S = 0.5  # of the watched figures while the ramp asks
 ALIVE_EVERY_S = 1.0
 
@@ -228,12 +227,7 @@ async def memory(one: Place, run: Run) -> None:
     )  # fmt: skip
 
     def told(step: MemoryStep) -> None:
-        journal.event("step", run=run.name, **asdict(step))
-        journal.event(
-            "note", run=run.name,
-            text=tr("bench.memory_step", context=step.context_tokens, concurrency=step.concurrency,
-                    verdict=step.verdict),
-        )  # fmt: skip
+        journal.event("memory-step", run=run.name, **asdict(step))
 
     edge = await _stoppable(going, ramp(ask_at, limits, facts=one.watcher.facts, back=back, told=told))
     if edge is not None:

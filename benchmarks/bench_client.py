@@ -26,9 +26,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import rivals
-from load_generators import CASES, CLIENTS, Case, Client, Told
 from cabida.bench.selfcheck.selftest import Figures, figures, off_ratio
 from cabida.bench.selfcheck.starting import Calibrated, calibrated
+from load_generators import CASES, CLIENTS, Case, Client, Told
 
 WITHIN_S = 400.0
 WARNED = re.compile(

@@ -39,7 +39,8 @@ class Manner:
         odds: share of requests that the faults below befall, evenly dealt (0.25 = each fourth).
         status: answered instead of 200, with ``retry`` seconds of Retry-After; html: 200 with a page of HTML.
         cut, reset, error, stall: after so many tokens the socket is closed, is reset, an error is told inside the
-            stream, nothing comes for ``pause`` seconds. hang: no answer at all. close: closed after each answer.
+            stream (500 where nothing is streamed), nothing comes for ``pause`` seconds.
+        hang: no answer at all. close: closed after each answer.
     """
 
     ttft: float = 50.0

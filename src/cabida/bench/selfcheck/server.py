@@ -253,6 +253,10 @@ class Server(Sockets):
             self.send(conn, data[: len(data) // 2])
             self.break_off(one, conn, "reset" if one.how.reset else "cut")
             return
+        if one.faulty and one.how.error:
+            self.send(conn, answers.failure(500, "injected"))
+            self.end(one, "error")
+            return
         self.stamp(one, one.n, perf_counter_ns())
         self.send(conn, data)
         if one.conn is not None:

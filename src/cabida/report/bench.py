@@ -19,6 +19,7 @@ from cabida.bench.run.plain import plan_of
 from cabida.plan.bench import BenchPlan, Contender, Run
 from cabida.report.bench_beside import beside_rows, settled
 from cabida.report.bench_times import distributions, marks, timeline
+from cabida.text import printable
 
 SCHEMA = "cabida/bench-report/1"
 MOST_SAMPLES = 20
@@ -34,7 +35,8 @@ def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict
     Returns:
         ``name, currency, journals, runs, samples``: per run its ``summary`` (:class:`Summary`), ``beside`` (measured,
         expected by the plan, predicted now), ``settles`` (which turn of the plan happened; ``None`` = undecided),
-        ``drills``, ``timeline``, ``marks``, ``distributions`` and ``refused`` (why it teaches nothing, "" = it may).
+        ``label``, ``drills``, ``timeline``, ``marks``, ``distributions`` and ``refused`` (why it teaches nothing;
+        "" = it may).
 
     Raises:
         InvalidInput: CB-J006, CB-J007: a folder has no journal.
@@ -44,11 +46,15 @@ def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict
     first = next((one for one in plans if one is not None), None)
     return {
         "schema": SCHEMA,
-        "name": first.name if first else kept[0].folder.name if kept else "",
+        "name": printable(first.name if first else kept[0].folder.name if kept else ""),
         "currency": first.currency if first else "",
         "decision": first.decision if first else "",
         "journals": [_journal(one) for one in kept],
-        "runs": [row for one, plan in zip(kept, plans, strict=True) for row in _runs(one, plan, predict)],
+        "runs": [
+            {**row, "label": printable(f"{one.folder.name}: {row['run']}" if len(kept) > 1 else row["run"])}
+            for one, plan in zip(kept, plans, strict=True)
+            for row in _runs(one, plan, predict)
+        ],
         "samples": [
             {"id": id, "accepted": accepted, "text": text}
             for one in kept

@@ -22,7 +22,7 @@ def distribution_chart(runs: list[dict[str, Any]], metric: str, key: str) -> Cha
     if not known:
         return None
     lines = [
-        Line(str(one["run"]), tuple((value, share) for share, value in one["distributions"][metric]))
+        Line(str(one["label"]), tuple((value, share) for share, value in one["distributions"][metric]))
         for one in known
     ]
     right = max(point[0] for each in lines for point in each.points) * 1.05 or 1.0
@@ -36,7 +36,7 @@ def distribution_chart(runs: list[dict[str, Any]], metric: str, key: str) -> Cha
     header = (tr("report.bench_run"), *(f"p{round(share * 100)}" for share in TABLE_SHARES))
     rows = tuple(
         (
-            str(one["run"]),
+            str(one["label"]),
             *(
                 text.duration(dict(map(tuple, one["distributions"][metric]))[share] / 1000)
                 for share in TABLE_SHARES
@@ -84,7 +84,7 @@ def timeline_chart(run: dict[str, Any], key: str) -> Chart | None:
                 words(34, base, label, "small"),
             ]
             base += 20
-    title = tr("report.bench_chart.timeline", run=run["run"])
+    title = tr("report.bench_chart.timeline", run=run["label"])
     caption = tr("report.bench_chart.timeline_caption")
     return Chart(key, title, caption, svg(title, caption, base, marks, key), *_twin(columns, span_s, latency))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida import text
@@ -44,19 +44,28 @@ class Part:
 def parts(answer: dict[str, Any], *, pictures: bool = True) -> list[Part]:
     """All parts in the language in use; ``pictures`` = with drawings."""
     found = [_overview(answer, pictures), _settles(answer)]
-    found += [
-        _search(answer, name) for name in dict.fromkeys(one["point_of"] for one in answer["runs"]) if name
-    ]
+    searches = dict.fromkeys((one["folder"], one["point_of"]) for one in answer["runs"] if one["point_of"])
+    found += [_search(answer, *one) for one in searches]
     found += [_run(one, at, pictures) for at, one in enumerate(answer["runs"]) if not one["point_of"]]
     found.append(_samples(answer))
-    return [one for one in found if one.sentences or one.tables or one.charts]
+    return [_printable(one) for one in found if one.sentences or one.tables or one.charts]
+
+
+def _printable(part: Part) -> Part:
+    """Without control characters: names and reasons are somebody else's."""
+    tables = tuple(
+        Table(one.title, one.header, tuple(tuple(map(text.printable, row)) for row in one.rows))
+        for one in part.tables
+    )
+    said = tuple(map(text.printable, part.sentences))
+    return replace(part, title=text.printable(part.title), sentences=said, tables=tables)
 
 
 def headline(answer: dict[str, Any]) -> str:
     """The first sentence: how much was asked and whether the figures can be relied on."""
     asked = sum(one["requests_count"] for one in answer["journals"])
     runs = len([one for one in answer["runs"] if not one["point_of"]]) or len(answer["runs"])
-    bound = [one["run"] for one in answer["runs"] if one["summary"]["client_bound"]]
+    bound = [one["label"] for one in answer["runs"] if one["summary"]["client_bound"]]
     told = tr("report.bench_headline", runs=say.count(runs), requests=say.count(asked))
     return f"{told} {tr('report.bench_client_bound', runs=', '.join(bound))}" if bound else told
 
@@ -93,12 +102,12 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
     rows = []
     for one in answer["runs"]:
         its = one["summary"]
-        if not its["requests_count"]:
+        if not its["requests_count"] or one["point_of"]:
             continue
         served = its["metrics"].get("req_s", {}).get("value")
         rows.append(
             (
-                str(one["run"]),
+                str(one["label"]),
                 str(one["title"] or say.UNKNOWN),
                 say.load(its),
                 say.UNKNOWN if served is None else text.rate(served),
@@ -108,7 +117,8 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
                 _state(its),
             )
         )
-    runs = [one for one in answer["runs"] if one["distributions"]]
+    whole = [one for one in answer["runs"] if not one["point_of"]]
+    runs = [one for one in whole or answer["runs"] if one["distributions"]]
     drawn = (distribution_chart(runs, name, f"shares-{name}") for name in ("ttft_ms", "tpot_ms", "e2e_ms"))
     charts = tuple(one for one in drawn if one is not None) if pictures else ()
     tables = (Table("", header, tuple(rows)),) if rows else ()
@@ -129,13 +139,13 @@ def _state(its: dict[str, Any]) -> str:
 
 
 def _settles(answer: dict[str, Any]) -> Part:
-    told = [f"{one['run']}: {say.turned(turn)}" for one in answer["runs"] for turn in one["settles"]]
+    told = [f"{one['label']}: {say.turned(turn)}" for one in answer["runs"] for turn in one["settles"]]
     return Part("settles", tr("report.bench_part.settles"), tuple(told))
 
 
-def _search(answer: dict[str, Any], name: str) -> Part:
+def _search(answer: dict[str, Any], folder: str, name: str) -> Part:
     """The points of a search, in the order of their load."""
-    points = [one for one in answer["runs"] if one["point_of"] == name]
+    points = [one for one in answer["runs"] if (one["folder"], one["point_of"]) == (folder, name)]
     points.sort(key=lambda one: one["summary"]["offered_req_s"] or 0.0)
     header = (
         tr("report.bench_load"), tr("report.bench_served"), say.label("ttft_ms_p95"), say.label("tpot_ms_p95"),
@@ -166,7 +176,7 @@ def _run(one: dict[str, Any], at: int, pictures: bool) -> Part:
     drawn = timeline_chart(one, f"timeline-{at}") if pictures else None
     return Part(
         f"run-{at}",
-        tr("report.bench_part.run", run=one["run"]),
+        tr("report.bench_part.run", run=one["label"]),
         tuple(_sentences(one)),
         tuple(table for table in tables if table.rows),
         (drawn,) if drawn else (),

@@ -16,6 +16,7 @@ from cabida.bench.keep.requests import Requests
 from cabida.bench.load.bound import bound
 from cabida.bench.load.health import HealthSample
 from cabida.bench.outcome import VERDICTS, Outcome
+from cabida.text import printable
 
 MOST_SPANS = 120
 WIDTHS_S = (
@@ -113,7 +114,7 @@ def marks(kept: Kept, one: Summary, began_s: float) -> list[dict[str, Any]]:
             ends = [
                 row[key] for key in ("undone_s", "ready_s", "acted_s", "began_s") if row.get(key) is not None
             ]
-            name = str(row.get("name") or row.get("drill") or "")
+            name = printable(str(row.get("name") or row.get("drill") or ""))
             found.append({"kind": "drill", "from_s": row["began_s"], "until_s": max(ends), "name": name})
     found += _client_windows(kept, one)
     return [
@@ -151,7 +152,7 @@ def _client_windows(kept: Kept, one: Summary) -> list[dict[str, Any]]:
 
 def _reasons(parts: list[Any]) -> str:
     flat = [word for part in parts for word in (part if isinstance(part, list) else [part])]
-    return ", ".join(str(word)[:40] for word in flat)
+    return ", ".join(printable(str(word)[:40]) for word in flat)
 
 
 def _attempts(all: Requests, rows: Any) -> Iterator[Outcome]:

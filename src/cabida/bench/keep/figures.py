@@ -22,6 +22,7 @@ from cabida.text import problem
 SCHEMA = "cabida/bench-summary/1"
 UNKNOWN_MOST_RATIO = 0.01  # of answers whose tokens nobody counted, above which no token rate is told
 SHORTEST_S, FEWEST_REQUESTS = 5.0, 30  # of a window that may teach anything
+TINY_S = 1e-6
 ITEM_APIS = ("embeddings", "rerank", "images")
 
 
@@ -140,11 +141,13 @@ def summary(
     end = until_s if until_s is not None else told_until
     notes = [] if start is not None and end is not None else ["whole_run"]
     start = asked.first_s if start is None else start
-    end = asked.last_s if end is None else end
     bound = client_bound if client_bound is not None else _flag(ended.get("client_bound"))
     point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
     load = {**_load(planned), **_load(begun), **_load(point)}
     load |= {key: point[key] for key in ("requests_per_s", "concurrency") if key in point}
+    open_load = load.get("kind", "closed") != "closed"
+    if end is None:  # what is still under way when nothing is due any more is no longer that load
+        end = asked.due_s[-1] + TINY_S if open_load and asked.count else asked.last_s
     measured = ended.get("measured")
     contender = kept.contender(name)
     target = contender.get("target")

@@ -154,26 +154,34 @@ def is_loopback(address: str) -> bool:
 
 
 def _address(url: str, problems: list[Problem]) -> SplitResult | None:
-    shown = printable(redacted(url[:200]))
-    if not url or len(url) > URL_CHARS_MOST or any(c.isspace() or not c.isprintable() for c in url):
-        problems.append(problem("CB-W001", url=shown))
-        return None
-    if "://" not in url:
-        problems.append(problem("CB-W001", url=shown))
-        return None
     try:
-        parts = urlsplit(url)
-        _ = parts.port
-        _idna(parts.hostname or "")
+        parts = _parts(url)
     except ValueError:
-        problems.append(problem("CB-W001", url=shown))
-        return None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or parts.port == 0:
-        problems.append(problem("CB-W001", url=shown))
+        holds_login = "@" in url  # then it isn't shown either
+        shown = printable(redacted(url[:200]))
+        problems.append(problem("CB-W002") if holds_login else problem("CB-W001", url=shown))
         return None
     if parts.username is not None or parts.password is not None or _SECRET_QUERY.search(parts.query):
         problems.append(problem("CB-W002"))
         return None
+    return parts
+
+
+def _parts(url: str) -> SplitResult:
+    """Raises ValueError for what is no address of HTTP."""
+    parts = urlsplit(url)
+    _idna(parts.hostname or "")
+    is_sound = (
+        len(url) <= URL_CHARS_MOST
+        and not any(one.isspace() or not one.isprintable() for one in url)
+        and "://" in url
+        and parts.scheme in ("http", "https")
+        and parts.hostname
+        and not parts.fragment
+        and parts.port != 0
+    )
+    if not is_sound:
+        raise ValueError(url)
     return parts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
+import select
 import sys
 from collections.abc import Callable
 from time import perf_counter  # the clock of bench.clock.now_s, without a call in between
@@ -25,7 +25,7 @@ HEADERS_MOST = 256
 PARSED_AT_ONCE_BYTES = 32_768
 GRACE_S = 1.0  # after the answer is whole, for the response to end
 _TICK_S = 0.001
-_DIRECT = sys.platform != "win32"
+_DIRECT = sys.platform != "win32"  # there a socket is no file
 
 
 class Reads:
@@ -120,15 +120,9 @@ class Connection(asyncio.Protocol):
             return False
         if self._peek_fd < 0:
             return True
-        try:
-            with socket.socket(fileno=os.dup(self._peek_fd)) as peek:
-                peek.setblocking(False)
-                peek.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False  # its end, or bytes that nobody asked for
+        look = select.poll()
+        look.register(self._peek_fd, select.POLLIN)
+        return not look.poll(0)  # what can be read is its end, or bytes that nobody asked for
 
     # --- one exchange
 
@@ -311,6 +305,8 @@ class Connection(asyncio.Protocol):
         if status < 200 and status != 101:
             self._headers_count = 0
             return
+        if status == 101:
+            raise Ended(MALFORMED, "http")
         exchange.status = status
         self.keep_s = exchange.keep_s
         if not 200 <= status < 300:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 KEEP_IDLE_S = 4.5  # uvicorn closes what has been idle for 5 s, and a request must not meet that
 KEEP_MARGIN_S = 0.5  # before the moment that a server's Keep-Alive header names
-PEEK_AFTER_S = 0.05
 RESOLVED_FOR_S = 30.0
 CANCELLED, TIMEOUT = "cancelled", "timeout"
 _OWN_LIMITS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM)
@@ -109,11 +108,7 @@ class Pool:
             connection, _ = self.idle.popitem()
             idle_s = at_s - connection.idle_since_s
             keep_s = KEEP_IDLE_S if connection.keep_s is None else max(0.0, connection.keep_s - KEEP_MARGIN_S)
-            if (
-                idle_s < keep_s
-                and not connection.is_closed
-                and (idle_s < PEEK_AFTER_S or connection.is_alive())
-            ):
+            if idle_s < keep_s and connection.is_alive():
                 return connection
             connection.close()
         return None
@@ -166,10 +161,12 @@ class Pool:
     # --- connecting
 
     async def _connect(self, until_s: float = float("inf")) -> Connection:
+        left_s = until_s - perf_counter()
+        if left_s <= 0:
+            raise NotConnected(TIMEOUT, "connection-wait")
         self._opening_count += 1
-        limit_s = min(self.policy.connect_s, until_s - perf_counter())
         try:
-            async with asyncio.timeout(max(0.0, limit_s)):
+            async with asyncio.timeout(min(self.policy.connect_s, left_s)):
                 return await self._try_addresses()
         except TimeoutError:
             self._resolve_again()

@@ -40,12 +40,13 @@ class Body(Protocol):
 class EventStream:
     """A body of events, fed into an :class:`Answer`."""
 
-    __slots__ = ("answer", "data", "data_s", "has_strange", "line_bytes_most", "name", "rest")
+    __slots__ = ("answer", "data", "data_bytes", "data_s", "has_strange", "line_bytes_most", "name", "rest")
 
     def __init__(self, answer: Answer, line_bytes_most: int = LINE_BYTES_MOST) -> None:
         self.answer, self.line_bytes_most = answer, line_bytes_most
         self.rest = bytearray()  # a line without its end
         self.data: list[bytes] = []  # lines of an event without its end
+        self.data_bytes = 0
         self.data_s = 0.0
         self.name = b""
         self.has_strange = False
@@ -92,7 +93,8 @@ class EventStream:
                 self._end_of_event(at_s)  # somebody leaves the blank lines out
             self.data.append(line[5:])
             self.data_s = at_s
-            if len(self.data) > 1 and sum(map(len, self.data)) > self.line_bytes_most:
+            self.data_bytes += len(line)
+            if self.data_bytes > self.line_bytes_most:
                 raise Ended(OVERSIZE, "line")
         elif line.startswith(b"event:"):
             self.name = line[6:].strip()
@@ -105,7 +107,7 @@ class EventStream:
 
     def _end_of_event(self, at_s: float) -> None:
         name, data = self.name, self.data
-        self.name, self.data = b"", []
+        self.name, self.data, self.data_bytes = b"", [], 0
         if name == b"error":
             raise Ended(STREAM_ERROR, _told(b"\n".join(data)))
         if data:

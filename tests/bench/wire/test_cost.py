@@ -1,0 +1,150 @@
+"""The client is lean: what it imports, what it holds, and how it holds the loop."""
+
+import asyncio
+import gc
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter, process_time
+
+from cabida.bench.outcome import Ask
+from cabida.bench.wire import Wire, endpoint, loop, request_body
+from cabida.bench.wire.connection import Connection
+from cabida.plan.bench import Policy, Target
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from odd_server import END, HEAD, chunk, delta, event, serving, usage
+
+SIXTEEN = b"".join([HEAD, *(chunk(event(delta(" tok"))) for _ in range(16)), chunk(event(delta(finish="length"))),
+                    chunk(event(usage(7, 16))), chunk(event(b"[DONE]")), END])  # fmt: skip
+
+
+def test_the_load_process_imports_nothing_heavy_and_stays_small():
+    code = (
+        "import sys, resource, cabida.bench.wire, uvloop\n"
+        "heavy = {'numpy', 'pydantic', 'sqlalchemy', 'rich', 'jinja2', 'tokenizers', 'keyring', 'yaml', 'click'}\n"
+        "print(sorted(heavy & set(sys.modules)), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, _, size_mib = done.stdout.strip().rpartition(" ")
+    assert modules == "[]"
+    assert int(size_mib) < 60
+
+
+def test_a_request_of_sixteen_tokens_costs_a_fraction_of_a_millisecond():
+    """Client and server share the process here, so the bound is wide; figures are in the benchmark of the client."""
+
+    async def many(count):
+        async with serving([SIXTEEN]) as odd:
+            target = Target(f"http://127.0.0.1:{odd.port}/v1", "m")
+            body = request_body(target, "hello", 16)
+            async with Wire(endpoint(target), Policy()) as wire:
+                numbers = iter(range(count))
+                outcomes = []
+
+                async def worker():
+                    for number in numbers:
+                        outcomes.append(await wire.ask(Ask(f"r/{number}", body, perf_counter())))
+
+                begun = process_time()
+                await asyncio.gather(*(worker() for _ in range(16)))
+                return outcomes, (process_time() - begun) / count
+
+    outcomes, cpu_s = loop.run(many(2000))
+    assert {(one.verdict, one.output_tokens, one.events_count) for one in outcomes} == {("ok", 16, 16)}
+    assert cpu_s < 2e-3
+
+
+def test_reads_of_one_wake_up_are_stamped_before_any_is_parsed(monkeypatch):
+    """However long parsing takes, it doesn't make the reads that came with it look later."""
+    streams, parse_s = 24, 0.004
+    real = Connection.take
+
+    def slow(self, data, at_s):
+        until = perf_counter() + parse_s
+        while perf_counter() < until:
+            pass
+        real(self, data, at_s)
+
+    monkeypatch.setattr(Connection, "take", slow)
+
+    async def one():
+        with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+            target = Target(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", "m")
+            body = request_body(target, "hello", 16)
+            async with Wire(endpoint(target), Policy()) as wire:
+                assert await wire.warm(streams) == streams
+                taken = [listening.accept()[0] for _ in range(streams)]
+                asks = [Ask(f"r/{number}", body, perf_counter()) for number in range(streams)]
+                tasks = [asyncio.ensure_future(wire.ask(ask)) for ask in asks]
+                await asyncio.sleep(0.05)
+                for sock in taken:  # all answer at once, while the loop has no turn
+                    sock.sendall(SIXTEEN)
+                outcomes = await asyncio.gather(*tasks)
+                for sock in taken:
+                    sock.close()
+                return outcomes
+
+    outcomes = loop.run(one())
+    firsts = [outcome.first_byte_s for outcome in outcomes]
+    assert {outcome.verdict for outcome in outcomes} == {"ok"}
+    assert max(firsts) - min(firsts) < streams * parse_s / 4
+
+
+def test_the_loop_gives_back_what_it_set():
+    before = gc.get_threshold()
+
+    async def inside():
+        return gc.get_threshold()[0], type(asyncio.get_running_loop()).__module__
+
+    threshold, module = loop.run(inside())
+    assert threshold > before[0]
+    assert module.startswith("uvloop")
+    assert gc.get_threshold() == before
+
+
+def test_it_runs_on_the_standard_loop_too():
+    async def one():
+        async with serving([SIXTEEN]) as odd:
+            target = Target(f"http://127.0.0.1:{odd.port}/v1", "m")
+            async with Wire(endpoint(target), Policy()) as wire:
+                body = request_body(target, "hello", 16)
+                return [await wire.ask(Ask(f"r/{n}", body, perf_counter())) for n in range(3)]
+
+    assert [(one.verdict, one.output_tokens) for one in asyncio.run(one())] == [("ok", 16)] * 3
+
+
+def test_sent_is_when_the_socket_took_it_even_when_the_loop_is_busy():
+    """The bytes leave at ``sent_s``, not at the end of the turn of the loop."""
+
+    async def one():
+        async with serving([SIXTEEN]) as odd:
+            target = Target(f"http://127.0.0.1:{odd.port}/v1", "m")
+            async with Wire(endpoint(target), Policy()) as wire:
+                body = request_body(target, "hello", 16)
+                await wire.ask(Ask("r/0", body, perf_counter()))
+                pairs = []
+                real = wire._pool.connection
+
+                async def watched(until_s):
+                    connection = await real(until_s)
+                    send = connection.send
+
+                    class Told:
+                        exchange = property(lambda self: connection.exchange)
+
+                        def send(self, exchange, request):
+                            send(exchange, request)
+                            buffered = connection._transport.get_write_buffer_size()
+                            pairs.append((buffered, perf_counter() - exchange.sent_s))
+
+                    return Told()
+
+                wire._pool.connection = watched
+                outcome = await wire.ask(Ask("r/1", body, perf_counter()))
+                return outcome, pairs
+
+    outcome, pairs = loop.run(one())
+    assert outcome.verdict == "ok"
+    assert pairs[0][0] == 0  # nothing waits in a buffer of ours

@@ -13,8 +13,8 @@ FIRST = ("run", "model", "engine", "concurrency", "requests_per_s", "input_token
          "completed", "failed")  # fmt: skip
 LOCUST = ("Type", "Name", "Request Count", "Failure Count", "Median Response Time", "Average Response Time",
           "Min Response Time", "Max Response Time", "Average Content Size", "Requests/s", "Failures/s")  # fmt: skip
-LOCUST_PERCENTILES = {"50%": "p50", "66%": "", "75%": "", "80%": "", "90%": "p90", "95%": "p95", "98%": "", "99%": "p99",
-                      "99.9%": "", "99.99%": "", "100%": ""}  # fmt: skip
+LOCUST_PERCENTILES = {"50%": "p50", "66%": "", "75%": "", "80%": "", "90%": "p90", "95%": "p95", "98%": "",
+                      "99%": "p99", "99.9%": "", "99.99%": "", "100%": ""}  # fmt: skip
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
 
 

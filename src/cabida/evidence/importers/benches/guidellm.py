@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from cabida.evidence.importers.benches.opening import CSV, Opened
@@ -48,7 +47,20 @@ KNOWN = (
     "scheduler_metrics", "run_stats", "duration", "start_time", "end_time",
 )  # fmt: skip
 PERCENTILES = ("p75", "p90", "p95", "p99")
-IN_A_CSV = ("min", "p0.1", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "max")
+IN_CSV = {
+    "Time to First Token / Successful ms": ("ttft_ms", 1.0),
+    "Inter Token Latency / Successful ms": ("tpot_ms", 1.0),
+    "Request Latency / Successful Sec": ("e2e_ms", MS_PER_S),
+}
+RATES_IN_CSV = {
+    "Server Throughput / Successful Requests/Sec": "req_s",
+    "Server Throughput / Successful Concurrency": "achieved_concurrency",
+    "Token Throughput / Successful Output Tokens/Sec": "output_tok_s",
+    "Token Throughput / Successful Total Tokens/Sec": "total_tok_s",
+    "Token Throughput / Successful Input Tokens/Sec": "input_tok_s",
+}
+OLD_PERCENTILES = "[min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]"
+LISTED = ("min", "p0.1", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "max")
 STREAMS = re.compile(r"(?:^|[^\w])(?:concurrent@|streams=|\w*concurren\w*=)(\d+)")
 RATE = re.compile(r"(?:(?:constant|poisson|async)@|rate=)([\d.]+)")
 
@@ -157,41 +169,22 @@ def _of_csv(found: Opened) -> list[Result]:
     """The CSV since 0.4: three rows of headings, a row a benchmark."""
     if len(found.rows) < 4:
         return []
-    heads = [tuple(part.strip() for part in column) for column in zip(*found.rows[:3], strict=False)]
+    heads = [" / ".join(filter(None, (part.strip() for part in column)))
+             for column in zip(*found.rows[:3], strict=False)]  # fmt: skip
     made = []
     for line, row in enumerate(found.rows[3:], 4):
-        cells = dict(zip(heads, row, strict=False))
-        page = Page({" / ".join(filter(None, head)): value for head, value in cells.items()}, line=line)
-
-        def named(*head: str, page: Page = page) -> Any:
-            return page.value(" / ".join(head))
-
-        one = Result("guidellm", page)
-        _strategy_words(one, str(named("Benchmark", "Strategy") or ""))
-        backend = _json(named("Run Info", "Backend"))
-        _model(one, Page(backend), Page({}))
-        for group, unit, ours, times in (
-            ("Time to First Token", "ms", "ttft_ms", 1.0),
-            ("Inter Token Latency", "ms", "tpot_ms", 1.0),
-            ("Request Latency", "Sec", "e2e_ms", MS_PER_S),
-        ):
-            _cells(one, lambda name, g=group, u=unit: named(g, f"Successful {u}", name), ours, times)
-        for names, ours in (
-            (("Server Throughput", "Successful Requests/Sec"), "req_s"),
-            (("Server Throughput", "Successful Concurrency"), "achieved_concurrency"),
-            (("Token Throughput", "Successful Output Tokens/Sec"), "output_tok_s"),
-            (("Token Throughput", "Successful Total Tokens/Sec"), "total_tok_s"),
-            (("Token Throughput", "Successful Input Tokens/Sec"), "input_tok_s"),
-        ):
-            one.put(ours, number_of(named(*names, "Mean")))
-        for name, ours in (("Input Tokens", "input_tokens"), ("Output Tokens", "output_tokens")):
-            one.asked(ours, number_of(named("Token Metrics", f"Successful {name}", "Mean")))
-        _requests(
-            one,
-            number_of(named("Request Counts", "Successful")),
-            number_of(named("Request Counts", "Errored")),
-        )
-        one.date = day_in(str(named("Timings", "Start Time") or ""))
+        page = Page(dict(zip(heads, row, strict=False)), line=line)
+        one = Result("guidellm", page, date=day_in(page.words("Timings / Start Time")))
+        _strategy_words(one, page.words("Benchmark / Strategy"))
+        _model(one, Page(_json(page.value("Run Info / Backend"))), Page({}))
+        for shown, (ours, times) in IN_CSV.items():
+            keys = (f"{shown} / Mean", f"{shown} / Median", f"{shown} / Percentiles")
+            _cells(one, page, keys, ours, times)
+        for shown, ours in RATES_IN_CSV.items():
+            one.put(ours, page.number(f"{shown} / Mean"))
+        for shown, ours in (("Input Tokens", "input_tokens"), ("Output Tokens", "output_tokens")):
+            one.asked(ours, page.number(f"Token Metrics / Successful {shown} / Mean"))
+        _requests(one, page.number("Request Counts / Successful"), page.number("Request Counts / Errored"))
         page.passed(*page.values)  # statistics, modalities and the scheduler's own times
         made.append(one)
     return made
@@ -202,33 +195,36 @@ def _of_old_csv(found: Opened) -> list[Result]:
     made = []
     for line, row in enumerate(found.rows[1:], 2):
         page = Page(dict(zip(found.rows[0], row, strict=False)), line=line)
-        one = Result("guidellm", page)
+        one = Result("guidellm", page, date=day_in(page.words("Start Time")))
         _load(one, Page(_json(page.value("Args")).get("strategy") or {}))
         if not one.load:
             _strategy_words(one, page.words("Name"))
         _model(one, Page({}), Page(_json(page.value("Worker"))))
         for theirs, (ours, times) in LATENCIES.items():
-            shown = theirs.replace("_", " ").capitalize()
-            _cells(one, lambda name, s=shown, p=page: p.value(f"Successful {s} {name}"), ours, times)
+            shown = _old_heading(theirs)
+            _cells(one, page, (f"{shown} mean", f"{shown} median", f"{shown} {OLD_PERCENTILES}"), ours, times)
         for theirs, ours in RATES.items():
-            one.put(ours, page.number(f"Successful {theirs.replace('_', ' ').capitalize()} mean"))
+            one.put(ours, page.number(f"{_old_heading(theirs)} mean"))
         for theirs, ours in LENGTHS.items():
-            one.asked(ours, page.number(f"Successful {theirs.replace('_', ' ').capitalize()} mean"))
+            one.asked(ours, page.number(f"{_old_heading(theirs)} mean"))
         _requests(one, page.number("Successful Requests"), page.number("Errored Requests"))
-        one.date = day_in(page.words("Start Time"))
         page.passed(*page.values)
         made.append(one)
     return made
 
 
-def _cells(one: Result, cell: Callable[[str], Any], ours: str, times: float) -> None:
-    """Mean, median and the list of percentiles of one metric, under the headings of either CSV."""
-    one.put(f"{ours}_mean", number_of(cell("Mean") or cell("mean")), times)
-    one.put(f"{ours}_p50", number_of(cell("Median") or cell("median")), times)
-    listed = cell("Percentiles") or cell("[min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]")
-    parts = str(listed or "").strip("[] ").split(",")
-    if len(parts) == len(IN_A_CSV):
-        for name, part in zip(IN_A_CSV, parts, strict=True):
+def _old_heading(metric: str) -> str:
+    return f"Successful {metric.replace('_', ' ').capitalize()}"
+
+
+def _cells(one: Result, page: Page, keys: tuple[str, str, str], ours: str, times: float) -> None:
+    """Mean, median and the list of percentiles of one metric, under these headings."""
+    mean, median, listed = keys
+    one.put(f"{ours}_mean", page.number(mean), times)
+    one.put(f"{ours}_p50", page.number(median), times)
+    parts = str(page.value(listed) or "").strip("[] ").split(",")
+    if len(parts) == len(LISTED):
+        for name, part in zip(LISTED, parts, strict=True):
             if name in PERCENTILES:
                 one.put(f"{ours}_{name}", number_of(part), times)
 

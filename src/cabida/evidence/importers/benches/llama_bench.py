@@ -159,6 +159,7 @@ def _row(page: Page, build: str) -> Result | None:
     if keys and keys == values:
         one.say("kv_cache", CACHES.get(keys, keys))
     rate = number_of(page.words("t/s").split("±")[0])
-    _test(one, *(number_of(test[name] or "") for name in ("read", "wrote", "depth")), rate)
+    read_, wrote, depth = (number_of(test[name] or "") for name in ("read", "wrote", "depth"))
+    _test(one, read_, wrote, depth, rate)
     page.passed("size", "params", "backend", "threads", "test", "t/s", "mmap", "sm", "mg", "dev", "devices")
     return one

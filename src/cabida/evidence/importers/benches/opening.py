@@ -137,7 +137,9 @@ def _json(text: str, path: Path) -> Opened | None:
     try:
         return Opened(JSON, text, [(1, json.loads(text))])
     except RecursionError:
-        raise InvalidInput([problem("CB-E201", file=str(path), what="JSON", error=tr("evidence.too_deep"))]) from None
+        raise InvalidInput(
+            [problem("CB-E201", file=str(path), what="JSON", error=tr("evidence.too_deep"))]
+        ) from None
     except ValueError as error:
         whole_error = str(error)
     found = Opened(LINES, text)

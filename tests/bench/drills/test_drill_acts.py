@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -193,8 +194,7 @@ def test_a_stopped_process_goes_on_after(tmp_path):
             pid_file.write_text(str(one.pid))
 
             def state():
-                with open(f"/proc/{one.pid}/stat") as file:
-                    return file.read().rpartition(")")[2].split()[0]
+                return Path(f"/proc/{one.pid}/stat").read_text().rpartition(")")[2].split()[0]
 
             async def work():
                 told = Told()
@@ -266,8 +266,9 @@ def test_what_keeps_a_drill_from_being_done_is_told_at_once_and_nothing_done(one
 def test_a_drill_is_described_without_being_done(kind, language, tmp_path):
     use_language(language)
     mark = tmp_path / "mark"
-    one = Drill(kind, command=("touch", str(mark)), undo=("touch", str(mark)), pid_file=str(tmp_path / "none"), lasts_s=2.0,
-                ready="http://127.0.0.1:1/health", delay_s=0.1)  # fmt: skip
+    touch = ("touch", str(mark))
+    one = Drill(kind, command=touch, undo=touch, pid_file=str(tmp_path / "none"), lasts_s=2.0, delay_s=0.1,
+                ready="http://127.0.0.1:1/health")  # fmt: skip
     lines = described(one)
     assert kind in lines[0]
     assert any(str(mark) in line for line in lines)

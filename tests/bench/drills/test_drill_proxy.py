@@ -166,13 +166,13 @@ def test_a_delay_is_kept_in_both_directions_and_ends_when_it_is_taken_away():
 
 def test_a_limited_rate_takes_its_time():
     async def work():
-        async with served(answering(20_000)) as there:
-            async with Proxy("127.0.0.1:0", there, Fault(bytes_per_s=50_000)) as proxy:
-                reader, writer = await connected(proxy)
-                began_s = now_s()
-                writer.write(b"go\n")
-                how, seen = await ended(reader, writer)
-                return how, seen, now_s() - began_s
+        fault = Fault(bytes_per_s=50_000)
+        async with served(answering(20_000)) as there, Proxy("127.0.0.1:0", there, fault) as proxy:
+            reader, writer = await connected(proxy)
+            began_s = now_s()
+            writer.write(b"go\n")
+            how, seen = await ended(reader, writer)
+            return how, seen, now_s() - began_s
 
     how, seen, took_s = run(work())
     assert (how, seen) == ("end", 20_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,20 +61,24 @@ def recovered(
         watched_s: moments of rows of metrics; ``None`` = nobody watched.
         error_ratio_most: of requests that may fail in a month, for the error budget.
     """
-    return _recovery(tries_of(outcomes), drilled, from_s, until_s, watched_s, error_ratio_most)
+    began_s = from_s if drilled.began_s is None else drilled.began_s
+    calm = [(from_s, max(from_s, began_s))]
+    return _recovery(tries_of(outcomes), drilled, calm, until_s, watched_s, error_ratio_most)
 
 
 def _recovery(
     tries: list[Try],
     drilled: Drilled,
-    from_s: float,
+    calm: Sequence[tuple[float, float]],
     until_s: float | None,
     watched_s: Sequence[float] | None,
     error_ratio_most: float | None,
 ) -> Recovery:
+    """``tries`` from the first calm stretch on; what ends at ``until_s`` or later is the next drill's."""
     tries.sort(key=lambda one: (one.due_s, one.attempt))
     end_s = until_s if until_s is not None else max((one.due_s for one in tries), default=0.0) + 1e-6
-    tries = [one for one in tries if from_s <= one.due_s < end_s]
+    later = {one.request for one in tries if until_s is not None and one.ended_s >= until_s}
+    tries = [one for one in tries if calm[0][0] <= one.due_s < end_s and one.request not in later]
     once = counted_once(tries)
     tries = [one for one in tries if one.verdict != "cancelled"]
     empty = stretch(())
@@ -81,7 +86,7 @@ def _recovery(
         return Recovery(drilled.name, drilled.kind, stretch(tries), empty, empty)
     began_s = drilled.began_s
     finals = [one for one in tries if one.final]
-    usual = baseline(finals, from_s, began_s)
+    usual = baseline(finals, calm)
     well_s = well_from(finals, usual, began_s, end_s) if usual else None
     split_s = end_s if well_s is None else well_s
     hit = [one for one in tries if one.ended_s >= began_s]
@@ -95,7 +100,7 @@ def _recovery(
     return Recovery(
         drilled.name,
         drilled.kind,
-        before=stretch([one for one in tries if one.ended_s < began_s]),
+        before=stretch([one for one in tries if _within(one, calm)]),
         during=stretch([one for one in hit if one.due_s < split_s]),
         after=stretch([one for one in hit if one.due_s >= split_s]),
         window_s=usual.window_s if usual else None,
@@ -119,6 +124,10 @@ def _recovery(
         metrics_gap_s=gap_s,
         log_after=drilled.details.get("log_grew"),
     )
+
+
+def _within(one: Try, calm: Sequence[tuple[float, float]]) -> bool:
+    return any(from_s <= one.due_s and one.ended_s < until_s for from_s, until_s in calm)
 
 
 def budget_used_ratio(
@@ -194,7 +203,9 @@ def _judged(drilled: Drilled, recovery: Recovery, until_s: float | None) -> tupl
     if drilled.kind == "bad-deploy" and recovery.ejected_s is None:
         return FAILED, tr("drills.not_ejected")
     if recovery.recovery_s == 0 and not recovery.lost_count:
-        return PASSED, tr("drills.nothing_felt")
+        return PASSED, tr("drills.nothing_felt", window=duration(recovery.window_s))
+    if recovery.recovery_s == 0:
+        return PASSED, tr("drills.only_in_flight", count=recovery.lost_count)
     return PASSED, tr("drills.well_after", took=duration(recovery.recovery_s), count=recovery.lost_count)
 
 
@@ -210,7 +221,7 @@ def _judged_checkpoint(drilled: Drilled) -> tuple[str, str]:
 
 
 def recoveries(kept: Kept, run: str) -> list[Judged]:
-    """Every drill of a run in a journal, judged; a drill's baseline begins where the one before it was over."""
+    """Every drill of a run in a journal, judged; usual is what was seen before them and between, when all was well."""
     rows = [row for row in kept.of_run("drill", run) if row.get("step") == "ended"]
     drills = sorted((drilled_of(row) for row in rows), key=lambda one: one.began_s or 0.0)
     watched = kept.of_run("watch", run)
@@ -221,15 +232,25 @@ def recoveries(kept: Kept, run: str) -> list[Judged]:
     from_s = float(kept.begun(run).get("at_s", 0.0)) + float(
         (kept.planned_run(run).get("load") or {}).get("warm_up_s") or 0.0
     )
-    found = []
+    found: list[Judged] = []
+    calm: list[tuple[float, float]] = []
     for at, one in enumerate(drills):
         next_s = drills[at + 1].began_s if at + 1 < len(drills) else None
-        recovery = _recovery(list(tries), one, from_s, next_s, watched_s, ratio)
+        calm.append((from_s, max(from_s, one.began_s or from_s)))
+        recovery = _recovery(list(tries), one, calm, next_s, watched_s, ratio)
         found.append(judged(one, recovery, until_s=next_s if next_s is not None else ended))
         over = [moment for name in MOMENTS if (moment := getattr(one, name)) is not None]
-        if recovery.recovery_s is not None and one.began_s is not None:
-            over.append(one.began_s + recovery.recovery_s)
+        if one.began_s is not None:
+            over.append(math.inf if recovery.recovery_s is None else one.began_s + recovery.recovery_s)
         from_s = max([from_s, *over])
+        if (
+            from_s == math.inf
+        ):  # never seen well again: what follows is no baseline, but what came before still is
+            from_s = (
+                next_s
+                if next_s is not None
+                else max([calm[-1][1], *(one for one in over if one != math.inf)])
+            )
     return found
 
 

@@ -1,10 +1,11 @@
 """What a drill cost and how long until all was well, from outcomes of requests and the drill's own moments.
 
-All is well again at the first request from which on, for a window, no larger share fails than before, and no more
-answers are slow than before would explain. Both are tests that assume no law of latencies: of failures, none where
-none failed before, else what the hypergeometric law allows at 5 % (Fisher's exact test); of slowness, how many of n
-new values exceed the 90th percentile of m old ones at 1 % (Gumbel and von Schelling 1950, "The distribution of the
-number of exceedances").
+Something is felt where, in a window, a larger share fails than before, or more answers are slow than before would
+explain (levels shared out over the windows looked at, after Bonferroni: else a long look finds chance). All is well
+again at the first request after that from which on, for a window, neither is so. Both tests assume no law of
+latencies: of failures, none where none failed before, else what the hypergeometric law allows at 5 % (Fisher's exact
+test); of slowness, how many of n new values exceed the 90th percentile of m old ones at 1 % (Gumbel and von Schelling
+1950, "The distribution of the number of exceedances").
 """
 
 from __future__ import annotations
@@ -123,12 +124,12 @@ def tries_of(outcomes: Iterable[Outcome]) -> list[Try]:
 
 
 @cache
-def failures_allowed(before_failed: int, before_count: int, count: int) -> int:
+def failures_allowed(before_failed: int, before_count: int, count: int, level: float = FAILING_LEVEL) -> int:
     """Most failures among ``count`` requests that are no more than before: none where none failed before."""
     if before_failed == 0:
         return 0
     allowed = before_failed * count // before_count
-    while allowed < count and _more_failing(before_failed, before_count, allowed + 1, count) >= FAILING_LEVEL:
+    while allowed < count and _more_failing(before_failed, before_count, allowed + 1, count) >= level:
         allowed += 1
     return allowed
 
@@ -146,7 +147,7 @@ def _more_failing(before_failed: int, before_count: int, failed: int, count: int
 
 
 @cache
-def slow_allowed(before_count: int, count: int) -> int:
+def slow_allowed(before_count: int, count: int, level: float = SLOW_LEVEL) -> int:
     """Most of ``count`` new values beyond the SLOW_RATIO percentile of ``before_count`` old ones of the same law."""
     rank = _slow_rank(before_count)
     tail = 0.0
@@ -156,7 +157,7 @@ def slow_allowed(before_count: int, count: int) -> int:
             + _log_choose(rank - 1 + count - k, count - k)
             - _log_choose(before_count + count, count)
         )
-        if tail >= SLOW_LEVEL:
+        if tail >= level:
             return k
     return 0
 
@@ -181,14 +182,22 @@ class Baseline:
     window_s: float
 
 
-def baseline(finals: Sequence[Try], from_s: float, began_s: float) -> Baseline | None:
-    """Of requests due from ``from_s`` on that had ended when the drill began; ``None`` = fewer than FEWEST."""
-    before = [one for one in finals if from_s <= one.due_s and one.ended_s < began_s]
+def baseline(finals: Sequence[Try], calm: Sequence[tuple[float, float]]) -> Baseline | None:
+    """Of requests due in stretches of calm that had ended within them; ``None`` = fewer than FEWEST.
+
+    ``calm`` are (from, until) without overlap: before the drill, and between earlier ones when all was well.
+    """
+    before: list[Try] = []
+    due_count, span_s = 0, 0.0
+    for from_s, until_s in calm:
+        due = [one for one in finals if from_s <= one.due_s < until_s]
+        before += [one for one in due if one.ended_s < until_s]
+        due_count += len(due)
+        span_s += until_s - min((one.due_s for one in due), default=until_s)
     if len(before) < FEWEST:
         return None
     latencies = sorted(one.latency_s for one in before if one.latency_s is not None)
-    due = [one.due_s for one in finals if from_s <= one.due_s < began_s]
-    rate = len(due) / max(began_s - min(due), 1e-9)
+    rate = due_count / max(span_s, 1e-9)
     slow_s = latencies[_slow_rank(len(latencies)) - 1] * TOLERATED_RATIO if latencies else None
     failed = sum(one.verdict != "ok" for one in before)
     return Baseline(len(before), failed, len(latencies), slow_s, rate, max(WINDOW_S, FEWEST / rate))
@@ -200,29 +209,73 @@ def well_from(finals: Sequence[Try], usual: Baseline, began_s: float, until_s: f
     ``finals`` are in the order in which they were due. A window must end by ``until_s`` and hold FEWEST requests.
     """
     seen = [one for one in finals if began_s <= one.due_s < until_s]
-    dues = [one.due_s for one in seen]
-    slow_s = math.inf if usual.slow_s is None or usual.answered_count < FEWEST else usual.slow_s
-    failing = [one.verdict != "ok" for one in seen]
-    slowed = [one.latency_s is not None and one.latency_s > slow_s for one in seen]
-    failed, slow = _running(failing), _running(slowed)
-    for at, one in enumerate(seen):
-        if failing[at]:
-            continue
-        end = max(bisect_left(dues, one.due_s + usual.window_s), at + FEWEST)
-        if end > len(seen) or one.due_s + usual.window_s > until_s:
+    windows = _Windows(seen, usual, until_s)
+    looks = max(1.0, (until_s - began_s) / usual.window_s)
+    felt = None
+    for at in range(len(seen)):
+        end = windows.end(at)
+        if end is None:
+            break
+        if not windows.is_usual(at, end, looks):
+            felt = at
+            break
+    if felt is None:
+        return began_s if windows.is_tail_usual(looks) else None
+    for at in range(felt, len(seen)):
+        end = windows.end(at)
+        if end is None:
             return None
-        count, failed_count = end - at, failed[end] - failed[at]
-        enough = usual.answered_count >= FEWEST
-        if failed_count <= failures_allowed(usual.failed_count, usual.count, count) and (
-            not enough or slow[end] - slow[at] <= slow_allowed(usual.answered_count, count - failed_count)
-        ):
-            first = at
-            while first < end and (failing[first] or slowed[first]):
-                first += 1
-            if first - at <= SLOW_RUN_MOST and not any(failing[at:first]):
-                first = at
-            return began_s if first == 0 else seen[min(first, len(seen) - 1)].due_s
+        if not windows.failing[at] and windows.is_usual(at, end, 1.0):
+            return seen[windows.start_of_well(at, end)].due_s
     return None
+
+
+class _Windows:
+    """Windows of requests in the order in which they were due, each from a request on."""
+
+    def __init__(self, seen: Sequence[Try], usual: Baseline, until_s: float) -> None:
+        self._seen, self._usual, self._until_s = seen, usual, until_s
+        self._dues = [one.due_s for one in seen]
+        self._compares = usual.answered_count >= FEWEST and usual.slow_s is not None
+        slow_s = usual.slow_s if self._compares and usual.slow_s is not None else math.inf
+        self.failing = [one.verdict != "ok" for one in seen]
+        self.slowed = [one.latency_s is not None and one.latency_s > slow_s for one in seen]
+        self.failed, self.slow = _running(self.failing), _running(self.slowed)
+
+    def end(self, at: int) -> int | None:
+        """Behind the last request of the window from request ``at`` on; ``None`` = it isn't whole."""
+        due_s = self._dues[at]
+        end = max(bisect_left(self._dues, due_s + self._usual.window_s), at + FEWEST)
+        return None if end > len(self._dues) or due_s + self._usual.window_s > self._until_s else end
+
+    def is_tail_usual(self, looks: float) -> bool:
+        """Whether there is a window at all, and no more fails from the last one's start on than before explains."""
+        whole = next((at for at in range(len(self._dues) - 1, -1, -1) if self.end(at) is not None), None)
+        if whole is None:
+            return False
+        usual, failed = self._usual, self.failed[-1] - self.failed[whole]
+        count = len(self._dues) - whole
+        return failed <= failures_allowed(usual.failed_count, usual.count, count, FAILING_LEVEL / looks)
+
+    def is_usual(self, at: int, end: int, looks: float) -> bool:
+        """Whether no more fails and no more is slow than before explains, one of so many looks."""
+        usual, count = self._usual, end - at
+        failed = self.failed[end] - self.failed[at]
+        if failed > failures_allowed(usual.failed_count, usual.count, count, FAILING_LEVEL / looks):
+            return False
+        most = (
+            slow_allowed(usual.answered_count, count - failed, SLOW_LEVEL / looks)
+            if self._compares
+            else count
+        )
+        return self.slow[end] - self.slow[at] <= most
+
+    def start_of_well(self, at: int, end: int) -> int:
+        """Where in a usual window it begins to be so: behind what fails or is slow at its head, chance aside."""
+        first = at
+        while first < end - 1 and (self.failing[first] or self.slowed[first]):
+            first += 1
+        return at if first - at <= SLOW_RUN_MOST and not any(self.failing[at:first]) else first
 
 
 def _running(flags: Iterable[bool]) -> list[int]:

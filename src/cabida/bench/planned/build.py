@@ -239,6 +239,8 @@ class _Making:
         key, there = needs.get(run.phase, ("", True))
         if not there:
             self.refuse("CB-P016", path, phase=run.phase, key=key)
+        if any(one.kind == "checkpoint" for one in run.drills) and not (run.job and run.job.checkpoint):
+            self.refuse("CB-P024", f"{path}.drills")
         if run.drills and run.phase != "drill":
             self.refuse("CB-P017", f"{path}.drills", phase=run.phase)
         for one in run.expected:
@@ -295,10 +297,16 @@ class _Making:
         called = bool(drill.command or drill.pid_file)
         slowed = bool(drill.delay_s or drill.jitter_s or drill.bytes_per_s)
         there, needed = {
-            "slow-network": (slowed, "delay, jitter, bandwidth"),
-            "cut-network": (True, ""),
-            "kill": (called, "command, pid_file"),
-        }.get(drill.kind, (called, "command"))
+            "slow-network": (
+                slowed and drill.lasts_s > 0,
+                "delay + lasts, jitter + lasts, bandwidth + lasts",
+            ),
+            "cut-network": (drill.lasts_s > 0, "lasts"),
+            "checkpoint": (True, ""),  # the run's job is what is stopped
+            "drain": (bool(drill.command), "command"),
+            "bad-deploy": (bool(drill.command and drill.undo), "command + undo"),
+            "cold-start": (called and bool(drill.undo), "pid_file + undo, command + undo"),
+        }.get(drill.kind, (called, "command, pid_file"))
         if not there:
             self.refuse("CB-P021", path, kind=drill.kind, needed=needed)
         if load.duration_s is not None and drill.at_s >= load.duration_s:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.app.api_prices import api_prices
+from cabida.app.bench_exports import bench_export
 from cabida.app.benching import bench_plan
 from cabida.app.costs import cost, energy
 from cabida.app.holding import hold, hours_of
@@ -276,6 +277,7 @@ def record(decision: Path | str | Decision, form: str) -> str:
 __all__ = [
     "Setup",
     "api_prices",
+    "bench_export",
     "bench_plan",
     "calibrate",
     "calibration",

@@ -98,6 +98,15 @@ def zeros(value, name=""):
     )
 
 
+@pytest.mark.parametrize("form", ["vllm", "sglang"])
+def test_every_latency_that_is_there_is_a_number(form):
+    """InferenceX and dashboards turn each key that ends in ms into a number without asking."""
+    bare = Measured("x", duration_s=10.0, completed_count=50, figures={"req_s": 5.0, "e2e_ms_mean": 900.0})
+    (text,) = exported(form, [bare]).values()
+    found = {key: float(value) for key, value in json.loads(text).items() if key.endswith("ms")}
+    assert list(found.values()) == [900.0]
+
+
 @pytest.mark.parametrize("form", TOOLS)
 def test_several_runs_and_an_open_load(tmp_path, form):
     from dataclasses import replace

@@ -1,7 +1,8 @@
 """In the form of ``vllm bench serve`` and SGLang's ``bench_serving``: one object a run, a line each.
 
 Keys and units as in ``vllm/benchmarks/serve.py`` of vLLM 0.32.0 (a line each is its ``--append-result``) and
-``sglang/benchmark/serving.py`` of SGLang 0.5.23. What isn't known is null, never zero.
+``sglang/benchmark/serving.py`` of SGLang 0.5.23. A latency that isn't known is left out, as
+vLLM leaves out what it wasn't asked for; anything else is null, never zero.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ def sglang(runs: Sequence[Measured]) -> dict[str, str]:
 def _latencies(one: Measured, names: dict[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for theirs, ours in names.items():
-        for head, statistic in HEADS.items():
-            found[f"{head}_{theirs}_ms"] = one.figure(f"{ours}_{statistic}")
-        found[f"std_{theirs}_ms"] = None
+        told = {f"{head}_{theirs}_ms": one.figure(f"{ours}_{statistic}") for head, statistic in HEADS.items()}
+        found |= {key: value for key, value in told.items() if value is not None}
     return found
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Late(Exception):
-    """No answer within the limit, or the one before is still awaited."""
+    """No answer within the limit; it is still awaited, and the next question gets it."""
 
 
 class Aside(Generic[T]):
@@ -21,32 +21,36 @@ class Aside(Generic[T]):
 
     def __init__(self, name: str, call: Callable[[], T]) -> None:
         """The thread starts with the first question."""
-        self.name, self._call, self.busy = name, call, False
+        self.name, self._call = name, call
         self._asked: queue.SimpleQueue[tuple[asyncio.AbstractEventLoop, asyncio.Future[T]] | None] = (
             queue.SimpleQueue()
         )
         self._thread: threading.Thread | None = None
+        self._answer: asyncio.Future[T] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._answer is not None and not self._answer.done()
 
     async def ask(self, limit_s: float) -> T:
-        """What the call returns.
+        """What the call returns; where the one before was late, what that returns.
 
         Raises:
-            Late: it isn't back within ``limit_s``, or an earlier call isn't back yet.
+            Late: it isn't back within ``limit_s``.
             Exception: what the call raised.
         """
-        if self.busy:
-            raise Late
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=f"watch {self.name}", daemon=True)
             self._thread.start()
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
-        self.busy = True
-        self._asked.put((loop, answer))
-        done, _ = await asyncio.wait([answer], timeout=limit_s)
+        if self._answer is None:
+            loop = asyncio.get_running_loop()
+            self._answer = loop.create_future()
+            self._asked.put((loop, self._answer))
+        done, _ = await asyncio.wait([self._answer], timeout=limit_s)
         if not done:
-            answer.cancel()
             raise Late
+        answer, self._answer = self._answer, None
         return answer.result()
 
     def close(self) -> None:
@@ -62,7 +66,6 @@ class Aside(Generic[T]):
                 result = self._call()
             except Exception as error:  # whatever a driver or a server throws is told, not raised here
                 failed = error
-            self.busy = False
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(_give, answer, result, failed)
 
@@ -74,3 +77,4 @@ def _give(answer: asyncio.Future[Any], result: Any, failed: BaseException | None
         answer.set_result(result)
     else:
         answer.set_exception(failed)
+        answer.exception()  # nobody may come for it: that is no news

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 EVERY_S = 1.0
+LEAST_S = 0.5  # what a source is waited for; what comes later counts for the next sample
+LATE_S = 5.0  # without an answer a source is lost
 FIRST_S = 10.0  # a driver that wakes eight cards takes seconds
 STANDING = ("started_s",)  # of a page, not worth a row each second
 FIXED = ("kv_tokens", "blocks_count", "block_size_tokens", "kv_reserved_bytes", "gpu_share_ratio", "context_tokens",
@@ -52,13 +54,14 @@ class Watcher:
         self.facts: Row = {}
         self.every_s = every_s
         self._model = model
-        self._pages = [_Source(one) for one in pages]
+        self._pages = [_Source(one, model) for one in pages]
         self._tail = Tail(Path(log)) if log else None
         self._log = Aside("log", self._tail.sample) if self._tail else None
         self._roots, self._wanted = roots, gpus
         self._cards: Cards | None = None
         self._gpus: Aside[tuple[Row, list[Row]]] | None = None
         self._lost: set[str] = set()
+        self._late: dict[str, float] = {}
 
     async def begin(self) -> list[Row]:
         """The first look: what answers, what doesn't, what stands still. Takes seconds at most; never raises."""
@@ -85,7 +88,7 @@ class Watcher:
             other = await self._other(source) if why in (STATUS, HTML) else None
             if other is None:
                 source.gone = why in (STATUS, HTML)  # nothing else will come of it; who is down may come back
-                self._lost.add(f"page {shown}")
+                self._lost.add(source.key)
                 self.notices.append(tr("watch.page_lost", address=shown, why=said_why(why, detail)))
                 return [{"event": "page-lost", "page": shown, "why": why, "detail": detail}]
             page = other
@@ -93,6 +96,8 @@ class Watcher:
             other = await self._other(source)
             page = other or page
         self._note(page, page.values(self._model if self._model in page.models else ""))
+        source.noted = bool(page.engine)
+        await self._sizes(source, page.engine)
         told: list[Row] = [
             {"event": "page", "page": shown, "engine": page.engine, "models": list(page.models)}
         ]
@@ -163,7 +168,7 @@ class Watcher:
     async def sample(self) -> list[Row]:
         """One row of figures, and one for everything that happened since the last. Never raises."""
         at_s = now_s()
-        limit_s = max(0.2, self.every_s * 0.9)
+        limit_s = max(LEAST_S, self.every_s * 0.9)
         row: Row = {"at_s": at_s}
         told: list[Row] = []
         asked = [self._page(source, limit_s) for source in self._pages]
@@ -172,7 +177,8 @@ class Watcher:
         if self._log:
             asked.append(self._other_source("log", self._log, limit_s))
         for figures, events in await asyncio.gather(*asked):
-            row |= figures
+            late = row.get("late_count", 0) + figures.get("late_count", 0)
+            row |= figures | ({"late_count": late} if late else {})
             told += events
         row["took_s"] = round(now_s() - at_s, 6)
         return [row, *({"at_s": at_s, **one} for one in told)]
@@ -210,16 +216,16 @@ class Watcher:
         shown = source.address.shown
         try:
             page, grown = await source.aside.ask(limit_s)
-        except (Late, NoPage) as error:
-            why, detail = (error.why, error.detail) if isinstance(error, NoPage) else ("slow", "")
-            return {}, self._gone(
-                f"page {shown}", {"event": "page-lost", "page": shown, "why": why, "detail": detail}
-            )
+        except Late:
+            return self._waited(source.key, {"event": "page-lost", "page": shown, "why": "slow"})
+        except NoPage as error:
+            lost = {"event": "page-lost", "page": shown, "why": error.why, "detail": error.detail}
+            return {}, self._gone(source.key, lost)
         except Exception as error:  # a page that breaks the reader is lost, the run isn't
             return {}, self._gone(
-                f"page {shown}", {"event": "page-lost", "page": shown, "why": type(error).__name__}
+                source.key, {"event": "page-lost", "page": shown, "why": type(error).__name__}
             )
-        told = self._back(f"page {shown}", {"event": "page-back", "page": shown})
+        told = self._back(source.key, {"event": "page-back", "page": shown})
         if source.increases.restarts_count > source.restarts:
             source.restarts = source.increases.restarts_count
             told.append({"event": "server-restarted", "page": shown})
@@ -233,7 +239,7 @@ class Watcher:
             self._note(page, values)
             told.append({"event": "facts", **self.facts})
         counted = {name.rpartition(".")[0] if name.endswith((".sum", ".count")) else name for name in grown}
-        row = {
+        row: Row = {
             name: value
             for name, value in values.items()
             if name not in STANDING and name not in FIXED and not _is_counter(name, counted)
@@ -245,10 +251,18 @@ class Watcher:
     ) -> tuple[Row, list[Row]]:
         try:
             row, told = await aside.ask(limit_s)
+        except Late:
+            return self._waited(name, {"event": f"{name}-lost", "why": "slow"})
         except Exception as error:  # a driver's library may throw anything
-            why = "slow" if isinstance(error, Late) else type(error).__name__
-            return {}, self._gone(name, {"event": f"{name}-lost", "why": why})
+            return {}, self._gone(name, {"event": f"{name}-lost", "why": type(error).__name__})
         return row, self._back(name, {"event": f"{name}-back"}) + told
+
+    def _waited(self, source: str, row: Row) -> tuple[Row, list[Row]]:
+        """A source that is late for one sample is only late; for LATE_S, it is lost."""
+        now = now_s()
+        if now - self._late.setdefault(source, now) > LATE_S:
+            return {}, self._gone(source, row)
+        return {"late_count": 1}, []
 
     def _gone(self, source: str, row: Row) -> list[Row]:
         """A loss is told when it begins, not every second."""
@@ -258,6 +272,7 @@ class Watcher:
         return [row]
 
     def _back(self, source: str, row: Row) -> list[Row]:
+        self._late.pop(source, None)
         if source not in self._lost:
             return []
         self._lost.discard(source)
@@ -267,9 +282,10 @@ class Watcher:
 class _Source:
     """One page, fetched and read in its thread, its counters followed."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, model: str) -> None:
         self.address = address
-        self.increases = Increases()
+        self.key = f"page {address.shown}"
+        self.increases = Increases(model=model)
         self.restarts, self.several, self.gone, self.noted = 0, False, False, False
         self.aside: Aside[tuple[Page, dict[str, float]]] = Aside("page", self._read)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cabida.evidence.pages.page import Page
+from cabida.evidence.pages.page import Page, model_of
 from cabida.evidence.pages.table import known, told
 
 FLAPS_MOST = 2  # returns to a process that was left before several servers are told behind one address
@@ -19,10 +19,12 @@ class Increases:
     by several servers in turn its counters mean nothing, and from then on none is given.
 
     Attributes:
+        model: only series of this model count, and those that name none, where a page has it; "" = all.
         restarts_count: how often a server began again.
         several: the address is answered by several servers, each with counters of its own.
     """
 
+    model: str = ""
     restarts_count: int = 0
     several: bool = False
     _last: dict[tuple[object, ...], float] = field(default_factory=dict)
@@ -43,12 +45,15 @@ class Increases:
         """
         restarted = self._process(page)
         fell = False
+        only = self.model if self.model in page.models else ""
         for key, series in page.series.items():
             engine, name, part, kind = key
             told_of = told()[engine]
             if part == "bucket" or known(name).kind == "gauge" or told_of.group != "engines":
                 continue
             for one in series:
+                if only and model_of(one.labels) not in ("", only):
+                    continue
                 place = (*key, *sorted((a, b) for a, b in one.labels.items() if a not in told_of.same))
                 before = self._last.get(place)
                 self._last[place] = one.value

@@ -77,7 +77,7 @@ class Page:
         for (engine, name, part, kind), series in self.series.items():
             if part == "bucket" or not self._counts(engine):
                 continue
-            kept = [one for one in series if not model or _model_of(one.labels) in ("", model)]
+            kept = [one for one in series if not model or model_of(one.labels) in ("", model)]
             if not kept:
                 continue
             if told()[engine].group == "gpus":
@@ -140,7 +140,7 @@ class Page:
         for (engine, ours, part, _), series in self.series.items():
             if ours == name and part == "bucket" and self._counts(engine):
                 for one in series:
-                    if not model or _model_of(one.labels) in ("", model):
+                    if not model or model_of(one.labels) in ("", model):
                         bound = _number(one.labels.get("le", ""))
                         if bound is not None:
                             found[bound] = found.get(bound, 0.0) + one.value
@@ -157,7 +157,7 @@ class Page:
     @property
     def models(self) -> tuple[str, ...]:
         """Models that its series name."""
-        found = {_model_of(one.labels) for series in self.series.values() for one in series}
+        found = {model_of(one.labels) for series in self.series.values() for one in series}
         return tuple(sorted(found - {""}))
 
     def _counts(self, engine: str) -> bool:
@@ -312,7 +312,8 @@ def _derive(found: dict[str, float]) -> None:
         found["kv_tokens"] = found["kv_used_tokens"] / ratio
 
 
-def _model_of(labels: dict[str, str]) -> str:
+def model_of(labels: dict[str, str]) -> str:
+    """The model that a series names; "" = none."""
     return next((labels[one] for one in MODEL_LABELS if labels.get(one)), "")
 
 

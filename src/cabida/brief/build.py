@@ -14,6 +14,7 @@ from cabida.brief.held import held_of
 from cabida.brief.jobs import Media, Training
 from cabida.brief.model import (
     Acceptance,
+    AcceptanceRule,
     Brief,
     Budget,
     Consider,
@@ -48,6 +49,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         objectives=_objectives(plain.get("objectives") or {}),
         retries_count=int(acceptance.get("retries") or 0),
         failure_ratio=acceptance.get("failure_rate") or 0.0,
+        rules=_rules(acceptance.get("rules")),
         limits=_limits(plain.get("limits") or {}),
         budget=_budget(plain.get("budget") or {}, purse),
         currency=currency,
@@ -67,6 +69,15 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         unknown=tuple(walk.unknown),
         text=text,
         file=walk.file,
+    )
+
+
+def _rules(plain: Any) -> tuple[AcceptanceRule, ...]:
+    items = [plain] if isinstance(plain, dict) else plain or []
+    return tuple(
+        AcceptanceRule(item["kind"], item.get("value"), item.get("name") or "")
+        for item in items
+        if item.get("kind")
     )
 
 

@@ -21,6 +21,7 @@ EVERY = {  # how often -> runs in a month of 730 hours
     "week": HOURS_PER_MONTH / (7 * HOURS_PER_DAY),
     "month": 1.0,
 }
+RULES = ("json-schema", "regex", "length", "finish-reason", "exact", "numeric", "command", "judge")
 CAPACITIES = ("on-demand", "reserved", "spot", "block", "serverless", "buy", "api")
 OPTIMIZERS = ("adamw", "adamw-8bit", "adamw-paged-8bit", "adafactor", "sgd", "muon", "lion", "any")
 SHARDINGS = ("none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", "any")
@@ -53,6 +54,17 @@ ACCEPTANCE = OneOf(
             "grade": _one(word("measured", "quoted", "derived", "assumed")),
         },
     ),
+)
+RULE = OneOf(
+    mapping=Group(
+        "acceptance_rule",
+        {
+            "kind": _one(word(*RULES)),
+            "value": OneOf(free=True),
+            "name": _one(kinds.text("name", longest=120)),
+        },
+        required=("kind",),
+    )
 )
 MODEL = OneOf(
     scalar=kinds.text("model", longest=240),
@@ -212,7 +224,14 @@ BRIEF = Group(
         "evaluation": OneOf(mapping=EVALUATION),
         "objectives": OneOf(mapping=OBJECTIVES),
         "acceptance": OneOf(
-            mapping=Group("acceptance", {"retries": _one(kinds.WHOLE), "failure_rate": _one(kinds.LOST)})
+            mapping=Group(
+                "acceptance",
+                {
+                    "retries": _one(kinds.WHOLE),
+                    "failure_rate": _one(kinds.LOST),
+                    "rules": OneOf(sequence=Listing(RULE, longest=200), mapping=RULE.mapping, spread=True),
+                },
+            )
         ),
         "have": OneOf(sequence=Listing(HELD), spread=True),
         "limits": OneOf(mapping=LIMITS),

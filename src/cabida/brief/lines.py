@@ -5,6 +5,7 @@ A brief is small. What is too big, too deep or too clever is refused before it c
 
 from __future__ import annotations
 
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ LARGEST_DEPTH_COUNT = 12
 LARGEST_NODES_COUNT = 20_000
 LARGEST_ALIASES_COUNT = 20
 PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge", "value")
+_INTEGER = re.compile(r"[-+]?\d{1,18}")
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +172,18 @@ def _mapping(node: Any, file: str, problems: list[Problem], inside: tuple[int, .
         value = _convert(value_node, file, problems, inside)
         found[key] = Said(value.value, line, value.quoted, value.raw)
     return found
+
+
+def as_yaml(said: Said) -> Any:
+    """What a value means in YAML 1.2: quoted is text; else true, false, nothing, whole numbers, numbers, text."""
+    if isinstance(said.value, list):
+        return [as_yaml(one) for one in said.value]
+    if isinstance(said.value, dict):
+        return {key: as_yaml(one) for key, one in said.value.items()}
+    if said.quoted or said.value is None:
+        return said.raw if said.quoted else None
+    if said.value.lower() in ("true", "false"):
+        return said.value.lower() == "true"
+    if _INTEGER.fullmatch(said.value):
+        return int(said.value)
+    return float(said.value) if _FLOAT.fullmatch(said.value) else said.value

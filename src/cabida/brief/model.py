@@ -7,6 +7,7 @@ An empty tuple in ``Consider`` means "any".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cabida.brief.corpus import Retrieval
 from cabida.brief.harness import Evaluation
@@ -42,6 +43,15 @@ class Acceptance:
     ratio: float | None = None
     how: str = ""
     grade: str = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceRule:
+    """What makes an output acceptable, as a benchmark puts it to each: ``value`` is what the kind takes, plain data."""
+
+    kind: str
+    value: Any = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +308,7 @@ class Brief:
     assumed: tuple[Missing, ...] = ()
     text: str = ""
     file: str = ""
+    rules: tuple[AcceptanceRule, ...] = ()  # of acceptance, for whoever measures
 
     @property
     def is_training(self) -> bool:

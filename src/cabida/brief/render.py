@@ -10,7 +10,8 @@ from cabida.brief.evaluation import plain_evaluation
 from cabida.brief.fields import EVERY
 from cabida.brief.held import plain_held
 from cabida.brief.jobs import Lengths, Media, Training
-from cabida.brief.model import Acceptance, Brief, Costs, ModelChoice, Objectives, Traffic
+from cabida.brief.lines import Said, as_yaml
+from cabida.brief.model import Acceptance, AcceptanceRule, Brief, Costs, ModelChoice, Objectives, Traffic
 from cabida.brief.retrieval import plain_retrieval
 
 Plain = dict[str, Any]
@@ -21,7 +22,20 @@ def render(brief: Brief) -> str:
     """The brief as YAML text, without comments; what was assumed is written as said."""
     import yaml
 
-    return yaml.safe_dump(plain(brief), sort_keys=False, allow_unicode=True, width=100)
+    class Writer(yaml.SafeDumper):
+        """Quotes what would be read as a number or as true."""
+
+    Writer.add_representer(
+        Quoted, lambda writer, text: writer.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+    )
+    written: str = yaml.dump(plain(brief), Dumper=Writer, sort_keys=False, allow_unicode=True, width=100)
+    return written
+
+
+class Quoted(str):
+    """A text that plain YAML would take for something else."""
+
+    __slots__ = ()
 
 
 def plain(brief: Brief) -> Plain:
@@ -37,7 +51,11 @@ def plain(brief: Brief) -> Plain:
         retrieval=_said(**plain_retrieval(brief.retrieval, currency)) if brief.retrieval else None,
         evaluation=_said(**plain_evaluation(brief.evaluation)) if brief.evaluation else None,
         objectives=_objectives(brief.objectives),
-        acceptance=_said(retries=brief.retries_count or None, failure_rate=brief.failure_ratio or None),
+        acceptance=_said(
+            retries=brief.retries_count or None,
+            failure_rate=brief.failure_ratio or None,
+            rules=[_rule(one) for one in brief.rules],
+        ),
         have=[_said(**plain_held(held, currency, _money)) for held in brief.have],
         limits=_limits(brief),
         budget=_said(
@@ -90,6 +108,21 @@ def _money(value: float | None, currency: str, period: str = "") -> str | None:
 
 def _model(choice: ModelChoice) -> Plain:
     return _said(id=choice.id, weights={name: _acceptance(kept) for name, kept in choice.weights.items()})
+
+
+def _rule(rule: AcceptanceRule) -> Plain:
+    named = {"name": rule.name} if rule.name else {}
+    return {"kind": rule.kind, **({} if rule.value is None else {"value": _quoted(rule.value)}), **named}
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_quoted(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _quoted(one) for key, one in value.items()}
+    if isinstance(value, str) and as_yaml(Said(value, 0)) != value:
+        return Quoted(value)
+    return value
 
 
 def _acceptance(kept: Acceptance) -> Plain:

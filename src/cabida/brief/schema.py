@@ -34,6 +34,8 @@ def as_text() -> str:
 
 
 def _of(shape: OneOf) -> Schema:
+    if shape.free:
+        return {}
     ways = [*_scalar_ways(shape)]
     if shape.mapping is not None:
         ways.append(_group(shape.mapping) if isinstance(shape.mapping, Group) else _table(shape.mapping))

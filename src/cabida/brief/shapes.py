@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cabida.brief.kinds import Kind, Refusal
-from cabida.brief.lines import Said
+from cabida.brief.lines import Said, as_yaml
 from cabida.errors import Problem
 from cabida.text import closest, problem, tr
 
@@ -48,7 +48,8 @@ class Listing:
 class OneOf:
     """What may stand in one place. A single value stands for ``{shorthand: value}`` when that is given.
 
-    ``spread`` lets a single value stand for a list of one, and the word "any" for an empty list.
+    ``spread`` lets a single value stand for a list of one, and the word "any" for an empty list. ``free`` takes
+    whatever stands there as plain YAML: see :func:`cabida.brief.lines.as_yaml`.
     """
 
     scalar: Kind | None = None
@@ -56,6 +57,7 @@ class OneOf:
     sequence: Listing | None = None
     shorthand: str = ""
     spread: bool = False
+    free: bool = False
 
 
 @dataclass(slots=True)
@@ -81,6 +83,8 @@ def walk(said: Said, shape: OneOf, path: str, into: Walk) -> Any:
     """The plain value of ``said`` under ``shape``; ``None`` when absent, unknown or faulty."""
     if path:
         into.where.setdefault(path, said.line)
+    if shape.free:
+        return as_yaml(said)
     if said.value is None or (isinstance(said.value, str) and said.value.lower() in UNKNOWN_WORDS):
         into.unknown.append(path)
         return None

@@ -33,13 +33,15 @@ def bench_run(
     Args:
         plan: file of the plan.
         out: folder of the journal; ``bench-NAME`` here when left out.
-        only: names of runs; phases: only runs of these. All when empty.
+        only: names of runs; all when empty.
+        phases: only runs of these.
         resume: go on with the journal that is there.
         yes: targets elsewhere may be loaded, up to ``max_requests``.
         max_requests: ceiling of requests, retries counted; the plan's own when left out.
         dry_run: only tell what would be run.
         store: file of the evidence store that keeps what was observed.
-        workers: processes that share each load; ``on`` "ray": on a cluster.
+        workers: processes that share each load.
+        on: where they run: "here", or "ray" for a cluster.
         told: shown how it stands.
 
     Raises:
@@ -60,7 +62,15 @@ def bench_run(
             "currency": read.currency,
         }
     done = run_plan(
-        read, folder, only=only, phases=phases, resume=resume, yes=yes, workers_count=workers, told=told
+        read,
+        folder,
+        only=only,
+        phases=phases,
+        resume=resume,
+        yes=yes,
+        workers_count=workers,
+        on=on,
+        told=told,
     )
     from cabida.report.bench import bench_answer
 

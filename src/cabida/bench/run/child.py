@@ -18,6 +18,7 @@ from typing import Any
 
 from cabida.bench.keep.journal import Journal
 from cabida.bench.run.execute import execute
+from cabida.bench.run.followers import Followers, Piped
 from cabida.bench.run.plain import plan_of
 from cabida.bench.wire.loop import run
 from cabida.errors import CabidaError
@@ -56,10 +57,27 @@ async def _executed(order: dict[str, Any]) -> bool:
         on_failure=lambda: _set(loop, stop),
     )
     with journal:
-        await execute(journal, order["only"], stop, share=tuple(order.get("share", (0, 1))))
+        followers = await _followers(order)
+        try:
+            await execute(journal, order["only"], stop, followers)
+        finally:
+            if followers is not None:
+                await followers.close()
         if not stop.is_set():
             journal.event("end")
     return stop.is_set()
+
+
+async def _followers(order: dict[str, Any]) -> Followers | None:
+    """The processes that share the loads with this one, here or on a cluster."""
+    count = int(order["workers_count"]) - 1
+    if count < 1:
+        return None
+    if order["on"] == "ray":
+        from cabida.bench.run.cluster import started
+
+        return Followers(await started(count))
+    return Followers([await Piped.started() for _ in range(count)])
 
 
 def _until_the_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

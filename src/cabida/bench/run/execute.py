@@ -10,6 +10,7 @@ from cabida.bench.accept.rules import rules
 from cabida.bench.keep.journal import Journal
 from cabida.bench.load.limits import Budget
 from cabida.bench.run import phases
+from cabida.bench.run.followers import Followers
 from cabida.bench.run.place import Going, place
 from cabida.plan.bench import Run
 
@@ -17,7 +18,7 @@ PHASES = {"load": phases.load, "search": phases.search, "drill": phases.drills, 
 
 
 async def execute(
-    journal: Journal, names: Sequence[str], stop: asyncio.Event, *, share: tuple[int, int] = (0, 1)
+    journal: Journal, names: Sequence[str], stop: asyncio.Event, followers: Followers | None = None
 ) -> None:
     """Make the runs named so, in the plan's order, until ``stop`` is set.
 
@@ -25,7 +26,7 @@ async def execute(
         journal: open; it says whether an earlier part is gone on with.
         names: of runs of its plan.
         stop: set it to end: what is in flight may end, faults are undone.
-        share: (this process, all processes) that share each load.
+        followers: processes that share each load.
 
     Raises:
         InvalidInput: a rule, a prompt file, a tokenizer or a drill can't be used.
@@ -38,9 +39,9 @@ async def execute(
         journal=journal,
         plan=plan,
         stop=stop,
-        budget=Budget(None if most is None else -(-most // share[1]), spent),
+        budget=Budget(most, spent),
         rules=rules(plan.rules, where=plan.where, file=plan.file),
-        share=share,
+        followers=followers,
         done=done,
     )
     wanted = [one for one in plan.runs if one.name in names]

@@ -36,6 +36,7 @@ def run_plan(
     resume: bool = False,
     yes: bool = False,
     workers_count: int = 1,
+    on: str = "here",
     told: Callable[[Now], None] | None = None,
 ) -> dict[str, Any]:
     """Execute a plan's runs in a process of its own and keep all of it in ``folder``.
@@ -48,6 +49,7 @@ def run_plan(
         resume: go on where an earlier try ended.
         yes: targets that aren't on this machine may be asked.
         workers_count: processes that share each run's load.
+        on: where those besides the first run: "here", or "ray" for the nodes of a cluster.
         told: shown how it stands, about twice a second.
 
     Returns:
@@ -64,7 +66,7 @@ def run_plan(
     place = Path(folder)
     order = {
         "plan": plain_of(plan), "folder": str(place.absolute()), "only": names, "resume": resume,
-        "language": language(), "workers_count": workers_count, "cwd": str(Path.cwd()),
+        "language": language(), "workers_count": workers_count, "on": on, "cwd": str(Path.cwd()),
     }  # fmt: skip
     with _started(order) as child:
         interrupted = _follow(child, place, told)

@@ -13,14 +13,16 @@ from cabida.bench.drills.acts import drill
 from cabida.bench.drills.checkpoints import checkpoint_drill
 from cabida.bench.drills.jobs import Step, train
 from cabida.bench.load.arrivals import trace_lengths
-from cabida.bench.load.bound import Bound, bound
+from cabida.bench.load.bound import Bound
 from cabida.bench.load.drive import Driven, drive
 from cabida.bench.load.points import Point, point
 from cabida.bench.load.prompts import asks
 from cabida.bench.load.seek import seek
 from cabida.bench.load.steady import Steady, steady
 from cabida.bench.outcome import Ask, Outcome
+from cabida.bench.run.followers import STARTS_AFTER_S, shared_load
 from cabida.bench.run.place import Going, Place, keep_row
+from cabida.bench.run.shares import bound_of, journal_sketch, processes_count, split_budget, together
 from cabida.bench.watch.memory import MemoryLimits, Tried
 from cabida.bench.watch.memory import Step as MemoryStep
 from cabida.bench.watch.ramping import ramp
@@ -46,11 +48,29 @@ async def _driven(
     lengths = trace_lengths(load) if load.kind == "trace" else None
     seed = going.plan.seed * 1_000_003 + sum(name.encode()) * 101 + load.seed
     deck = one.deck(seed, salt=salt, lengths=lengths)
-    wanted: Iterator[Ask | None] = asks(name, deck, one.body, done=going.done, share=going.share)
-    return await drive(
-        load, wanted, one.wire, going.plan.policy, one.told, one.health, going.stop,
-        budget=going.budget, start_s=begins_s,
+    count = processes_count(one, load)
+    wanted: Iterator[Ask | None] = asks(name, deck, one.body, done=going.done, share=(0, count))
+    if going.followers is None or count == 1:
+        return await drive(
+            load, wanted, one.wire, going.plan.policy, one.told, one.health, going.stop,
+            budget=going.budget, start_s=begins_s,
+        )  # fmt: skip
+    start_s = begins_s if begins_s is not None else now_s() + STARTS_AFTER_S
+    shares = split_budget(going.budget, count)
+    mine, theirs = await asyncio.gather(
+        drive(
+            shared_load(load, 0, count), wanted, one.wire, going.plan.policy, one.told_own, one.health, going.stop,
+            budget=shares[0], start_s=start_s,
+        ),
+        going.followers.drive(
+            name, load, seed=seed, salt=salt, done=[each for each in going.done if each.startswith(f"{name}/")],
+            all_count=count, start_s=start_s, budgets=[each.most for each in shares[1:]], told=one.told,
+            stop=going.stop,
+        ),
     )  # fmt: skip
+    journal_sketch(one, name)
+    going.budget.spent_count += sum(each.attempts_count for each in (mine, *theirs))
+    return together([mine, *theirs])
 
 
 async def _ended(
@@ -60,7 +80,7 @@ async def _ended(
     await one.judged()
     rows, journal = one.outcomes.rows, one.going.journal
     part = steady(rows, warm_up_s=load.warm_up_s, kind=load.kind)
-    held = bound(one.samples, rows) if one.samples and rows else None
+    held = bound_of(one, load, rows)
     told: dict[str, Any] = {}
     if part is not None:
         told |= {

@@ -18,6 +18,8 @@ from cabida.bench.load.lengths import Calibrated, calibrate
 from cabida.bench.load.limits import Budget
 from cabida.bench.load.prompts import Deck, Prompt, prompts
 from cabida.bench.outcome import Ask, Outcome
+from cabida.bench.run.followers import Followers
+from cabida.bench.run.sketches import Sketches
 from cabida.bench.watch.sampling import Watcher, watcher
 from cabida.bench.wire.address import Endpoint, endpoint
 from cabida.bench.wire.dialects.bodies import request_body
@@ -40,9 +42,9 @@ class Going:
     stop: asyncio.Event
     budget: Budget
     rules: Rules
-    share: tuple[int, int] = (0, 1)
     done: frozenset[str] = frozenset()
     known: dict[str, Calibrated] = field(default_factory=dict)  # contender -> what its words are in tokens
+    followers: Followers | None = None  # processes that share the loads
 
     def contender(self, run: Run) -> Contender:
         """Whom a run measures."""
@@ -85,6 +87,7 @@ class Place:
     outcomes: Outcomes = field(default_factory=Outcomes)
     samples: list[HealthSample] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    sketches: Sketches = field(default_factory=Sketches)  # of this process's share
 
     def deck(self, seed: int, *, salt: str = "", lengths: Any = None) -> Deck:
         """Prompts of a run."""
@@ -106,6 +109,11 @@ class Place:
         task = asyncio.ensure_future(self._judge(one, self.judging))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+    def told_own(self, one: Outcome) -> None:
+        """The same for an attempt of this process, where others share the load."""
+        self.sketches.add(one)
+        self.told(one)
 
     def _keep(self, one: Outcome) -> None:
         self.going.journal.request(one)
@@ -153,6 +161,8 @@ async def place(going: Going, run: Run, *, watched: bool = True) -> AsyncIterato
         keep = going.plan.keep_samples != "none" or bool(going.rules.made)
         wire = await stack.enter_async_context(Wire(found, going.plan.policy, keep_text=keep))
         measured = await _first_look(going, contender, wire)
+        if going.followers is not None:
+            await going.followers.begin(going.plan, target, measured, keep_text=keep)
         judging = None
         if going.rules.made:
             judging = await stack.enter_async_context(Judging(going.rules, going.plan.policy))

@@ -1,0 +1,140 @@
+"""A process that asks its share of a load as a leader tells it: ``python -m cabida.bench.run.follower``.
+
+Lines of JSON come in and go out. In: ``begin`` (target, policy, prompts ...), ``ping``, ``drive`` (a load and this
+process's share of it), ``stop``; the end of the input ends it. Out: ``pong``, ``outcome``, ``health``, ``driven``,
+``problems``. Times are those of this process's clock; the leader knows how far it is from its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from cabida.bench.clock import now_s
+from cabida.bench.load.arrivals import trace_lengths
+from cabida.bench.load.drive import drive
+from cabida.bench.load.health import Health, HealthSample
+from cabida.bench.load.lengths import Calibrated
+from cabida.bench.load.limits import Budget
+from cabida.bench.load.prompts import Prompt, asks, prompts
+from cabida.bench.outcome import Outcome
+from cabida.bench.run.plain import made
+from cabida.bench.run.sketches import Sketches
+from cabida.bench.wire.address import endpoint
+from cabida.bench.wire.dialects.bodies import request_body
+from cabida.bench.wire.exchange import Wire
+from cabida.bench.wire.loop import run
+from cabida.errors import CabidaError
+from cabida.plan.bench import Load, Policy, Prompts, Target
+from cabida.text import use_language
+
+LINE_BYTES_MOST = 256 << 20
+
+
+class Follower:
+    """One process that follows."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.begun: dict[str, Any] = {}
+        self.wire: Wire | None = None
+        self.driving: asyncio.Task[None] | None = None
+
+    async def obey(self) -> None:
+        """Do what comes, until nothing comes any more."""
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):  # the leader says when to stop
+            loop.add_signal_handler(name, lambda: None)
+        reader = asyncio.StreamReader(limit=LINE_BYTES_MOST)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        try:
+            while line := await reader.readline():
+                await self._do(orjson.loads(line))
+        finally:
+            self.stop.set()
+            if self.driving is not None:
+                await asyncio.gather(self.driving, return_exceptions=True)
+            if self.wire is not None:
+                await self.wire.close()
+
+    async def _do(self, order: dict[str, Any]) -> None:
+        what = order["do"]
+        if what == "ping":
+            tell({"pong": order["n"], "now_s": now_s()})
+        elif what == "begin":
+            await self._begin(order)
+        elif what == "drive":
+            self.driving = asyncio.ensure_future(self._drive(order))
+        elif what == "stop":
+            self.stop.set()
+
+    async def _begin(self, order: dict[str, Any]) -> None:
+        use_language(order["language"])
+        if self.wire is not None:
+            await self.wire.close()
+        self.begun = order
+        try:
+            place = endpoint(made(Target, order["target"]))
+        except CabidaError as error:
+            tell({"problems": [one.as_dict() for one in error.problems]})
+            return
+        self.wire = Wire(place, made(Policy, order["policy"]), keep_text=order["keep_text"])
+        await self.wire.__aenter__()
+        tell({"begun": True})
+
+    async def _drive(self, order: dict[str, Any]) -> None:
+        """One share of one load."""
+        begun = self.begun
+        target, load = made(Target, begun["target"]), made(Load, order["load"])
+        plan, policy = made(Prompts, begun["prompts"]), made(Policy, begun["policy"])
+        measured = Calibrated(**begun["measured"]) if begun["measured"] else None
+        self.stop = asyncio.Event()
+        sketches = Sketches()
+
+        def ended(one: Outcome) -> None:
+            sketches.add(one)
+            tell({"outcome": asdict(one)})
+
+        def body(prompt: Prompt) -> bytes:
+            return request_body(target, prompt, prompt.output_tokens, plan.exact_output)
+
+        try:
+            lengths = trace_lengths(load) if load.kind == "trace" else None
+            deck = prompts(
+                plan, target, order["seed"], measured=measured, salt=order["salt"], lengths=lengths
+            )
+            wanted = asks(
+                order["name"], deck, body, done=frozenset(order["done"]), share=tuple(order["share"])
+            )
+            if self.wire is None:
+                raise AssertionError
+            async with Health(_healthy) as health:
+                driven = await drive(
+                    load, wanted, self.wire, policy, ended, health, self.stop,
+                    budget=Budget(order["budget"]), start_s=order["start_s"],
+                )  # fmt: skip
+        except CabidaError as error:
+            tell({"problems": [one.as_dict() for one in error.problems]})
+            return
+        tell({"driven": asdict(driven), "sketches": sketches.encoded()})
+
+
+def _healthy(sample: HealthSample) -> None:
+    tell({"health": sample.plain()})
+
+
+def tell(what: dict[str, Any]) -> None:
+    """One line to the leader, whole."""
+    left = memoryview(orjson.dumps(what) + b"\n")
+    while left:
+        left = left[os.write(sys.stdout.fileno(), left) :]
+
+
+if __name__ == "__main__":
+    run(Follower().obey())

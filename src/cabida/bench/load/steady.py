@@ -87,11 +87,15 @@ def steady(
     if len(rows) < LEAST_REQUESTS or until_s <= begun_s:
         return Steady(from_s, until_s, None, "few")
     late = False
-    filled_s = begun_s + (quantile([ended - left for left, ended, _ in rows], 0.9) or 0.0)
+    fifth_s = begun_s + FIRST_FIFTH_RATIO * (until_s - begun_s)
+    filled_s = begun_s + (quantile([ended - left for left, ended, _ in rows if left <= fifth_s], 0.9) or 0.0)
     if warm_up_s is None:
         from_s, late = _warmed(rows, begun_s, until_s)
         from_s = max(from_s, filled_s)
     if from_s > begun_s + FILLED_MOST_RATIO * (until_s - begun_s):
+        climb, sure = climb_ratio([ended - left for left, ended, _ in rows])
+        if sure and climb is not None and climb > CLIMB_MOST_RATIO and kind != "closed":
+            return Steady(begun_s, until_s, False, "grows", None, climb)
         return Steady(min(from_s, until_s), until_s, None, "short")
     ends = sorted(ended for _, ended, _ in rows)
     growth = climb = None
@@ -104,7 +108,7 @@ def steady(
         climb, sure = climb_ratio([row[2] for row in kept if row[2] < inf])
         if sure and kind != "closed" and growth is not None and growth > GROWTH_MOST_RATIO:
             return Steady(since_s, until_s, False, "grows", growth, climb)
-        if sure and climb is not None and climb > CLIMB_MOST_RATIO and since_s == from_s:
+        if sure and climb is not None and climb > CLIMB_MOST_RATIO and (late or since_s == from_s):
             return Steady(from_s, until_s, False, "warming" if late else "climbs", growth, climb)
     if len(kept) < LEAST_REQUESTS // 2:
         return Steady(from_s, until_s, None, "few", growth, climb)

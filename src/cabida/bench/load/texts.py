@@ -8,7 +8,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import orjson
 
@@ -31,17 +31,23 @@ ASKER, ANSWERER = ("human", "user"), ("gpt", "assistant", "chatgpt", "bard", "bi
 class Texts:
     """The prompts of a file of JSON lines that is held open."""
 
-    def __init__(self, file: BinaryIO, places: array[int]) -> None:
-        self._file, self._places = file, places
+    def __init__(self, file: IO[bytes], places: array[int], path: str) -> None:
+        self._file, self._places, self._path = file, places, path
 
     def __len__(self) -> int:
         return len(self._places)
 
     def at(self, index: int) -> tuple[str, tuple[dict[str, Any], ...], int | None]:
-        """Text, messages and output tokens of one; a line that is no longer what it was is an empty text."""
+        """Text, messages and output tokens of one.
+
+        Raises:
+            InvalidInput: CB-G007, the file has changed since it was looked through.
+        """
         self._file.seek(self._places[index])
         found = _understood(self._file.readline(LARGEST_LINE_BYTES))
-        return found if not isinstance(found, str) else ("", (), None)
+        if isinstance(found, str):
+            raise InvalidInput(_wrong(self._path, 0, tr("load.file_changed")))
+        return found
 
     def __del__(self) -> None:
         self._file.close()
@@ -71,7 +77,7 @@ def texts(path: str, source: str) -> Texts:
         raise InvalidInput(_wrong(path, 0, printable(why)[:200])) from None
 
 
-def _indexed(file: BinaryIO, path: str) -> Texts:
+def _indexed(file: IO[bytes], path: str) -> Texts:
     places, faults = array("q"), list[Problem]()
     file.seek(0)
     place, number = 0, 0
@@ -94,7 +100,7 @@ def _indexed(file: BinaryIO, path: str) -> Texts:
     if faults:
         file.close()
         raise InvalidInput(faults)
-    return Texts(file, places)
+    return Texts(file, places, path)
 
 
 def _understood(line: bytes) -> tuple[str, tuple[dict[str, Any], ...], int | None] | str:
@@ -120,9 +126,18 @@ def _understood(line: bytes) -> tuple[str, tuple[dict[str, Any], ...], int | Non
     return tr("load.prompt_or_messages")
 
 
-def _spooled(stream: io.TextIOWrapper, path: str) -> BinaryIO:
+def _spooled(stream: io.TextIOWrapper, path: str) -> IO[bytes]:
     """Conversations as JSON lines in a file without a name, which is gone when it is closed."""
     out = tempfile.TemporaryFile()  # noqa: SIM115 - held by Texts
+    try:
+        _spool(stream, path, out)
+    except BaseException:
+        out.close()
+        raise
+    return out
+
+
+def _spool(stream: io.TextIOWrapper, path: str, out: IO[bytes]) -> None:
     kept = 0
     for row in _objects(stream, path):
         if (pair := _first_pair(row)) is not None:
@@ -135,7 +150,6 @@ def _spooled(stream: io.TextIOWrapper, path: str) -> BinaryIO:
         if kept >= CONVERSATIONS_MOST:
             break
     out.flush()
-    return out
 
 
 def _first_pair(row: Any) -> tuple[str, str] | None:

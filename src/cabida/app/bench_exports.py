@@ -52,8 +52,7 @@ def measured_runs(kept: Kept) -> list[Measured]:
     found = []
     for one in summaries(kept):
         contender = kept.contender(one.run.partition("/")[0])
-        setup = contender.get("setup") if isinstance(contender.get("setup"), dict) else {}
-        target = contender.get("target") if isinstance(contender.get("target"), dict) else {}
+        setup, target = _table(contender, "setup"), _table(contender, "target")
         made = measured_of(
             one.plain(),
             model=str(setup.get("model") or target.get("model") or ""),
@@ -64,6 +63,11 @@ def measured_runs(kept: Kept) -> list[Measured]:
         told = any(value > 0 for name, value in made.figures.items() if name != "error_ratio")
         found += [made] if told or made.case else []
     return found
+
+
+def _table(of: dict[str, Any], key: str) -> dict[str, Any]:
+    found = of.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _started_s(kept: Kept, one: Summary) -> float | None:

@@ -34,6 +34,7 @@ FILES = {
     "guidellm-0.2.csv": (first.guidellm_old_csv(), "guidellm"),
     "genai-perf.json": (json.dumps(first.genai_perf(), indent=2), "aiperf"),
     "genai-perf.csv": (first.genai_perf_csv(), "aiperf"),
+    "profile_export.json": (json.dumps(first.perf_analyzer()), "aiperf"),
     "aiperf.json": (json.dumps(first.aiperf()), "aiperf"),
     "aiperf.jsonl": (first.aiperf_records(), "aiperf"),
     "inference-perf.json": (json.dumps(more.inference_perf(), indent=2), "inference-perf"),

@@ -299,6 +299,26 @@ def aiperf_records():
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+def perf_analyzer():
+    """``profile_export.json`` of genai-perf: ten requests a second apart, of 500 ms, the first piece after 100."""
+    rows = [
+        {"timestamp": at * 10**9, "request_inputs": {"payload": "secret words"},
+         "response_timestamps": [at * 10**9 + 10**8, at * 10**9 + 5 * 10**8], "response_outputs": []}
+        for at in range(1, 11)
+    ]  # fmt: skip
+    experiment = {
+        "experiment": {"mode": "concurrency", "value": 4},
+        "requests": rows,
+        "window_boundaries": [],
+    }
+    return {
+        "service_kind": "openai",
+        "endpoint": "v1/chat/completions",
+        "experiments": [experiment],
+        "version": "2.6",
+    }
+
+
 def genai_perf_csv():
     """``profile_export_genai_perf.csv``: thousands have commas."""
     order = ["avg", "min", "max", "p99", "p95", "p90", "p75", "p50", "p25", "p10", "p5", "p1"]

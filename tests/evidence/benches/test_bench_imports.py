@@ -160,6 +160,15 @@ def test_aiperf_records_give_statistics_without_what_failed(read):
     assert one.quality == "B"
 
 
+def test_perf_analyzer_gives_times_and_no_words(read):
+    found = read(first.perf_analyzer())
+    (one,) = found.observations
+    assert one.load == {"concurrency": 4, "prompts": 10}
+    assert (one.measured["ttft_ms_p50"], one.measured["e2e_ms_mean"]) == (100, 500)
+    assert one.measured["req_s"] == pytest.approx(10 / 9.5)
+    assert "secret" not in str(found)
+
+
 def test_inference_perf_is_in_seconds(read):
     (one,) = read(more.inference_perf()).observations
     wanted = {"ttft_ms_mean": 210.5, "ttft_ms_p50": 190.25, "tpot_ms_mean": 22.5, "e2e_ms_p99": 3400, "req_s": 5,

@@ -1,7 +1,8 @@
 """What aiperf and genai-perf export: ``profile_export_*.json``, ``.csv`` and aiperf's ``profile_export.jsonl``.
 
 Keys from ``aiperf/common/models/export_models.py``, ``exporters`` and ``metrics/types`` of aiperf 0.13.0, and
-``genai_perf/export_data`` and ``metrics`` of genai-perf 0.0.16. Each metric has its unit. What both call inter-token
+``genai_perf/export_data``, ``metrics`` and ``profile_data_parser`` of genai-perf 0.0.16 (whose ``profile_export.json``,
+perf_analyzer's, has the times of requests and no tokens). Each metric has its unit. What both call inter-token
 latency is (request latency - TTFT) / (tokens - 1) of a request: ours is ``tpot_ms``. aiperf's inter-chunk latency is
 our ``itl_ms``.
 """
@@ -18,6 +19,7 @@ from cabida.evidence.importers.said import model_name, weights_named
 
 NAME = "aiperf"
 SIGNS = ('"time_to_first_token"', '"request_throughput"', '"input_config"')
+NS_PER_S = 1e9
 UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "sec": 1e3, "s": 1e3, "seconds": 1e3}
 LATENCIES = {
     "time_to_first_token": "ttft_ms",
@@ -54,7 +56,7 @@ def known(found: Opened) -> bool:
     if found.kind == CSV:
         return bool(found.rows) and found.rows[0][:4] == CSV_HEAD
     first = found.first
-    if _is_record(first):
+    if _is_record(first) or _experiments(first):
         return True
     metric = first.get("request_latency") or first.get("request_throughput")
     return isinstance(metric, dict) and {"unit", "avg"} <= metric.keys()
@@ -66,7 +68,45 @@ def read(found: Opened) -> list[Result]:
         return [_of_csv(found)]
     if _is_record(found.first):
         return [_of_records(found)]
+    if _experiments(found.first):
+        return [_of_experiment(Page(one)) for one in _experiments(found.first)]
     return [_one(Page(table, line=line)) for line, table in found.tables()]
+
+
+def _experiments(table: dict[str, Any]) -> list[dict[str, Any]]:
+    told = table.get("experiments")
+    rows = told if isinstance(told, list) else []
+    return [one for one in rows if isinstance(one, dict) and {"experiment", "requests"} <= one.keys()]
+
+
+def _of_experiment(page: Page) -> Result:
+    """One load of perf_analyzer, from the nanoseconds at which each request left and each piece of its answer came."""
+    one = Result("genai-perf", page)
+    asked = page.table("experiment")
+    key = {"concurrency": "concurrency", "request_rate": "requests_per_s"}.get(asked.words("mode"))
+    if key:
+        one.asked(key, asked.number("value"))
+    sent, first, last = [], [], []
+    for row in page.tables("requests"):
+        start, told = row.number("timestamp"), row.value("response_timestamps")
+        came = [at for at in map(number_of, told if isinstance(told, list) else ()) if at is not None]
+        if start is not None and came:
+            sent.append(start)
+            first.append(came[0] - start)
+            last.append(came[-1] - start)
+            one.more["streamed"] = one.more.get("streamed", False) or len(came) > 1
+        row.done()
+    if one.more.pop("streamed", False):
+        one.spread("ttft_ms", dict(statistics(first)), UNITS["ns"])
+    one.spread("e2e_ms", dict(statistics(last)), UNITS["ns"])
+    if sent and (took := max(at + whole for at, whole in zip(sent, last, strict=True)) - min(sent)) > 0:
+        one.put("req_s", len(sent) / took * NS_PER_S)
+    one.asked("prompts", float(len(sent)))
+    one.quality = "B"
+    one.note("worked_out", count=len(sent))
+    page.passed("window_boundaries")
+    asked.done()
+    return one
 
 
 def _is_record(table: dict[str, Any]) -> bool:

@@ -72,9 +72,7 @@ def bench_run(
         on=on,
         told=told,
     )
-    from cabida.report.bench import bench_answer
-
-    return bench_answer([folder]) | done
+    return bench_report([folder], store=store, keep=True) | done
 
 
 def _planned(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> list[dict[str, Any]]:
@@ -90,21 +88,66 @@ def _planned(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> lis
 def bench_report(
     folders: Sequence[Path | str],
     *,
-    decision: Path | str = "",
     store: Path | str | None = None,
     keep: bool = False,
+    predict: bool = True,
 ) -> dict[str, Any]:
     """What benchmarks showed: each run's figures with intervals, beside what was predicted, and what they settle.
 
     Args:
         folders: of journals.
-        decision: file of the decision they were made for; its costs are worked out anew with what was measured.
         store: file of the evidence store.
-        keep: put what was observed into the store.
-    """
-    from cabida.report.bench import answer
+        keep: put what was observed into the store; ``stored`` of the answer has the ids that are new.
+        predict: hold it against what is predicted for the setup.
 
-    return answer(folders, decision=decision, store=store, keep=keep)
+    Raises:
+        InvalidInput: a folder has no journal, or the store can't be written.
+    """
+    from cabida.report.bench import bench_answer
+
+    answer = bench_answer(folders, predict=predict)
+    return answer | {"stored": _kept(folders, store)} if keep else answer
+
+
+def _kept(folders: Sequence[Path | str], store: Path | str | None) -> list[str]:
+    """Put what the journals show into the evidence store; the ids that are new."""
+    from cabida.bench.keep.figures import summaries
+    from cabida.bench.keep.kept import read_journal
+    from cabida.bench.keep.observed import observations, read_file_of
+    from cabida.bench.run.plain import plan_of
+    from cabida.evidence import add
+
+    found: list[str] = []
+    for folder in folders:
+        kept = read_journal(folder)
+        read = read_file_of(kept, observations(kept, summaries(kept), plan_of(kept.plan).contenders))
+        if read.observations:
+            found += add(read, store)
+    return found
+
+
+def bench_write(answer: dict[str, Any], out: Path | str, language: str = "") -> list[Path]:
+    """Write a benchmark's report (HTML, Markdown, JSON) into a folder; the files.
+
+    Raises:
+        InvalidInput: CB-R005, it can't be written there.
+    """
+    import json
+
+    from cabida import text
+    from cabida.files import write_text
+    from cabida.report.bench_markdown import bench_markdown
+    from cabida.report.bench_page import bench_page
+    from cabida.report.metrics import plain
+
+    speaking = language or text.language()
+    stem = Path(out) / "bench"
+    forms = {
+        ".html": bench_page(answer, speaking),
+        ".md": bench_markdown(answer, speaking),
+        ".json": json.dumps(plain(answer), ensure_ascii=False, indent=1, allow_nan=False) + "\n",
+    }
+    return [write_text(stem.with_suffix(suffix), text) for suffix, text in forms.items()]
 
 
 def bench_selftest(

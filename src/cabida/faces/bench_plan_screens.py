@@ -58,6 +58,6 @@ def _turns(plan: dict[str, Any]) -> list[str]:
         )
         for run in plan["runs"]
         for turn in run["decides"]
-        if turn["metric"] in ("req_s", "accepted_ratio", "tokens_s_per_gpu")
+        if turn["metric"] in ("req_s", "acceptance_ratio", "tokens_s_per_gpu")
     ]
     return told[:MOST_TURNS]

@@ -19,14 +19,12 @@ FORMATS = (
 
 @click.command(cls=Command)
 @click.argument("dirs", nargs=-1, type=click.Path(path_type=Path), metavar="DIR...")
-@option("--decision", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @option("--keep", is_flag=True)
 @option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @shared
 def report(
     dirs: tuple[Path, ...],
-    decision: Path | None,
     out: Path | None,
     keep: bool,
     store: Path | None,
@@ -38,7 +36,7 @@ def report(
 
     if not dirs:
         raise UsageProblem([problem("CB-U003", name="DIR")])
-    answer = app.bench_report(dirs, decision=decision or "", store=store, keep=keep, as_of=as_of)
+    answer = app.bench_report(dirs, store=store, keep=keep)
     written = app.bench_write(answer, out) if out is not None else []
 
     def screen() -> Any:

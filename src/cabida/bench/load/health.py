@@ -32,6 +32,7 @@ class HealthSample:
         sent_count, late_s_most, late_s_mean: requests that left, and how much later than intended the load could send
             them; waiting for a connection or the rate limit is not in it. lates_s: each above 2 ms (500 at most).
         in_flight_count: requests begun and not ended.
+        reads_per_wakeup: reads in one turn of the loop, on average: how many wait for the client together.
     """
 
     at_s: float
@@ -46,6 +47,7 @@ class HealthSample:
     late_s_most: float | None = None
     lates_s: tuple[float, ...] = ()
     in_flight_count: int | None = None
+    reads_per_wakeup: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """As plain data, for the journal."""
@@ -64,16 +66,26 @@ class HealthSample:
 
 
 class Health:
-    """Samples the client while it is entered (``async with``); ``told`` is called with each sample."""
+    """Samples the client while it is entered (``async with``).
+
+    Args:
+        told: called with each sample; what it raises is raised when the health is left.
+        in_flight: how many requests are in flight now.
+        reads: (reads, turns of the loop with any) since the start, as the wire counts them.
+        every_s: between samples.
+    """
 
     def __init__(
         self,
         told: Callable[[HealthSample], None] | None = None,
         in_flight: Callable[[], int] | None = None,
+        reads: Callable[[], tuple[int, int]] | None = None,
         every_s: float = EVERY_S,
     ) -> None:
         self.samples: deque[HealthSample] = deque(maxlen=SAMPLES_HELD)
-        self._told, self._in_flight, self._every_s = told, in_flight, every_s
+        self._told, self._in_flight, self._reads, self._every_s = told, in_flight, reads, every_s
+        self._last_reads = (0, 0)
+        self._error: BaseException | None = None
         self._lags: list[float] = []
         self._lates: list[float] = []
         self._sent_count, self._late_sum_s, self._late_most_s = 0, 0.0, 0.0
@@ -82,6 +94,7 @@ class Health:
 
     async def __aenter__(self) -> Health:
         self._last_s, self._last_cpu_s = now_s(), time.process_time()
+        self._last_reads = self._reads() if self._reads else (0, 0)
         self._ticks = Ticks(self._tick)
         return self
 
@@ -97,6 +110,8 @@ class Health:
         await asyncio.sleep(0)
         if now_s() > self._last_s:
             self._sample(now_s())
+        if self._error is not None and error is None:
+            raise self._error
 
     def left(self, late_s: float) -> None:
         """A request left, so much later than the load intended."""
@@ -127,11 +142,23 @@ class Health:
             late_s_most=self._late_most_s if sent else None,
             lates_s=tuple(self._lates),
             in_flight_count=self._in_flight() if self._in_flight else None,
+            reads_per_wakeup=self._read(),
         )
         self._last_s, self._last_cpu_s = now, cpu_s
         self._lags.clear()
         self._lates.clear()
         self._sent_count, self._late_sum_s, self._late_most_s = 0, 0.0, 0.0
         self.samples.append(sample)
-        if self._told is not None:
-            self._told(sample)
+        if self._told is not None and self._error is None:
+            try:
+                self._told(sample)
+            except Exception as error:  # a tick is called by the loop, which would swallow it
+                self._error = error
+
+    def _read(self) -> float | None:
+        if self._reads is None:
+            return None
+        reads_count, turns_count = self._reads()
+        before, self._last_reads = self._last_reads, (reads_count, turns_count)
+        turns = turns_count - before[1]
+        return (reads_count - before[0]) / turns if turns > 0 else None

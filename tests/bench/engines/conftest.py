@@ -138,3 +138,80 @@ def ended(pid_file):
     """The process of a pid file is killed, whoever it is by now."""
     with contextlib.suppress(OSError, ValueError):
         os.kill(int(Path(pid_file).read_text()), signal.SIGKILL)
+
+
+ENGINES, VLLM = HERE.parents[2] / ".engines", HERE.parents[2] / ".vllm"
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1", "DO_NOT_TRACK": "1",
+    "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Served:
+    """One engine that answers: its address, the model as it names it, its log."""
+
+    url: str
+    model: str
+    log: str
+
+
+def made(python, script, *words):
+    """What a script writes when run with an engine's own Python."""
+    assert python.exists(), f"{python} isn't there: make engines, make vllm"
+    done = subprocess.run(
+        [str(python), str(HERE / script), *words], capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, **OFFLINE},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@contextlib.contextmanager
+def serving(command, port, model, log, within_s):
+    """An engine's server in a process group of its own, ended for sure."""
+    with Path(log).open("wb") as file:
+        engine = subprocess.Popen(
+            command, stdout=file, stderr=file, env={**os.environ, **OFFLINE}, start_new_session=True
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        ready(url, log, within_s)
+        yield Served(url, model, str(log))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(engine.pid, signal.SIGKILL)
+        engine.wait()
+
+
+@pytest.fixture(scope="session")
+def transformers_serve(tmp_path_factory):
+    """``transformers serve`` with a random Llama."""
+    folder = tmp_path_factory.mktemp("transformers")
+    model, (port,) = folder / "tiny", free_ports(1)
+    made(ENGINES / "bin" / "python", "tiny_model.py", str(model))
+    command = [
+        str(ENGINES / "bin" / "transformers"),
+        "serve",
+        str(model),
+        "--device",
+        "cpu",
+        "--port",
+        str(port),
+    ]
+    with serving(command, port, str(model), folder / "log", 120.0) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def vllm(tmp_path_factory):
+    """vLLM on the CPU with a random Llama."""
+    folder = tmp_path_factory.mktemp("vllm")
+    model, (port,) = folder / "tiny", free_ports(1)
+    made(VLLM / "bin" / "python", "tiny_model.py", str(model))
+    command = [
+        str(VLLM / "bin" / "vllm"), "serve", str(model), "--served-model-name", "tiny", "--host", "127.0.0.1",
+        "--port", str(port), "--max-model-len", "1024", "--max-num-seqs", "8", "--dtype", "bfloat16",
+        "--enforce-eager",
+    ]  # fmt: skip
+    with serving(command, port, "tiny", folder / "log", 400.0) as served:
+        yield served

@@ -181,6 +181,8 @@ class _Ramp:
         self.stated = refused
         size = self._within(refused)
         if size is None:
+            if self.length_end is not None and self._filling(refused) >= self.length_end.context_tokens:
+                self.verified = False  # it refuses what lies within the limit that it names
             return False
         found = await self.step(CONTEXT, size, 1)
         self.verified = found.verdict in FINE
@@ -190,12 +192,17 @@ class _Ramp:
             self._place(found)
         return self.verified
 
+    def _filling(self, refused: Step) -> int:
+        """Tokens, as the client counts, of a prompt that with its answer fills the limit named.
+
+        An engine that counts prompts alone takes a longer one, but would cut its answer.
+        """
+        room = (refused.limit_tokens or 0) - (refused.output_tokens or 0)
+        return int((room - NEAR_TOKENS) / (self.tokens_ratio or 1.0))
+
     def _within(self, refused: Step) -> int | None:
-        """Tokens as the client counts them that fill the limit named; ``None`` = none lie between what is known."""
-        room = (refused.limit_tokens or 0) - (0 if refused.prompt_only else refused.output_tokens or 0)
-        if refused.prompt_only:  # the answer must find room too, or it is cut
-            room -= refused.output_tokens or 0
-        size = int((room - NEAR_TOKENS) / (self.tokens_ratio or 1.0))
+        """The same, where it lies between what was answered and what was not."""
+        size = self._filling(refused)
         low = self.length.context_tokens if self.length else 0
         high = self.length_end.context_tokens if self.length_end else size + 1
         return size if low < size < high else None

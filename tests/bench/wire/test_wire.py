@@ -17,6 +17,7 @@ import pytest
 from cabida.bench.outcome import VERDICTS, Ask
 from cabida.bench.wire import Wire, endpoint, problem_of, request_body, why_text
 from cabida.bench.wire import loop as loops
+from cabida.bench.wire import pool as pools
 from cabida.plan.bench import Policy, Target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -76,7 +77,8 @@ def test_a_sound_stream_and_every_time_in_its_order():
     assert (outcome.wanted_input_tokens, outcome.wanted_output_tokens, outcome.prefix) == (5, 8, 2)
 
 
-def test_connections_are_used_again_after_a_whole_response_only():
+def test_connections_are_used_again_after_a_whole_response_only(monkeypatch):
+    monkeypatch.setattr(pools, "WARY_S", 0.0)
     _, opened, odd = asked(SOUND, count=5)
     assert (opened, odd.connections_count) == (1, 1)
     _, opened, _ = asked([*streamed(delta("Hi", "stop")), EOF], count=3)
@@ -273,7 +275,8 @@ def over_tls(certificate, script=SOUND, count=1, **more):
     return loops.run(one())
 
 
-def test_tls_with_the_servers_own_authority(certificate):
+def test_tls_with_the_servers_own_authority(certificate, monkeypatch):
+    monkeypatch.setattr(pools, "WARY_S", 0.0)
     outcomes, opened = over_tls(certificate, ca=str(certificate[0]), count=3)
     assert [(one.verdict, one.output_tokens) for one in outcomes] == [("ok", 3)] * 3
     assert opened == 1
@@ -340,6 +343,47 @@ def test_a_close_that_the_loop_has_not_seen_yet_is_looked_for():
     assert (first.verdict, second.verdict, opened) == ("ok", "ok", 2)
 
 
+def test_a_server_that_closes_after_each_answer_without_a_word_breaks_none():
+    """As llama.cpp does: it says Keep-Alive, and its close comes a moment after the end of the answer."""
+    closing = [
+        HEAD.replace(b"\r\n\r\n", b"\r\nKeep-Alive: timeout=5, max=100\r\n\r\n"),
+        *SOUND[1:],
+        0.0005,
+        EOF,
+    ]
+    outcomes, opened, odd = asked(closing, count=40)
+    assert {one.verdict for one in outcomes} == {"ok"}
+    assert opened == len(odd.heads) == 40
+
+
+def test_a_server_that_keeps_its_connections_is_soon_trusted():
+    async def one():
+        async with wired(SOUND) as (wire, target, odd):
+            for number in range(60):
+                assert (await wire.ask(an_ask(target, f"r/{number}"))).verdict == "ok"
+                await asyncio.sleep(0.005)
+            trusted = wire.keeps_connections
+            before = odd.connections_count
+            for number in range(60, 90):
+                await wire.ask(an_ask(target, f"r/{number}"))
+            return trusted, before, odd.connections_count
+
+    trusted, before, after = loops.run(one())
+    assert trusted
+    assert before < 20
+    assert after == before
+
+
+def test_wary_or_not_the_limit_of_connections_holds_and_nobody_waits_for_ever():
+    async def one(script):
+        async with wired(script, Policy(connections_most=1, total_s=5.0)) as (wire, target, _):
+            outcomes = await asyncio.gather(*(wire.ask(an_ask(target, f"r/{number}")) for number in range(8)))
+            return {one.verdict for one in outcomes}
+
+    assert loops.run(one(SOUND)) == {"ok"}
+    assert loops.run(one([*SOUND, 0.0005, EOF])) == {"ok"}
+
+
 def test_nothing_is_repeated_once_it_was_sent():
     """The server takes a second request on a kept connection and breaks it: that is an outcome, not a silent repeat."""
     count = 0
@@ -361,6 +405,7 @@ def test_bytes_that_nobody_asked_for_end_the_connection():
 
 
 def test_an_idle_connection_is_dropped_before_the_server_would(monkeypatch):
+    monkeypatch.setattr(pools, "WARY_S", 0.0)
     kept = [HEAD.replace(b"\r\n\r\n", b"\r\nKeep-Alive: timeout=1\r\n\r\n"), *SOUND[1:]]
 
     async def one(pause_s):

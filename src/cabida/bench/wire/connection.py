@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_at_s", "_fd", "_headers_count", "_is_last_chance", "_is_over", "_loop", "_on_free", "_on_gone", "_parser",
         "_peek_fd", "_quiet_bytes", "_reads", "_timer", "_transport", "exchange", "idle_since_s", "is_closed",
-        "is_reusable", "keep_s", "requests_count",
+        "is_cut_unanswered", "is_reusable", "keep_s", "requests_count",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +80,7 @@ class Connection(asyncio.Protocol):
         self.exchange: Exchange | None = None
         self.is_closed = self._is_over = self._is_last_chance = False
         self.is_reusable = True
+        self.is_cut_unanswered = False  # used again, and closed before a byte came back
         self.requests_count = self._headers_count = self._quiet_bytes = 0
         self._at_s = self.idle_since_s = 0.0
         self.keep_s: float | None = None
@@ -199,6 +200,7 @@ class Connection(asyncio.Protocol):
             return
         body = exchange.body
         if not exchange.status:
+            self.is_cut_unanswered = exchange.first_byte_s is None and self.requests_count > 1
             exchange.end("reset", "before-answer" if exchange.first_byte_s is None else "in-head", at_s)
         elif body is None:
             exchange.end("truncated" if exchange.is_streaming else "reset", "cut", at_s)

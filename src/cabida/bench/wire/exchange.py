@@ -29,8 +29,9 @@ STREAMED = ("chat", "completions", "images")
 class Wire:
     """Asks one endpoint. Use it as ``async with Wire(endpoint, policy) as wire``, within one event loop.
 
-    Connections are kept and used again after a complete response only. A connection that the server has closed while
-    it was idle is replaced before anything is sent on it; once bytes have been sent, nothing is repeated here.
+    Connections are kept and used again after a complete response only, and at once only when the server has been seen
+    to keep them open. One that it closed while it was idle is replaced before anything is sent on it; once bytes have
+    been sent, nothing is repeated here.
 
     Args:
         keep_text: put the answer into ``Outcome.text`` and ``.reasoning``. It is kept in any case where the target
@@ -83,6 +84,11 @@ class Wire:
     def opened_count(self) -> int:
         """Connections made since the start."""
         return self._pool.opened_count
+
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether the server has been seen to keep connections open after an answer."""
+        return not self._pool.is_wary
 
     @property
     def waiting_count(self) -> int:

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 KEEP_IDLE_S = 4.5  # uvicorn closes what has been idle for 5 s, and a request must not meet that
 KEEP_MARGIN_S = 0.5  # before the moment that a server's Keep-Alive header names
+WARY_S = (
+    0.02  # llama.cpp closes right after a streamed answer, having promised Keep-Alive: so is it seen in time
+)
+SURVIVORS_FIRST, SURVIVORS_AGAIN = (
+    3,
+    50,
+)  # connections seen to outlive that before they are used again at once
 RESOLVED_FOR_S = 30.0
 CANCELLED, TIMEOUT = "cancelled", "timeout"
 _OWN_LIMITS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM)
@@ -35,8 +42,9 @@ class NotConnected(Exception):
 class Pool:
     """Connections that are open, idle or being opened.
 
-    One that the server closed while it was idle is replaced before anything is sent on it. What stands in line for a
-    connection keeps its place.
+    One that the server closed while it was idle is replaced before anything is sent on it. Until some have been seen
+    to stay open after an answer (``is_wary``), none is used again within WARY_S: a close may be on its way. What stands
+    in line for a connection keeps its place.
     """
 
     def __init__(
@@ -48,6 +56,8 @@ class Pool:
         self.waiting: deque[asyncio.Future[Connection | None]] = deque()
         self.opened_count = 0
         self.is_closed = False
+        self.is_wary = True
+        self._survivors_needed = SURVIVORS_FIRST
         self._opening_count = 0
         self._addresses: tuple[str, ...] = endpoint.addresses
         self._resolved_s = perf_counter()
@@ -93,7 +103,7 @@ class Pool:
                 if self._has_room():
                     return await self._connect(until_s)
             given = await self._turn(until_s, has_waited)
-            if given is not None and not given.is_closed:
+            if given is not None and given.is_alive():
                 return given
             has_waited = True
         raise NotConnected(CANCELLED, "closed")
@@ -102,13 +112,20 @@ class Pool:
         return len(self.open) + self._opening_count < self.policy.connections_most
 
     def _take_idle(self) -> Connection | None:
-        """The connection used last of those that are idle and still alive."""
+        """Of those that are idle and still alive the one used last, or the first while that may be too soon."""
         at_s = perf_counter()
         while self.idle:
-            connection, _ = self.idle.popitem()
+            connection = next(iter(self.idle) if self.is_wary else reversed(self.idle))
             idle_s = at_s - connection.idle_since_s
+            is_used = connection.requests_count > 0
+            if self.is_wary and is_used and idle_s < WARY_S:
+                return None
+            del self.idle[connection]
             keep_s = KEEP_IDLE_S if connection.keep_s is None else max(0.0, connection.keep_s - KEEP_MARGIN_S)
             if idle_s < keep_s and connection.is_alive():
+                if self.is_wary and is_used:
+                    self._survivors_needed -= 1
+                    self.is_wary = self._survivors_needed > 0
                 return connection
             connection.close()
         return None
@@ -148,12 +165,22 @@ class Pool:
             waiting.set_result(None)
 
     def _free(self, connection: Connection) -> None:
-        if self.waiting and (waiting := self._next()):
+        if not self.is_wary and self.waiting and (waiting := self._next()):
             waiting.set_result(connection)
-        else:
-            self.idle[connection] = None
+            return
+        self.idle[connection] = None
+        if self.is_wary:
+            self._loop.call_later(WARY_S, self._ripe)
+
+    def _ripe(self) -> None:
+        """A connection has been idle long enough for whoever is next."""
+        if self.idle and (waiting := self._next()):
+            waiting.set_result(None)
 
     def _gone(self, connection: Connection) -> None:
+        was_idle = connection in self.idle and connection.requests_count > 0
+        if connection.is_cut_unanswered or (was_idle and perf_counter() - connection.idle_since_s < WARY_S):
+            self.is_wary, self._survivors_needed = True, SURVIVORS_AGAIN
         self.idle.pop(connection, None)
         self.open.discard(connection)
         self._hand_on()

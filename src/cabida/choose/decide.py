@@ -12,10 +12,11 @@ from typing import Any
 import cabida
 from cabida import facts
 from cabida.brief import Brief
+from cabida.choose.ask import Ask
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.ledgers import with_money
-from cabida.choose.means import means_of
+from cabida.choose.means import Means, means_of
 from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
 from cabida.choose.media import search_media
 from cabida.choose.mix_told import mix_flip, quick_mix
@@ -52,6 +53,8 @@ class Outcome:
     decision: Decision
     worked: tuple[Worked, ...]
     everything: tuple[Worked, ...] = ()  # also what is not shown
+    ask: Ask | None = None  # the demand on a service
+    means: Means | None = None  # offers and terms it was decided with
 
 
 def decide(
@@ -142,7 +145,9 @@ def decide(
         curves=sure.curves,
         mix=mix,
     )
-    return Outcome(replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept), tuple(worked))
+    return Outcome(
+        replace(decision, elapsed_s=time.perf_counter() - started), tuple(kept), tuple(worked), ask, means
+    )
 
 
 def _options(kept: Sequence[Worked], *, named: bool) -> list[Option]:

@@ -126,6 +126,11 @@ def acceptance_ratio(world: World, one: Worked, base: float) -> Any:
     return base if isinstance(score, float) else base + score * far / Z90
 
 
+def failure_driver(one: Worked) -> str:
+    """Failures of one setup, or of one seller's API, where they were measured."""
+    return f"failure:{one.candidate.id if one.candidate.api is not None else speed_driver(one)}"
+
+
 def traffic_range(terms: Terms, ask: Ask | None) -> tuple[float, float, float]:
     """Traffic as it comes over the one planned: forecasts miss, and growth may stay away or come twice over."""
     known = terms.ranges["traffic_ratio"]

@@ -113,6 +113,8 @@ class Reckoner:
         spread = self.terms.ranges["failure_spread_ratio"]
         score = self.world.score("failure", ((1.0, "failure"),))
         failure = usage.failure_ratio * valued(spread.low, spread.base, spread.high, score)
+        told = self.world.value(drivers.failure_driver(one))
+        failure = failure if told is None else told
         acceptance = drivers.acceptance_ratio(self.world, one, usage.acceptance_ratio)
         came = replace(
             usage,

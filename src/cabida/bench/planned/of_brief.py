@@ -13,6 +13,7 @@ from cabida.text import tr
 
 LONGEST_RUN_S = 3600.0
 SEARCH_S = 120.0
+POINTS_COUNT = 12  # measurements a search is given time for
 RAMP_CONCURRENCY = 256
 NAME = "target"
 ONE_AFTER_ANOTHER = (1, 8, 64)  # at once
@@ -54,7 +55,7 @@ def plan_of_brief(brief: Brief, target: Target, *, half_width_ratio: float = HAL
         )
         runs.append(_run(name, "load", load, lasts_s))
     load = Load("poisson", requests_per_s=rounded(peak), duration_s=SEARCH_S)
-    runs.append(_run("search", "search", load, 8 * SEARCH_S))
+    runs.append(_run("search", "search", load, POINTS_COUNT * SEARCH_S))
     most = sum(int((one.load.requests_per_s or 1.0) * (one.duration_s or 0.0)) for one in runs)
     return BenchPlan(
         name=f"{brief.name} bench" if brief.name else "bench",

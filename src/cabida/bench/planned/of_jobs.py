@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cabida.bench.planned.of_drills import WITHIN_S
 from cabida.bench.planned.wanted import SET_UP_S, Wanted, expected, whole_minutes_s
 from cabida.plan import Option
-from cabida.plan.bench import Drill, Job, Run
+from cabida.plan.bench import Drill, Expected, Job, Run
 from cabida.text import tr
 
 STEPS_COUNT = 200
@@ -44,10 +46,16 @@ def _steps(wanted: Wanted, option: Option, name: str) -> Run:
         duration_s=lasts_s + SET_UP_S,
         cost_money=cost,
         worth_money=wanted.worth_money(option, "speed"),
-        expected=expected(option, ["tokens_s_per_gpu", "step_time_s", "peak_mem_gib"]),
+        expected=_figures(option),
         decides=wanted.turns(option, "speed", "tokens_s_per_gpu"),
         why=wanted.why(tr("planned.why.training"), option, "speed", cost),
     )
+
+
+def _figures(option: Option) -> tuple[Expected, ...]:
+    """Predicted, under the names in which a job's lines are read."""
+    found = expected(option, ["tokens_s_per_gpu", "step_time_s", "peak_mem_gib"])
+    return tuple(replace(one, metric=one.metric.replace("peak_mem_gib", "peak_gib_per_gpu")) for one in found)
 
 
 def _breakdown(wanted: Wanted, option: Option, name: str) -> Run:

@@ -29,7 +29,7 @@ from cabida.units import MS_PER_S
 
 LONGEST_RUN_S = 3600.0
 WARM_UP_ANSWERS = 3.0  # answers one after another until a server is in its steady state
-POINTS_COUNT = 8  # of a search: doubled to the first that fails, then halved to within 5 %
+POINTS_COUNT = 12  # measurements a search is given time for
 POINT_WIDTH_RATIO = 2.0  # a point of a search, or the mean, has to be known half as well as the peak
 RAMP_LEVELS = 8  # doublings of concurrency until the memory is full
 RAMP_ROUNDS = 2  # contexts first, then the crowd
@@ -196,7 +196,7 @@ def _burst(wanted: Wanted, option: Option, name: str, *, api: bool = False) -> R
         expected=()
         if api
         else expected(option, [f"{one}_ms_{statistic}" for one in LATENCIES for statistic in STATISTICS]),
-        decides=(*_limits(wanted), *wanted.turns(option, "acceptance", "accepted_ratio")),
+        decides=(*_limits(wanted), *wanted.turns(option, "acceptance", "acceptance_ratio")),
         why=wanted.why(" ".join(said), option, "acceptance", cost),
     )
 

@@ -1,0 +1,174 @@
+"""Phase 4 of a benchmark: what each contender costs with what was measured, and whether the winner changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida.plan import Decision
+
+if TYPE_CHECKING:
+    from cabida.bench.keep.figures import Summary
+    from cabida.bench.keep.kept import Kept
+    from cabida.bench.keep.statistics import Figure
+    from cabida.choose import Outcome
+    from cabida.choose.normalise import Measured
+    from cabida.plan.bench import BenchPlan, Contender
+
+
+def bench_normalised(
+    decision: Path | str | Decision, folders: Sequence[Path | str] = (), measured: Sequence[Measured] = ()
+) -> dict[str, Any]:
+    """A decision's contenders with measured figures in place of predicted ones, by the same bill.
+
+    Args:
+        decision: the one the benchmark was planned from; its brief is decided again at its own date and seed.
+        folders: journals of benchmarks.
+        measured: further figures, put before those of journals.
+
+    Returns:
+        ``currency``, ``denominator``, ``rows`` (:class:`cabida.choose.normalise.Row` as plain data, with ``title``),
+        ``before``, ``after`` (ids), ``before_title``, ``after_title``, ``changed``, ``saved_month_money``, and
+        ``left_out``: options that were measured and are not found any more.
+    """
+    from cabida.choose.normalise import normalised
+
+    read = decision if isinstance(decision, Decision) else _loaded(decision)
+    told = {one.option: one for one in [*_of_journals(folders), *measured]}
+    outcome = _again(read)
+    titles = {one.id: one.title for one in (*read.options, *outcome.decision.options)}
+    assert outcome.means is not None
+    found = normalised(outcome.worked, outcome.everything, outcome.ask, outcome.means, tuple(told.values()))
+    known = {one.candidate.id for one in (*outcome.worked, *outcome.everything)}
+    return {
+        "currency": read.currency,
+        "denominator": read.denominator,
+        "rows": [asdict(one) | {"title": titles.get(one.option, one.option)} for one in found.rows],
+        "before": found.before,
+        "after": found.after,
+        "before_title": titles.get(found.before, found.before),
+        "after_title": titles.get(found.after, found.after),
+        "changed": found.changed,
+        "saved_month_money": found.saved_month_money,
+        "left_out": [name for name in told if name not in known],
+    }
+
+
+def _loaded(path: Path | str) -> Decision:
+    from cabida.report.store import load
+
+    return load(path)
+
+
+def _again(decision: Decision) -> Outcome:
+    """The decision once more, with its candidates: same brief, date and seed."""
+    from cabida import brief as briefs
+    from cabida.choose import decide
+    from cabida.evidence import book
+
+    read = briefs.parse_brief(decision.brief_text, as_of=decision.as_of, sellers=book.sellers)
+    whole = briefs.complete(read, assume=True, as_of=decision.as_of)
+    return decide(whole, decision.as_of, decision.seed)
+
+
+def _of_journals(folders: Sequence[Path | str]) -> list[Measured]:
+    from cabida.bench.keep.figures import summaries
+    from cabida.bench.keep.kept import read_journal
+    from cabida.bench.run.plain import plan_of
+
+    found: list[Measured] = []
+    for folder in folders:
+        kept = read_journal(folder)
+        found += measured_of(kept, plan_of(kept.plan), summaries(kept))
+    return found
+
+
+def measured_of(kept: Kept, plan: BenchPlan, told: Sequence[Summary]) -> list[Measured]:
+    """What one benchmark measured of each contender that stands for an option; of a figure made twice, the last.
+
+    Speed comes from a search (with the rates it lies between as its interval), else from a closed load's throughput or
+    a job's tokens; acceptance, failures and amplification from the load with the most requests. What the client was
+    the bottleneck of is left out.
+    """
+    from cabida.choose.normalise import Measured
+
+    ends = {str(row.get("run", "")): row for row in kept.events.get("run-end", ())}
+    found = []
+    for contender in plan.contenders:
+        if not contender.option:
+            continue
+        speed, low, high, meets = _speed(plan, contender, told, ends)
+        loads = [
+            one
+            for one in told
+            if one.candidate == contender.name and one.phase == "load" and not one.client_bound
+        ]
+        most = max(loads, key=lambda one: one.requests_count, default=None)
+        found.append(
+            Measured(
+                contender.option,
+                speed,
+                low,
+                high,
+                most.acceptance_ratio.value if most else None,
+                _failure_ratio(most.attempt_verdicts) if most else None,
+                most.amplification_ratio if most else None,
+                meets,
+            )
+        )
+    return found
+
+
+def _speed(
+    plan: BenchPlan, contender: Contender, told: Sequence[Summary], ends: Mapping[str, Mapping[str, Any]]
+) -> tuple[float | None, float | None, float | None, bool | None]:
+    """Speed, the ends of its interval, and whether the objectives are met at any rate."""
+    runs = [one for one in plan.runs if one.candidate == contender.name]
+    for run in reversed(runs):
+        sought = ends.get(run.name, {}).get("sought") if run.phase == "search" else None
+        if not isinstance(sought, Mapping) or sought.get("closed"):
+            continue
+        level = sought.get("level")
+        if level:
+            return (
+                _each(level, contender),
+                _each(level, contender),
+                _each(sought.get("failed_level"), contender),
+                True,
+            )
+        if sought.get("why") == "never":
+            return None, None, None, False
+    closed = {run.name for run in runs if run.phase == "load" and run.load.kind == "closed"}
+    for one in reversed(told):
+        if one.candidate != contender.name or one.client_bound:
+            continue
+        if one.phase == "training":
+            figure = one.metrics.get("tokens_s_per_gpu")
+            plain = one.measured.get("tokens_s_per_gpu")
+            if figure is not None and figure.value is not None:
+                return figure.value, figure.low, figure.high, None
+            if plain is not None:
+                return plain, None, None, None
+        figure = one.metrics.get("req_s") if one.run in closed else None
+        if figure is not None and figure.value is not None:
+            return _figure(figure, contender)
+    return None, None, None, None
+
+
+def _figure(
+    figure: Figure, contender: Contender
+) -> tuple[float | None, float | None, float | None, bool | None]:
+    return _each(figure.value, contender), _each(figure.low, contender), _each(figure.high, contender), None
+
+
+def _each(value: float | None, contender: Contender) -> float | None:
+    """A rate of the address as one replica's share."""
+    return None if value is None else value / max(1, contender.replicas_count)
+
+
+def _failure_ratio(verdicts: Mapping[str, int]) -> float | None:
+    """Share of attempts that failed, those cut short by the end of the run left out; ``None`` = none was made."""
+    made = sum(count for verdict, count in verdicts.items() if verdict != "cancelled")
+    return (made - verdicts.get("ok", 0)) / made if made else None

@@ -28,7 +28,7 @@ POSITIVE = re.compile(r"(ttft|tpot|itl|e2e)_ms|tok_s|req_s|seconds|it_s|items_s|
 ROUNDING_RATIO = 1.005  # how far a rounded percentile may be below a lower one
 COUNTED_RATIO = 1.05  # how far a rate may be from what is counted over the time it took
 CROWD_RATIO = 1.15  # how far requests under way may be above the clients there are
-# codes of a reason, told in words by evidence.refused.CODE
+# codes of a reason, told in words by evidence.note.refused.CODE
 ZERO, NEGATIVE, NO_NUMBER, ORDER, COUNTS, CROWD, LATER, MIXED, TOKENS, UNSTREAMED = (
     "zero", "negative", "no_number", "order", "counts", "crowd", "later", "mixed", "tokens", "unstreamed",
 )  # fmt: skip
@@ -188,8 +188,9 @@ def _crowd(one: Result) -> None:
 def run_of(one: Result) -> Run:
     """The result as the readers of logs hand theirs out; the unread keys are its unknown lines."""
     check(one)
-    for metric, code in one.refused.items():
-        one.note("refused_figure", figure=metric, why=sentence(f"refused.{code}"))
+    for code in dict.fromkeys(one.refused.values()):
+        figures = [metric for metric, why in one.refused.items() if why == code]
+        one.note(f"refused.{code}", figures=", ".join(figures))
     row: dict[str, Any] = {
         "kind": one.kind,
         **{key: value for key, value in one.setup.items() if value not in (None, "")},

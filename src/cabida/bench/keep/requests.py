@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 COUNTED_BY = ("", "usage", "tokenizer")
-GAPS_MOST = 16_000_000  # beyond, those of every other request are let go of, then of every fourth ...
+GAPS_MOST = 4_000_000  # beyond, those of every other request are let go of, then of every fourth ...
 WORDS_MOST = 200  # different reasons, replicas or rules of one run that are told apart
 OTHERS = "…"
 
@@ -168,8 +168,8 @@ class Columns:
 
     def requests(self) -> Requests:
         """The columns, without what was written twice."""
-        ints = {name: np.array(one, dtype=np.int32) for name, one in self.plain.items()}
-        small = {name: np.array(one, dtype=np.int8) for name, one in self.small.items()}
+        ints = {name: _column(one, np.int32) for name, one in self.plain.items()}
+        small = {name: _column(one, np.int8) for name, one in self.small.items()}
         made = Requests(
             runs=list(self.codes),
             run=ints["run"],
@@ -181,16 +181,21 @@ class Columns:
             accepted=small["accepted"],
             valid=small["valid"],
             counted_by=small["counted_by"],
-            number=np.array(self.number, dtype=np.int64),
-            times={name: np.array(one, dtype=np.float64) for name, one in self.times.items()},
-            counts={name: np.array(one, dtype=np.float64) for name, one in self.counts.items()},
-            gaps_us=np.array(self.gaps, dtype=np.int32),
-            gaps_from=np.array(self.gaps_from, dtype=np.int64),
-            gaps_count=np.array(self.gaps_count, dtype=np.int64),
+            number=_column(self.number, np.int64),
+            times={name: _column(one, np.float64) for name, one in self.times.items()},
+            counts={name: _column(one, np.float64) for name, one in self.counts.items()},
+            gaps_us=_column(self.gaps, np.int32),
+            gaps_from=_column(self.gaps_from, np.int64),
+            gaps_count=_column(self.gaps_count, np.int64),
             gaps_stride=self.stride,
             tallies=self.tallies,
         )
         return without_repeats(made)
+
+
+def _column(values: Any, kind: type[Any]) -> Any:
+    """The same memory as an array of NumPy."""
+    return np.frombuffer(values, dtype=kind) if len(values) else np.zeros(0, dtype=kind)
 
 
 def requests_of(outcomes: Iterable[Outcome], origin_s: float = 0.0) -> Requests:

@@ -11,6 +11,7 @@ from cabida.bench.keep.requests import Floats, Requests
 
 MOMENTS = 200
 GROWN_RATIO = 0.05  # of what arrived; waiting in addition at the end, beyond chance, it is saturation
+FIRST_REQUESTS = 5
 CHANCE = 3.0  # standard deviations of a queue that only varies
 
 
@@ -56,9 +57,16 @@ def backlog_growth(asked: Asked, from_s: float, until_s: float) -> float | None:
 
 
 def saturated(asked: Asked, from_s: float, until_s: float) -> bool | None:
-    """Whether an open load was more than was served: what waits grew by over 5 % of arrivals, and beyond chance."""
+    """Whether an open load was more than was served.
+
+    What waits grew by over 5 % of arrivals, beyond chance, and beyond what any load takes to fill: as many requests
+    as come while the first ones were answered (Little 1961), less those there at the window's beginning.
+    """
     if until_s <= from_s:
         return None
     first, last = _quarters(asked, from_s, until_s)
-    arrived = 0.75 * asked.due_in(from_s, until_s).count
-    return last - first > max(GROWN_RATIO * arrived, CHANCE * math.sqrt(max(first, 1.0)))
+    due = asked.due_in(from_s, until_s).count
+    early = max(FIRST_REQUESTS, asked.count // 50)
+    latency_s = float(np.median((asked.ended_s - asked.due_s)[:early]))
+    filling = max(0.0, due / (until_s - from_s) * latency_s - first)
+    return last - first > max(GROWN_RATIO * 0.75 * due, CHANCE * math.sqrt(max(first, 1.0)), filling)

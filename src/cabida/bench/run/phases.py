@@ -31,6 +31,7 @@ from cabida.plan.bench import Drill, Load, Run
 
 POINT_S = 60.0  # of one point of a search, unless the run says how long it may take
 POINTS_EXPECTED = 12
+POINT_LEAST_S = 2.0
 SAMPLE_EVERY_S = 0.5  # of the watched figures while the ramp asks
 ALIVE_EVERY_S = 1.0
 
@@ -141,7 +142,9 @@ async def search(one: Place, run: Run) -> None:
             first=first,
             least=1.0 if closed else 0.01,
             most=float(going.plan.policy.connections_most) if closed else inf,
-            duration_s=max(limit / POINTS_EXPECTED, 5.0),
+            measured_most=POINTS_EXPECTED,
+            longer_most=1,
+            duration_s=max(limit / POINTS_EXPECTED, POINT_LEAST_S),
             whole=closed,
         ),
     )

@@ -217,6 +217,9 @@ def test_done_before_is_not_asked_again_and_the_load_goes_on_from_there():
     )  # at once, not after the arrivals that have passed
     assert last.intended_s - first.intended_s == pytest.approx(whole[-1] - whole[300], abs=0.01)
 
+    driven, told, _ = run(OPEN, fixed(0.1), asks=(None for _ in range(5000)), spent_s=0.0)
+    assert (driven.ended_s - driven.started_s, told) == (0.0, [])  # nothing was left to do
+
     driven, _, _ = run(Load("closed", concurrency=2, duration_s=10.0), fixed(0.5), spent_s=6.0)
     assert driven.ended_s - driven.started_s == pytest.approx(4.0, abs=0.51)
 

@@ -234,7 +234,7 @@ class _Driving:
         last_s = lasts_s(load)
         if self._counted_out():
             self._sent_all("count")
-        elif last_s is None:
+        elif last_s is None or not begun:  # not begun: all of it was done before
             self._sent_all("arrivals")
         else:
             await self._until(driven.started_s + last_s)

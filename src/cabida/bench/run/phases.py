@@ -51,17 +51,20 @@ async def _driven(
     deck = one.deck(seed, salt=salt, lengths=lengths)
     count = processes_count(one, load)
     wanted: Iterator[Ask | None] = asks(name, deck, one.body, done=going.done, share=(0, count))
+    spent_s = (
+        0.0 if any(each.startswith(f"{name}/") for each in going.done) else None
+    )  # else its arrivals are awaited
     if going.followers is None or count == 1:
         return await drive(
             load, wanted, one.wire, going.plan.policy, one.told, one.health, going.stop,
-            budget=going.budget, start_s=begins_s,
+            budget=going.budget, start_s=begins_s, spent_s=spent_s,
         )  # fmt: skip
     start_s = begins_s if begins_s is not None else now_s() + STARTS_AFTER_S
     shares = split_budget(going.budget, count)
     mine, theirs = await asyncio.gather(
         drive(
             shared_load(load, 0, count), wanted, one.wire, going.plan.policy, one.told_own, one.health, going.stop,
-            budget=shares[0], start_s=start_s,
+            budget=shares[0], start_s=start_s, spent_s=spent_s,
         ),
         going.followers.drive(
             name, load, seed=seed, salt=salt, done=[each for each in going.done if each.startswith(f"{name}/")],

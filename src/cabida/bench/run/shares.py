@@ -55,7 +55,7 @@ def bound_of(one: Place, load: Load, rows: list[Outcome]) -> Bound | None:
     followers = one.going.followers
     sampled = [one.samples, *(each.samples for each in (followers.all if followers else ()))][:count]
     found = [
-        bound(samples, mine)
+        bound(samples, mine, is_beside=one.wire.endpoint.loopback)
         for at, samples in enumerate(sampled)
         if samples and (mine := [each for each in rows if count == 1 or _place_of(each, count) == at])
     ]

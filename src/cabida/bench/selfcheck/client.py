@@ -54,7 +54,7 @@ async def measured(order: dict[str, Any], folder: str) -> dict[str, Any]:
             listed = asks("selftest", deck, lambda one: request_body(target, one))
             await drive(load, listed, wire, policy, told, health, asyncio.Event())
             cpu_s, took_s = time.process_time() - cpu_s, now_s() - began_s
-    judged = bound(samples, outcomes)
+    judged = bound(samples, outcomes, is_beside=True)
     return {
         "cpu_s": cpu_s,
         "took_s": took_s,

@@ -277,7 +277,9 @@ def test_the_edge_found_is_the_edge_there_is(context, kv_tokens, block, slots, s
 
 
 def tried(*outcomes, rows=(), alive=None):
-    return Tried(tuple(outcomes), tuple(rows), alive)
+    """Four requests: these, and the last of them again."""
+    every = [*outcomes, *[outcomes[-1]] * (4 - len(outcomes))]
+    return Tried(tuple(every), tuple(rows), alive)
 
 
 def outcome(verdict="ok", why="", status=200, **more):
@@ -310,6 +312,11 @@ def outcome(verdict="ok", why="", status=200, **more):
 )
 def test_a_step_is_judged_by_the_gravest_that_was_seen(made, verdict):
     assert judged("concurrency", 100, 4, made).verdict == verdict
+
+
+def test_requests_that_were_never_sent_show_nothing():
+    assert judged("concurrency", 100, 4, Tried((outcome(),))).verdict == "cancelled"
+    assert judged("concurrency", 100, 4, Tried(())).verdict == "cancelled"
 
 
 def test_preemptions_of_before_are_not_counted_again():

@@ -10,7 +10,9 @@ from cabida.bench.outcome import Outcome
 from cabida.bench.watch.refusals import Refusal, is_full, is_out_of_memory, is_too_long, refusal
 
 FULL_RATIO = 0.99  # of the KV cache: blocks are handed out whole, so 1 may never be seen
-WAITING_SHARE = 0.5  # of samples: a burst waits a moment for its prompts even where memory is plenty
+WAITING_SHARE = 1 / 3  # of samples, or WAITING_COUNT of them: a burst waits a moment even where memory is plenty
+WAITING_COUNT = 2
+WAITING_SHARE_ALONE = 1 / 2  # where nobody says how many run
 GIB = 2**30
 # a step is the first of these that anything in it says
 GRAVITY = (
@@ -185,6 +187,8 @@ def judged(
     found = {name for name, _ in causes}
     rows = tried.rows
     found |= _signs(rows)
+    if len(tried.outcomes) < concurrency:  # not all were sent: what they would have shown isn't known
+        found.add("cancelled")
     if "broken" in found:  # connections broke: the server died, or something between did
         found.discard("broken")
         found.add("error" if tried.alive else "crash")
@@ -267,12 +271,15 @@ def _signs(rows: tuple[Mapping[str, Any], ...]) -> set[str]:
 
 
 def _queued(rows: tuple[Mapping[str, Any], ...], concurrency: int, running: float | None) -> bool:
-    """Whether requests waited for each other, and not only for their turn to be read in."""
+    """Whether requests waited for each other: some did, and never were all of them at work at once."""
     names = ("waiting_count", "log.waiting_count")
     told = [float(row[name]) > 0 for name in names for row in rows if name in row]
-    if not told or sum(told) / len(told) < WAITING_SHARE:
+    if not any(told):
         return False
-    return running is None or running < concurrency
+    share = sum(told) / len(told)
+    if running is None:
+        return share >= WAITING_SHARE_ALONE
+    return running < concurrency and (share >= WAITING_SHARE or sum(told) >= WAITING_COUNT)
 
 
 def _peak(rows: tuple[Mapping[str, Any], ...], *names: str) -> float | None:

@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
 KEEP_IDLE_S = 4.5  # uvicorn closes what has been idle for 5 s, and a request must not meet that
 KEEP_MARGIN_S = 0.5  # before the moment that a server's Keep-Alive header names
-WARY_S = (
-    0.02  # llama.cpp closes right after a streamed answer, having promised Keep-Alive: so is it seen in time
-)
-SURVIVORS_FIRST, SURVIVORS_AGAIN = (
-    3,
-    50,
-)  # connections seen to outlive that before they are used again at once
+# llama.cpp closes some 50 µs after a streamed answer, having promised Keep-Alive: so is it seen in time. Where no
+# further connection may be opened the wait is shorter, and what outlives it proves less.
+WARY_S, WARY_AT_LIMIT_S = 0.02, 0.0005
+PROOF_FIRST, PROOF_AGAIN, PROOF_OF_ONE, PROOF_AT_LIMIT = 16, 256, 6, 1
 RESOLVED_FOR_S = 30.0
 CANCELLED, TIMEOUT = "cancelled", "timeout"
 _OWN_LIMITS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM)
@@ -57,7 +54,7 @@ class Pool:
         self.opened_count = 0
         self.is_closed = False
         self.is_wary = True
-        self._survivors_needed = SURVIVORS_FIRST
+        self._proof_needed = PROOF_FIRST
         self._opening_count = 0
         self._addresses: tuple[str, ...] = endpoint.addresses
         self._resolved_s = perf_counter()
@@ -102,6 +99,10 @@ class Pool:
                     return connection
                 if self._has_room():
                     return await self._connect(until_s)
+                if self.idle and perf_counter() < until_s:  # too soon to use one of them again
+                    await asyncio.sleep(WARY_AT_LIMIT_S)
+                    has_waited = True
+                    continue
             given = await self._turn(until_s, has_waited)
             if given is not None and given.is_alive():
                 return given
@@ -118,14 +119,15 @@ class Pool:
             connection = next(iter(self.idle) if self.is_wary else reversed(self.idle))
             idle_s = at_s - connection.idle_since_s
             is_used = connection.requests_count > 0
-            if self.is_wary and is_used and idle_s < WARY_S:
+            wary_s = WARY_S if self._has_room() else WARY_AT_LIMIT_S
+            if self.is_wary and is_used and idle_s < wary_s:
                 return None
             del self.idle[connection]
             keep_s = KEEP_IDLE_S if connection.keep_s is None else max(0.0, connection.keep_s - KEEP_MARGIN_S)
             if idle_s < keep_s and connection.is_alive():
                 if self.is_wary and is_used:
-                    self._survivors_needed -= 1
-                    self.is_wary = self._survivors_needed > 0
+                    self._proof_needed -= PROOF_OF_ONE if idle_s >= WARY_S else PROOF_AT_LIMIT
+                    self.is_wary = self._proof_needed > 0
                 return connection
             connection.close()
         return None
@@ -160,27 +162,23 @@ class Pool:
         return None
 
     def _hand_on(self) -> None:
-        """There is room for a connection: whoever is next may open one."""
-        if self.waiting and self._has_room() and (waiting := self._next()):
+        """There is room, or a connection, for whoever is next."""
+        if self.waiting and (self.idle or self._has_room()) and (waiting := self._next()):
             waiting.set_result(None)
 
     def _free(self, connection: Connection) -> None:
-        if not self.is_wary and self.waiting and (waiting := self._next()):
+        waiting = self._next() if self.waiting else None
+        if waiting is not None and not self.is_wary:
             waiting.set_result(connection)
             return
         self.idle[connection] = None
-        if self.is_wary:
-            self._loop.call_later(WARY_S, self._ripe)
-
-    def _ripe(self) -> None:
-        """A connection has been idle long enough for whoever is next."""
-        if self.idle and (waiting := self._next()):
+        if waiting is not None:
             waiting.set_result(None)
 
     def _gone(self, connection: Connection) -> None:
         was_idle = connection in self.idle and connection.requests_count > 0
         if connection.is_cut_unanswered or (was_idle and perf_counter() - connection.idle_since_s < WARY_S):
-            self.is_wary, self._survivors_needed = True, SURVIVORS_AGAIN
+            self.is_wary, self._proof_needed = True, PROOF_AGAIN
         self.idle.pop(connection, None)
         self.open.discard(connection)
         self._hand_on()

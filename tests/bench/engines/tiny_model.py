@@ -1,4 +1,4 @@
-"""A random Llama of a few hundred thousand weights with its own tokenizer, made offline: OUT. Runs in the engines' venv."""
+"""A random Llama of a few hundred thousand weights with its tokenizer, made offline: OUT. For the engines' venvs."""
 
 import os
 import sys

@@ -77,9 +77,9 @@ async def _both_lives(
     one: Drill, job: Job, journal: Told, stop: asyncio.Event, lives: list[_Life], seen: dict[str, Any]
 ) -> str:
     name = one.name or one.kind
-    before_s = _written_s(job.checkpoint)
+    before = _seen(job.checkpoint)
     first = await _started(job, lives)
-    whole_s = await _checkpoint_whole(job.checkpoint, before_s, first, first.began_s + one.within_s, stop)
+    whole_s = await _checkpoint_whole(job.checkpoint, before, first, first.began_s + one.within_s, stop)
     if whole_s is None:
         return tr("drills.no_checkpoint", path=job.checkpoint)
     seen["checkpoint_after_s"] = whole_s - first.began_s
@@ -153,33 +153,41 @@ async def _end(one: Drill, lives: list[_Life]) -> Any:
     return None
 
 
-def _written_s(path: str) -> float | None:
-    """When a file, or the latest entry of a folder, was last written; ``None`` = there is none."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file as it is, or a folder with what lies in it; ``parts`` tells one checkpoint from the next."""
+
+    written_s: float
+    parts: frozenset[str | int]
+
+
+def _seen(path: str) -> _Seen | None:
+    """What is at the path of a checkpoint; ``None`` = nothing."""
     try:
-        top = Path(path).stat().st_mtime
-        below = (
-            [one.stat(follow_symlinks=False).st_mtime for one in os.scandir(path)]
-            if Path(path).is_dir()
-            else []
-        )
+        top = Path(path).stat()
+        if not Path(path).is_dir():
+            return _Seen(top.st_mtime, frozenset((top.st_ino,)))
+        with os.scandir(path) as entries:
+            below = {one.name: one.stat(follow_symlinks=False).st_mtime for one in entries}
     except OSError:
         return None
-    return max((top, *below))
+    return _Seen(max((top.st_mtime, *below.values())), frozenset(below))
 
 
 async def _checkpoint_whole(
-    path: str, before_s: float | None, life: _Life, until_s: float, stop: asyncio.Event
+    path: str, before: _Seen | None, life: _Life, until_s: float, stop: asyncio.Event
 ) -> float | None:
-    """When a new checkpoint was there and no longer changed; ``None`` = not in time."""
-    changed_s, last = 0.0, before_s
+    """When a new checkpoint was whole: it no longer changed, or the next one was begun. ``None`` = not in time."""
+    changed_s, first, last = 0.0, None, before
     while now_s() < until_s and not stop.is_set():
-        written = _written_s(path)
-        if written is not None and written != before_s:
-            if written != last:
-                changed_s, last = now_s(), written
-            elif now_s() - changed_s >= SETTLED_S:
+        seen = _seen(path)
+        if seen is not None and seen != before:
+            if seen != last:
+                changed_s, last = now_s(), seen
+            first = first or seen
+            if now_s() - changed_s >= SETTLED_S or seen.parts - first.parts:
                 return changed_s
-        if life.process.returncode is not None and written == before_s:
+        if life.process.returncode is not None and seen == before:
             return None
         await asyncio.sleep(LOOK_S)
     return None

@@ -184,9 +184,10 @@ class _Making:
         found = Prompts(**self.named("prompts", plain | lengths))
         if found.source != "synthetic" and not found.file:
             self.refuse("CB-P014", "prompts", source=found.source)
-        if found.source == "synthetic" and found.shared_prefix_tokens > (
-            found.input.most_tokens or max(found.input.mean_tokens, found.shared_prefix_tokens)
-        ):
+        longest = found.input.most_tokens
+        if longest is None and not found.input.spread_ratio:
+            longest = found.input.mean_tokens
+        if longest is not None and found.source == "synthetic" and found.shared_prefix_tokens > longest:
             self.refuse("CB-P015", "prompts.shared_prefix_tokens", tokens=f"{found.shared_prefix_tokens:g}")
         return found
 

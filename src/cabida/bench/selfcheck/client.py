@@ -7,6 +7,7 @@ prints one.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -84,7 +85,9 @@ def main() -> None:
     """Read the order, measure, tell."""
     order = orjson.loads(sys.stdin.buffer.readline())
     with tempfile.TemporaryDirectory(prefix="cabida-selftest-") as folder:
-        sys.stdout.buffer.write(orjson.dumps(run(measured(order, folder))) + b"\n")
+        left = memoryview(orjson.dumps(run(measured(order, folder))) + b"\n")
+        while left:  # a pipe may take less than all, and an unbuffered stdout leaves it at that
+            left = left[os.write(sys.stdout.fileno(), left) :]
 
 
 if __name__ == "__main__":

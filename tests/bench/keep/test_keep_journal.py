@@ -74,6 +74,7 @@ fields = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(fields)
 def test_an_attempt_comes_back_as_it_was(given_fields):
     one = Outcome(id="a/1", intended_s=3.0, **given_fields)

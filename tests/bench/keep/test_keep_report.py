@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept_trials import failed, outcome, plan, poisson, written
 from report_trial import trial
@@ -262,6 +262,7 @@ def test_what_was_expected_and_never_measured_is_told(tmp_path):
     assert row["why"] == "not_measured"
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 500), st.floats(0.01, 50), st.booleans()), min_size=1, max_size=50))
 def test_nothing_gets_lost_between_the_spans_of_a_timeline(asked):
     from cabida.bench.keep import requests_of
@@ -279,6 +280,7 @@ def test_nothing_gets_lost_between_the_spans_of_a_timeline(asked):
     assert sum(columns["ok_req_s"] + columns["failed_req_s"]) * span == pytest.approx(len(asked))
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.floats(0, 1e6), max_size=300), st.integers(1, 120), st.booleans())
 def test_a_spark_is_as_wide_as_asked_and_shows_its_peak(values, width, plain):
     drawn = spark(values, width, plain=plain)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,6 +19,7 @@ from cabida.bench.keep.statistics import (
 )
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5000), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 def test_binomial_quantiles_are_those_of_scipy(count, ratio, level):
     want = int(stats.binom.ppf(level, count, ratio))
@@ -26,6 +27,7 @@ def test_binomial_quantiles_are_those_of_scipy(count, ratio, level):
     assert got == want or abs(stats.binom.cdf(min(got, want), count, ratio) - level) < 1e-9
 
 
+@settings(deadline=None)
 @given(st.integers(0, 500), st.integers(1, 500))
 def test_wilson_is_that_of_scipy(hits, more):
     count = hits + more
@@ -74,6 +76,7 @@ def test_means_and_percentiles_allow_for_values_that_hang_together(memory):
         assert naive / 150 < 0.5  # what taking them for independent would have given
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), max_size=300), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_percentiles_are_ordered_or_unknown(values, ratio):
     one = percentile(np.array(values), ratio)

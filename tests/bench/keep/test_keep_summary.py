@@ -248,12 +248,59 @@ def test_each_point_of_a_search_stands_for_itself(tmp_path):
             for at, due in enumerate(poisson(20, per_s)):
                 journal.request(outcome(at, start + 30 * point + due, run=f"seek/{point}"))
             journal.event("point", run=f"seek/{point}", requests_per_s=per_s, good=True)
+        sought = {"level": 10.0, "failed_level": 12.0, "why": "found", "measured_count": 2}
+        journal.event("run-end", run="seek", stopped="found", sought=sought)
     kept = read_journal(tmp_path)
     assert kept.runs == ["seek"]
     found = summaries(kept)
-    assert [each.run for each in found] == ["seek/0", "seek/1"]
-    assert [each.load.get("requests_per_s") for each in found] == [5.0, 10.0]
-    assert found[1].metrics["req_s"].value == pytest.approx(10.0, rel=0.25)
+    assert [each.run for each in found] == ["seek", "seek/0", "seek/1"]
+    assert [each.load.get("requests_per_s") for each in found[1:]] == [5.0, 10.0]
+    assert found[2].metrics["req_s"].value == pytest.approx(10.0, rel=0.25)
+    whole = found[0].metrics
+    assert list(whole) == ["req_s"]
+    assert (whole["req_s"].value, whole["req_s"].low, whole["req_s"].high) == (10.0, 10.0, 12.0)
+    assert found[0].points_count == 2
+
+
+def test_names_with_strokes_are_names(tmp_path):
+    from cabida.bench.keep import Journal
+
+    one = plan(Run("meta/8b", "load", "here"), Run("meta/8b search", "search", "here"))
+    with Journal(tmp_path, one) as journal:
+        start = -journal.at(0.0)
+        for name in ("meta/8b", "meta/8b search/1"):
+            for at, due in enumerate(poisson(20, 5)):
+                journal.request(outcome(at, start + due, run=name))
+    assert [each.run for each in summaries(read_journal(tmp_path))] == [
+        "meta/8b", "meta/8b search", "meta/8b search/1"
+    ]  # fmt: skip
+
+
+def test_a_client_that_was_slow_for_a_moment_spoils_only_that_moment(tmp_path):
+    told = [
+        outcome(at, due, ttft_s=1.2 if 30.0 <= due < 32.0 else 0.2) for at, due in enumerate(poisson(60, 20))
+    ]
+    moment = [[29.9, 33.3]]
+    written(
+        tmp_path / "few",
+        told,
+        window=(10.0, 60.0),
+        client_bound=True,
+        client_why="lag",
+        client_windows=moment,
+    )
+    one = summary(read_journal(tmp_path / "few"), "steady")
+    assert one.client_bound is False
+    assert 30 < one.left_out_count < 100
+    assert "client_windows" in one.notes
+    assert one.metrics["ttft_ms_p99"].value == pytest.approx(200.0)
+    assert one.goodput_ratio.value == 1.0
+    assert one.goodput_ratio.count == one.requests_count - one.left_out_count
+    long = [[15.0, 33.0]]
+    written(tmp_path / "much", told, window=(10.0, 60.0), client_bound=True, client_windows=long)
+    assert summary(read_journal(tmp_path / "much"), "steady").client_bound is True
+    written(tmp_path / "unsaid", told, window=(10.0, 60.0), client_bound=True)
+    assert summary(read_journal(tmp_path / "unsaid"), "steady").client_bound is True
 
 
 verdict = st.sampled_from(VERDICTS)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from cabida.bench.keep.asked import Asked, asked_of
+from cabida.bench.keep.ends import client_of, found_rate, number_of, windows_of
 from cabida.bench.keep.kept import Kept
-from cabida.bench.keep.latency import latencies, values_of
+from cabida.bench.keep.latency import in_windows, latencies, values_of
 from cabida.bench.keep.objectives import Met, good_flags, judged
 from cabida.bench.keep.requests import COUNTED_BY, Requests
 from cabida.bench.keep.statistics import BATCHES, Figure, rate, share
@@ -49,6 +50,9 @@ class Summary:
         client_bound: the client was the bottleneck: latencies are its own, withheld from ``metrics`` and told under
             ``seen_by_client``; ``None`` = nobody looked.
         measured: other figures of the run (memory, training), under the names of the cases.
+        left_out_count: requests that came or were due while the client was too slow, where that was a small part of
+            the window: they are in no latency and no goodput.
+        points_count: levels of a search or a ramp that the counts are of; its points stand by themselves.
         notes: words of ``keep.note.*``.
     """
 
@@ -88,10 +92,12 @@ class Summary:
     client_bound: bool | None
     client_why: str
     seen_by_client: dict[str, Figure]
-    measured: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, Any] = field(default_factory=dict)
     replicas: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ended: bool = True
+    left_out_count: int = 0
+    points_count: int = 0
     interval_ratio: float = 0.9
     schema: str = SCHEMA
 
@@ -127,7 +133,7 @@ def summary(
     Raises:
         InvalidInput: CB-J008, there is no such run.
     """
-    name = run.partition("/")[0]
+    name = kept.whole_run(run)
     planned = kept.planned_run(run) or kept.planned_run(name)
     ended, begun = kept.ended_run(run), kept.begun(run) or kept.begun(name)
     rows = kept.requests.rows_of(run)
@@ -136,18 +142,20 @@ def summary(
             [problem("CB-J008", file=str(kept.folder), run=run, runs=", ".join(kept.runs) or "–")]
         )
     asked = asked_of(kept.requests, rows)
-    told_from, told_until = _number(ended.get("steady_from_s")), _number(ended.get("steady_until_s"))
+    told_from, told_until = number_of(ended.get("steady_from_s")), number_of(ended.get("steady_until_s"))
     start = from_s if from_s is not None else told_from
     end = until_s if until_s is not None else told_until
     notes = [] if start is not None and end is not None else ["whole_run"]
     start = asked.first_s if start is None else start
-    bound = client_bound if client_bound is not None else _flag(ended.get("client_bound"))
     point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
     load = {**_load(planned), **_load(begun), **_load(point)}
     load |= {key: point[key] for key in ("requests_per_s", "concurrency") if key in point}
     open_load = load.get("kind", "closed") != "closed"
     if end is None:  # what is still under way when nothing is due any more is no longer that load
         end = asked.due_s[-1] + TINY_S if open_load and asked.count else asked.last_s
+    windows = windows_of(ended)
+    if client_bound is None:
+        client_bound, windows = client_of(ended, windows, (start, end))
     measured = ended.get("measured")
     contender = kept.contender(name)
     target = contender.get("target")
@@ -161,27 +169,37 @@ def summary(
         load=load,
         window=(start, max(start, end)),
         objectives=kept.plan.get("objectives") or {},
-        bound=bound,
+        bound=client_bound,
+        client_windows=windows,
         why=client_why or str(ended.get("client_why") or ""),
-        measured={
-            str(key): float(value)
-            for key, value in (measured.items() if isinstance(measured, dict) else ())
-            if isinstance(value, int | float)
-        },
+        measured=measured if isinstance(measured, dict) else {},
         notes=notes,
-        ended=bool(ended) or run != name,
+        ended=(bool(ended) or run != name) and ended.get("stopped") != "stopped",
     )
 
 
 def summaries(kept: Kept) -> list[Summary]:
-    """Every run of the journal; of a search or a ramp its points, since levels together are no figure of anything."""
+    """Every run of the journal; a search is followed by its points, and has of itself only the rate that it found."""
     found = []
     for run in kept.runs:
-        points = [one for one in kept.requests.runs if one.startswith(f"{run}/")]
-        alone = not points or isinstance(kept.ended_run(run).get("measured"), dict)
-        found += [summary(kept, run)] if alone else []
-        found += [summary(kept, point) for point in points]
+        points = kept.points_of(run)
+        whole = summary(kept, run)
+        found.append(_of_points(whole, kept.ended_run(run), len(points)) if points else whole)
+        found += [summary(kept, point) for point in points] if whole.phase != "memory" else []
     return found
+
+
+def _of_points(whole: Summary, ended: Mapping[str, Any], count: int) -> Summary:
+    """Counts of all levels together; latencies of them together would be none of any."""
+    sought = ended.get("sought")
+    metrics = {}
+    if whole.phase == "search":
+        metrics["req_s"] = found_rate(sought) if isinstance(sought, dict) else Figure(None, why="not_found")
+    return replace(
+        whole, metrics=metrics, service={}, seen_by_client={}, goodput_ratio=Figure(None, why="levels"),
+        goodput_req_s=None, objectives=(), offered_req_s=None, saturated=None, backlog_growth_per_s=None,
+        client_bound=None, client_why="", notes=(), points_count=count,
+    )  # fmt: skip
 
 
 def summed(
@@ -196,8 +214,9 @@ def summed(
     window: tuple[float, float],
     objectives: Mapping[str, Mapping[str, float]],
     bound: bool | None = None,
+    client_windows: Sequence[tuple[float, float]] = (),
     why: str = "",
-    measured: Mapping[str, float] | None = None,
+    measured: Mapping[str, Any] | None = None,
     notes: list[str] | None = None,
     ended: bool = True,
 ) -> Summary:
@@ -212,7 +231,9 @@ def summed(
     accepted = int((told == 1).sum()) if judged_count else None
     failed = here.count - cut - ok.count
     found = list(notes or [])
-    values = values_of(all, ok, api)
+    theirs = in_windows(all, here, client_windows)
+    free = ok.where(~theirs[all.verdict[here.row] == 0]) if theirs.any() else ok
+    values = values_of(all, free, api)
     metrics = latencies(values)
     seen: dict[str, Figure] = {}
     if bound:
@@ -220,7 +241,7 @@ def summed(
             metrics,
             {name: Figure(None, count=one.count, why="client") for name, one in metrics.items()},
         )
-    service = latencies(values_of(all, ok, api, service=True)) if not bound else {}
+    service = latencies(values_of(all, free, api, service=True)) if not bound else {}
     known = all.counts["output_tokens"][ok.row] >= 0
     unknown = 0 if api in ITEM_APIS else int((~known).sum())
     edges = np.linspace(start, end, BATCHES + 1)
@@ -228,11 +249,13 @@ def summed(
     rates = _rates(all, done, edges, api, unknown > UNKNOWN_MOST_RATIO * max(1, ok.count))
     metrics |= rates if here.count else {name: Figure(None, why="none") for name in rates}
     good, unseen = good_flags(all, here, objectives, api)
+    good &= ~theirs
+    told_count = here.count - int((theirs | (all.verdict[here.row] == VERDICTS.index("cancelled"))).sum())
     unseen = "client" if bound else unseen
     attempts = int(here.attempts.sum())
     open_load = load.get("kind", "closed") != "closed"
     growth = backlog_growth(asked, start, end) if here.count else None
-    found += ["client"] if bound else []
+    found += ["client"] if bound else ["client_windows"] if theirs.any() else []
     found += ["cut_short"] if cut > 0.01 * max(1, here.count) else []
     found += ["unknown_tokens"] if unknown else []
     found += ["resumed"] if len(np.unique(all.part[asked.row])) > 1 else []
@@ -265,8 +288,10 @@ def summed(
         service=service,
         goodput_ratio=Figure(None, count=here.count, why=unseen)
         if unseen
-        else share(int(good.sum()), here.count - cut),
-        goodput_req_s=None if unseen or window_s <= 0 or not here.count else float(good.sum()) / window_s,
+        else share(int(good.sum()), told_count),
+        goodput_req_s=None
+        if unseen or window_s <= 0 or not told_count
+        else float(good.sum()) / told_count * (here.count - cut) / window_s,
         objectives=judged(objectives, metrics),
         offered_req_s=here.count / window_s if window_s > 0 else None,
         saturated=saturated(asked, start, end) if open_load and here.count else None,
@@ -283,6 +308,7 @@ def summed(
         replicas=_merged(one.replicas for one in tallies),
         notes=tuple(dict.fromkeys(found)),
         ended=ended,
+        left_out_count=int(theirs.sum()),
     )
 
 
@@ -344,11 +370,3 @@ def _load(row: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(given, dict)
         else {}
     )
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None

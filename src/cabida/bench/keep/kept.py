@@ -72,12 +72,19 @@ class Kept:
     def runs(self) -> list[str]:
         """Names of the runs that were begun or asked anything, in that order."""
         begun = [str(row.get("run", "")) for row in self.events.get("run", ())]
-        known = [*begun, *(str(one.get("name", "")) for one in self.plan.get("runs", ()))]
-        asked = [
-            next((one for one in known if name == one or name.startswith(f"{one}/")), name)
-            for name in self.requests.runs
-        ]
+        asked = [self.whole_run(name) for name in self.requests.runs]
         return [name for name in dict.fromkeys([*begun, *asked]) if name]
+
+    def whole_run(self, run: str) -> str:
+        """The run that a point (``seek/3``) belongs to; a run by itself is its own."""
+        begun = [str(row.get("run", "")) for row in self.events.get("run", ())]
+        known = [*begun, *(str(one.get("name", "")) for one in self.plan.get("runs", ()))]
+        found = [one for one in known if one and (run == one or run.startswith(f"{one}/"))]
+        return max(found, key=len, default=run)
+
+    def points_of(self, run: str) -> list[str]:
+        """Points of a search, or steps of a ramp, that asked anything."""
+        return [name for name in self.requests.runs if name != run and self.whole_run(name) == run]
 
     def begun(self, run: str) -> dict[str, Any]:
         """What was told when the run began, the first time."""

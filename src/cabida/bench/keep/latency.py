@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cabida.bench.keep.asked import Asked
-from cabida.bench.keep.requests import Floats, Requests
+from cabida.bench.keep.requests import Flags, Floats, Requests
 from cabida.bench.keep.statistics import Figure, mean, percentile
 
 MS_PER_S = 1000.0
@@ -100,3 +101,17 @@ def latencies(values: Values) -> dict[str, Figure]:
 
 def _known(values: Floats) -> Floats:
     return values[~np.isnan(values)]
+
+
+def in_windows(all: Requests, here: Asked, windows: Sequence[tuple[float, float]]) -> Flags:
+    """Which requests were due, or had their first or last piece read, within one of the windows (ascending)."""
+    found: Flags = np.zeros(here.count, dtype=np.bool_)
+    if not windows:
+        return found
+    starts = np.array([one[0] for one in windows])
+    ends = np.array([one[1] for one in windows])
+    moments = (here.due_s, all.times["first_token_s"][here.row], here.ended_s)
+    for at_s in moments:
+        place = np.searchsorted(starts, at_s, side="right") - 1
+        found |= (place >= 0) & (at_s < ends[np.clip(place, 0, None)])
+    return found

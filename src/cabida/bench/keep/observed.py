@@ -91,6 +91,8 @@ def refusal(one: Summary) -> str:
     """Why a run teaches nothing: a word of ``keep.refused.*``, "" = it may."""
     if one.phase in KINDS:
         return "" if one.measured else "no_figure"
+    if one.points_count:
+        return "levels"
     if one.client_bound:
         return "client_bound"
     if one.saturated:

@@ -66,8 +66,8 @@ def measurements(
     ]
     all_told = [_with_worth(item, known) for item in found if item is not None]
     kept = [item for item in all_told if item.worth_money is None or item.worth_money > item.cost_money]
-    kept = sorted(kept, key=lambda item: -_net_money(item))[:MOST_TOLD]
     said = {item.driver for item in kept if item.option == option.id}
+    kept = sorted(kept, key=lambda item: -_net_money(item))[:MOST_TOLD]
     return Measurable(tuple(kept), _note(known, option, first, said))
 
 

@@ -12,7 +12,8 @@ from cabida.text import tr
 
 STEPS_COUNT = 200
 WARM_UP_STEPS = 10
-ITEMS_COUNT = 30
+ITEMS_COUNT, FEWEST_ITEMS = 30, 5  # clips may take half an hour each
+LONGEST_S = 3600.0
 SCRIPT = (
     "sh",
     "train.sh",
@@ -76,7 +77,8 @@ def _breakdown(wanted: Wanted, option: Option, name: str) -> Run:
 
 def _items(wanted: Wanted, option: Option, name: str) -> Run:
     found = option.metrics.get("seconds_per_item")
-    lasts_s = whole_minutes_s(ITEMS_COUNT * (found.high if found else 60.0))
+    each_s = found.high if found else 60.0
+    lasts_s = whole_minutes_s(max(FEWEST_ITEMS * each_s, min(ITEMS_COUNT * each_s, LONGEST_S)))
     cost = wanted.cost_money(option, lasts_s + SET_UP_S)
     return Run(
         name=f"{name} items",

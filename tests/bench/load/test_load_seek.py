@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from cabida.bench.load.bound import Bound, Window
 from cabida.bench.load.drive import drive
 from cabida.bench.load.points import (
     Check,
@@ -237,6 +238,18 @@ def test_checks_are_met_missed_or_open():
     assert check("tpot", "p50", 0.2, good).value == pytest.approx(0.1)
     assert check("ttft", "p95", 0.2, []).verdict == "open"
     assert metric_s("ttft", outcomes([0.1], "reset")[0]) == float("inf")
+
+
+def test_what_is_met_in_spite_of_a_late_client_is_met_and_nothing_else_is_said():
+    rows = outcomes([0.1] * 200)
+    part = steady(rows)
+    late = Bound(
+        (Window(-1.0, 1e9, ("lag",), 0.1, 0.01, None, 0.1),), 200.0, 200.0, 0.1, 0.01, 0.02, None, None, None
+    )
+    met = point(1.0, rows, part, {"ttft": {"p95": 0.2}}, bound=late)
+    assert (met.valid, met.verdict) == (True, "pass")
+    missed = point(1.0, rows, part, {"ttft": {"p95": 0.09}}, bound=late)
+    assert (missed.valid, missed.why, missed.verdict) == (False, "client", "unknown")
 
 
 def test_two_measurements_make_one_that_is_surer():

@@ -84,6 +84,10 @@ class Deck:
         own = self._words(random, asked - begun_tokens, self.nonce(index), own=not beginning)
         return Prompt(f"{beginning} {own}" if beginning else own, (), asked, answered, prefix)
 
+    def expected(self, index: int) -> tuple[str, Any]:
+        """What a file asks in prompt ``index`` and what it expects; ("", ``None``) without a file."""
+        return ("", None) if self._file is None else self._file.expected(index % len(self._file))
+
     def of_words(self, words_count: int, index: int = 0) -> str:
         """A text of so many words that begins like no prompt of this deck, for :func:`lengths.calibrate`."""
         random = Random(f"{self.seed}/warm-up/{index}/{words_count}")

@@ -49,6 +49,13 @@ class Texts:
             raise InvalidInput(_wrong(self._path, 0, tr("load.file_changed")))
         return found
 
+    def expected(self, index: int) -> tuple[str, Any]:
+        """What is asked in one (of messages, the last), and its ``reference``: what is expected, ``None`` = unsaid."""
+        self._file.seek(self._places[index])
+        row = orjson.loads(self._file.readline(LARGEST_LINE_BYTES).removeprefix(b"\xef\xbb\xbf"))
+        asked = row.get("prompt") or row["messages"][-1]["content"]
+        return asked if isinstance(asked, str) else orjson.dumps(asked).decode(), row.get("reference")
+
     def __del__(self) -> None:
         self._file.close()
 

@@ -88,11 +88,14 @@ class Place:
     samples: list[HealthSample] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     sketches: Sketches = field(default_factory=Sketches)  # of this process's share
+    asked: Deck | None = None  # the latest; what its file asks and expects is the same in all
 
     def deck(self, seed: int, *, salt: str = "", lengths: Any = None) -> Deck:
         """Prompts of a run."""
         plan = self.going.plan.prompts
-        return prompts(plan, self.contender.target, seed, measured=self.measured, salt=salt, lengths=lengths)
+        target = self.contender.target
+        self.asked = prompts(plan, target, seed, measured=self.measured, salt=salt, lengths=lengths)
+        return self.asked
 
     def body(self, prompt: Prompt) -> bytes:
         """A prompt as the endpoint wants it."""
@@ -121,7 +124,10 @@ class Place:
 
     async def _judge(self, one: Outcome, judging: Judging) -> None:
         try:
-            put(one, await judging.judged(one))
+            number = one.id.rpartition("/")[2]
+            deck = self.asked if number.isdecimal() else None
+            prompt, reference = deck.expected(int(number)) if deck else ("", None)
+            put(one, await judging.judged(one, prompt=prompt, reference=reference))
         finally:
             self._keep(one)
 

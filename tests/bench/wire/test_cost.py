@@ -5,6 +5,7 @@ import gc
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -88,9 +89,12 @@ def test_reads_of_one_wake_up_are_stamped_before_any_is_parsed(monkeypatch):
                 return outcomes
 
     outcomes = loop.run(one())
-    firsts = [outcome.first_byte_s for outcome in outcomes]
+    firsts = sorted(outcome.first_byte_s for outcome in outcomes)
     assert {outcome.verdict for outcome in outcomes} == {"ok"}
-    assert max(firsts) - min(firsts) < streams * parse_s / 4
+    apart = [after - before for before, after in pairwise(firsts)]
+    assert (
+        sum(one >= parse_s for one in apart) < streams / 2
+    )  # parsed in between, all would be that far apart
 
 
 def test_the_loop_gives_back_what_it_set():

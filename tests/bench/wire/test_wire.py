@@ -2,6 +2,7 @@
 """One attempt over a real socket, against servers that do what servers do."""
 
 import asyncio
+import errno
 import resource
 import socket
 import ssl
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -23,7 +25,8 @@ from cabida.plan.bench import Policy, Target
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from odd_server import END, EOF, HEAD, RESET, STAY, chunk, delta, event, serving, streamed, usage, whole_json
 
-QUICK = Policy(connect_s=2.0, first_token_s=0.25, idle_s=0.2, total_s=3.0)
+QUICK = Policy(connect_s=5.0, first_token_s=5.0, idle_s=5.0, total_s=20.0)
+HASTY = Policy(connect_s=5.0, first_token_s=0.25, idle_s=0.2, total_s=20.0)
 SOUND = streamed(delta("Hi"), delta(" there"), delta(finish="stop"), usage(7, 3))
 
 
@@ -148,7 +151,7 @@ RESPONSES = {
 def test_every_response_has_its_one_verdict(name, monkeypatch):
     monkeypatch.setattr("cabida.bench.wire.connection.GRACE_S", 0.05)
     script, verdict, why = RESPONSES[name]
-    outcome = only(script())
+    outcome = only(script(), HASTY if verdict == "timeout" else QUICK)
     assert (outcome.verdict, outcome.why.partition(": ")[0]) == (verdict, why)
     assert outcome.ended_s >= outcome.sent_s
     if verdict == "ok" and why != "not-streamed":
@@ -381,7 +384,56 @@ def test_wary_or_not_the_limit_of_connections_holds_and_nobody_waits_for_ever():
             return {one.verdict for one in outcomes}
 
     assert loops.run(one(SOUND)) == {"ok"}
-    assert loops.run(one([*SOUND, 0.0005, EOF])) == {"ok"}
+    assert loops.run(one([b"".join(SOUND), EOF])) == {"ok"}
+
+
+def test_a_limit_of_this_machine_is_no_fault_of_the_server(monkeypatch):
+    async def full(self, one):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(pools.Pool, "_open_at", full)
+
+    async def one():
+        async with wired(SOUND) as (wire, target, _):
+            return await wire.ask(an_ask(target)), wire.own_limits_count
+
+    outcome, own = loops.run(one())
+    assert (outcome.verdict, outcome.why, own) == ("cancelled", "own-limit: Too many open files", 1)
+    assert why_text(outcome) == "a limit of this machine (Too many open files)"
+
+
+def test_of_several_addresses_the_one_that_answers_is_found_and_remembered():
+    async def one():
+        async with serving(SOUND) as odd:
+            target = target_at(odd.port)
+            several = replace(endpoint(target), host="many.test", addresses=("127.0.0.9", "127.0.0.1"))
+            async with Wire(several, QUICK) as wire:
+                outcome = await wire.ask(an_ask(target))
+                return outcome, wire._pool._addresses
+
+    outcome, addresses = loops.run(one())
+    assert outcome.verdict == "ok"
+    assert addresses == ("127.0.0.1", "127.0.0.9")
+
+
+def test_a_service_that_moved_is_looked_up_again(monkeypatch):
+    """In a drill the name of the service points to another replica: it is found after the first refusal."""
+
+    async def one():
+        async with serving(SOUND) as odd:
+            target = target_at(odd.port)
+            moved = replace(endpoint(target), host="moving.test", addresses=("127.0.0.9",))
+            monkeypatch.setattr(
+                "cabida.bench.wire.address.resolved", lambda host, port: ("127.0.0.1", "10.0.0.1")
+            )
+            async with Wire(moved, QUICK) as wire:
+                wire._pool._resolved_s -= 5.0
+                outcomes = [await wire.ask(an_ask(target, f"r/{number}")) for number in range(2)]
+                return outcomes, wire._pool._addresses
+
+    outcomes, addresses = loops.run(one())
+    assert [one.verdict for one in outcomes] == ["refused", "ok"]
+    assert addresses == ("127.0.0.1",)  # what was of this machine is never asked elsewhere
 
 
 def test_nothing_is_repeated_once_it_was_sent():
@@ -525,7 +577,7 @@ def endless(piece):
 )  # fmt: skip
 def test_what_has_no_end_is_ended(script, why):
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    policy = Policy(first_token_s=2.0, idle_s=0.3, total_s=20.0, response_bytes_most=8 * 2**20)
+    policy = Policy(first_token_s=10.0, idle_s=2.0, total_s=60.0, response_bytes_most=8 * 2**20)
     outcome = only(script, policy)
     if why is None:
         assert outcome.verdict != "ok"

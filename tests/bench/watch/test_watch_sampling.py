@@ -13,8 +13,10 @@ from page_server import serving_pages
 from cabida.bench.clock import now_s
 from cabida.bench.watch import sampling, watched, watcher
 from cabida.bench.watch.aside import Aside, Late
+from cabida.bench.watch.source import together
 from cabida.bench.watch.told import event_sentence
 from cabida.bench.wire import endpoint
+from cabida.errors import InvalidInput
 from cabida.evidence.machine.nouns import Roots
 from cabida.plan.bench import Target
 
@@ -259,6 +261,84 @@ def test_the_key_goes_to_the_endpoint_and_to_nobody_else(bare, monkeypatch):
     assert "secret" not in repr(rows) + repr(one.notices) + repr(one._pages[0].address)
     figures = next(row for row in rows if "event" not in row)
     assert figures["gpu.0.power_w"] == 100  # an exporter beside the engine
+
+
+def test_replicas_are_watched_as_one_and_one_that_goes_takes_no_counter_back(bare):
+    async def run(first, second):
+        one = watching(first.url, bare, metrics=f"{first.url} {second.url}")
+        rows = await one.begin()
+        first.text, second.text = page(running=2, tokens=20), page(start=5, running=3, tokens=40)
+        rows += await one.sample()
+        second.status = 503
+        rows += await one.sample()
+        one.close()
+        return one, rows
+
+    with serving_pages(page()) as first, serving_pages(page(start=5)) as second:
+        one, rows = asyncio.run(run(first, second))
+    assert (one.facts["kv_tokens"], one.facts["engines_count"], one.facts["models"]) == (3200, 2, ["m"])
+    both, alone = (row for row in rows if "event" not in row)
+    assert (both["running_count"], both["kv_used_ratio"], both["generation_tokens"]) == (5, 0.5, 10 + 30)
+    assert (alone["running_count"], alone["generation_tokens"]) == (2, 10 + 30)
+
+
+def test_figures_of_several_pages():
+    found = together(
+        [
+            {
+                "kv_used_ratio": 0.2,
+                "running_count": 1,
+                "block_size_tokens": 16,
+                "gpu.0.power_w": 1,
+                "gpu.1.power_w": 2,
+            },
+            {"kv_used_ratio": 0.6, "running_count": 4, "block_size_tokens": 32, "gpu.0.power_w": 3},
+        ]
+    )
+    assert found == {
+        "kv_used_ratio": pytest.approx(0.4),
+        "kv_used_ratio.most": 0.6,
+        "running_count": 5,
+        "block_size_tokens": 32,
+        "gpu.0.power_w": 1,
+        "gpu.1.power_w": 2,
+        "gpu.2.power_w": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("metrics", "code"),
+    [
+        ("ftp://h/metrics", "CB-H001"),
+        ("http:///metrics", "CB-H001"),
+        ("http://h:0/metrics", "CB-H001"),
+        ("http://h:x/metrics", "CB-H001"),
+        ("http://user:secret@h/metrics", "CB-H002"),
+    ],
+)
+def test_addresses_that_are_none(metrics, code):
+    with pytest.raises(InvalidInput) as told:
+        watcher(Target("http://127.0.0.1:1/v1", metrics=f"{metrics} http://fine:1/metrics"))
+    assert [one.code for one in told.value.problems] == [code]
+    assert "secret" not in str(told.value)
+
+
+def test_a_log_that_is_not_there_yet_is_told_and_followed_later(bare, tmp_path):
+    async def run():
+        one = watching("http://127.0.0.1:9", bare, log=str(tmp_path / "engine.log"))
+        rows = await one.begin() + await one.sample()
+        (tmp_path / "engine.log").write_text("CUDA out of memory\n")
+        rows += await one.sample()
+        one.close()
+        return one, rows
+
+    one, rows = asyncio.run(run())
+    assert any("engine.log" in note for note in one.notices)
+    assert [row["event"] for row in rows if row.get("event", "").startswith("log")] == [
+        "log-lost",
+        "log-back",
+        "log",
+    ]
 
 
 def test_elsewhere_this_machines_cards_are_not_read(bare):

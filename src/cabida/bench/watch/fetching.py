@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from cabida.errors import InvalidInput, Problem
 from cabida.evidence.pages.page import PAGE_BYTES_MOST
 from cabida.evidence.secrets import redacted
-from cabida.text import printable
+from cabida.text import printable, problem
 
 if TYPE_CHECKING:
     from cabida.bench.wire.address import Endpoint
 
 LIMIT_S = 5.0  # a page of an engine under load takes a second
 BLOCK_BYTES = 65_536
+PAGES_MOST = 64
 ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
 LARGE, SLOW, STATUS, HTML, NO_NAME, REFUSED, FAILED = (
     "large",
@@ -136,14 +138,18 @@ def addresses(metrics: str, url: str, endpoint: Endpoint | None, *, loopback: bo
     """The pages to read: those named, parted by spaces; of an endpoint on this machine else its usual ones.
 
     Whoever the endpoint's key is for gets it with a page of the same host and port, nobody else.
+
+    Raises:
+        InvalidInput: CB-H001, CB-H002.
     """
     named = metrics.split()
     root = "://".join(urlsplit(url)[:2])
     if not named and loopback:
-        named = [f"{root}{PAGES[0]}"]
+        named = [root]
+    problems: list[Problem] = []
     found = []
-    for one in named:
-        text = one if "://" in one else f"http://{one}"
+    for one in named[:PAGES_MOST]:
+        text = _sound(one if "://" in one else f"http://{one}", problems)
         own = endpoint is not None and urlsplit(text)[:2] == urlsplit(url)[:2]
         found.append(
             Address(
@@ -152,7 +158,26 @@ def addresses(metrics: str, url: str, endpoint: Endpoint | None, *, loopback: bo
                 headers=_headers(endpoint) if endpoint is not None and own else {},
             )
         )
+    if problems:
+        raise InvalidInput(problems)
     return found
+
+
+def _sound(url: str, problems: list[Problem]) -> str:
+    """The address of a page, with the usual path where it has none."""
+    shown = printable(redacted(url))[:200]
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not url.isprintable():
+        problems.append(problem("CB-H001", url=shown))
+        return ""
+    if parts.username is not None or parts.password is not None:
+        problems.append(problem("CB-H002"))
+        return ""
+    return parts._replace(path=parts.path if parts.path not in ("", "/") else PAGES[0], fragment="").geturl()
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

@@ -10,7 +10,9 @@ from cabida.bench.outcome import Outcome
 from cabida.bench.watch.refusals import Refusal, is_full, is_out_of_memory, is_too_long, refusal
 
 FULL_RATIO = 0.99  # of the KV cache: blocks are handed out whole, so 1 may never be seen
-WAITING_SHARE = 1 / 3  # of samples, or WAITING_COUNT of them: a burst waits a moment even where memory is plenty
+WAITING_SHARE = (
+    1 / 3
+)  # of samples, or WAITING_COUNT of them: a burst waits a moment even where memory is plenty
 WAITING_COUNT = 2
 WAITING_SHARE_ALONE = 1 / 2  # where nobody says how many run
 GIB = 2**30

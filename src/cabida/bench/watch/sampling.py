@@ -18,11 +18,12 @@ from cabida.bench.watch.aside import Aside, Late
 from cabida.bench.watch.capacity import sizes
 from cabida.bench.watch.fetching import HTML, PAGES, STATUS, Address, NoPage, addresses
 from cabida.bench.watch.gpus import Cards, opened
+from cabida.bench.watch.source import Seen, Source, together
 from cabida.bench.watch.tail import Tail
 from cabida.evidence.machine.nouns import Roots
-from cabida.evidence.pages import Increases, Page, engine_title, read_page
+from cabida.evidence.pages import engine_title
 from cabida.plan.bench import Contender, Target
-from cabida.text import tr
+from cabida.text import printable, tr
 
 if TYPE_CHECKING:
     from cabida.bench.wire.address import Endpoint
@@ -32,9 +33,6 @@ EVERY_S = 1.0
 LEAST_S = 0.5  # what a source is waited for; what comes later counts for the next sample
 LATE_S = 5.0  # without an answer a source is lost
 FIRST_S = 10.0  # a driver that wakes eight cards takes seconds
-STANDING = ("started_s",)  # of a page, not worth a row each second
-FIXED = ("kv_tokens", "blocks_count", "block_size_tokens", "kv_reserved_bytes", "gpu_share_ratio", "context_tokens",
-         "running_most_count")  # fmt: skip
 
 
 class Watcher:
@@ -53,8 +51,7 @@ class Watcher:
         self.notices: list[str] = []
         self.facts: Row = {}
         self.every_s = every_s
-        self._model = model
-        self._pages = [_Source(one, model) for one in pages]
+        self._pages = [Source(one, model) for one in pages]
         self._tail = Tail(Path(log)) if log else None
         self._log = Aside("log", self._tail.sample) if self._tail else None
         self._roots, self._wanted = roots, gpus
@@ -66,8 +63,8 @@ class Watcher:
     async def begin(self) -> list[Row]:
         """The first look: what answers, what doesn't, what stands still. Takes seconds at most; never raises."""
         told: list[Row] = []
-        if self._tail:
-            self._tail.begin()
+        if self._tail and not self._tail.begin():
+            self.notices.append(tr("watch.no_log", file=printable(str(self._tail.path))))
         for source in self._pages:
             told += await self._first(source)
         self._pages = [one for one in self._pages if not one.gone]
@@ -79,10 +76,10 @@ class Watcher:
             told.append({"event": "facts", **self.facts})
         return [{"at_s": now_s(), **one} for one in told]
 
-    async def _first(self, source: _Source) -> list[Row]:
+    async def _first(self, source: Source) -> list[Row]:
         shown = source.address.shown
         try:
-            page, _ = await source.aside.ask(FIRST_S)
+            page = await source.aside.ask(FIRST_S)
         except (Late, NoPage) as error:
             why, detail = (error.why, error.detail) if isinstance(error, NoPage) else ("slow", "")
             other = await self._other(source) if why in (STATUS, HTML) else None
@@ -92,16 +89,13 @@ class Watcher:
                 self.notices.append(tr("watch.page_lost", address=shown, why=said_why(why, detail)))
                 return [{"event": "page-lost", "page": shown, "why": why, "detail": detail}]
             page = other
-        if not page.series:
-            other = await self._other(source)
-            page = other or page
-        self._note(page, page.values(self._model if self._model in page.models else ""))
-        source.noted = bool(page.engine)
+        if not page.known:
+            page = await self._other(source) or page
         await self._sizes(source, page.engine)
-        told: list[Row] = [
-            {"event": "page", "page": shown, "engine": page.engine, "models": list(page.models)}
-        ]
-        if not page.series:
+        self._note(source, page)
+        models = list(page.models)
+        told: list[Row] = [{"event": "page", "page": shown, "engine": page.engine, "models": models}]
+        if not page.known:
             self.notices.append(tr("watch.page_unknown", address=shown))
             told.append({"event": "page-unknown", "page": shown})
         if page.missing:
@@ -110,21 +104,27 @@ class Watcher:
             told.append({"event": "metrics-missing", "page": shown, "names": list(page.missing)})
         return told
 
-    async def _sizes(self, source: _Source, engine: str) -> None:
+    async def _sizes(self, source: Source, engine: str) -> None:
         """What the server tells of its sizes elsewhere, where its page doesn't."""
         asking = Aside("sizes", lambda: sizes(source.address, engine))
         with contextlib.suppress(Late):
-            for name, value in (await asking.ask(FIRST_S)).items():
-                self.facts.setdefault(name, value)
+            source.facts = await asking.ask(FIRST_S)
         asking.close()
 
-    def _note(self, page: Page, values: dict[str, float]) -> None:
-        """What stands still of a server, as long as it isn't another one."""
-        self.facts |= {name: values[name] for name in FIXED if name in values}
-        if page.engine:
-            self.facts |= {"engine": page.engine, "models": list(page.models)}
+    def _note(self, source: Source, page: Seen) -> None:
+        """What stands still of all servers, as long as they aren't others."""
+        source.noted = bool(page.engine)
+        source.facts |= page.facts
+        source.engine, source.models = page.engine, page.models
+        known = [one for one in self._pages if one.engine or one.facts]
+        self.facts |= together([one.facts for one in known]) if known else {}
+        engines = list(dict.fromkeys(one.engine for one in known if one.engine))
+        if engines:
+            self.facts["engine"] = engines[0]
+            self.facts["engines_count"] = sum(bool(one.engine) for one in known)
+            self.facts["models"] = sorted({name for one in known for name in one.models})
 
-    async def _other(self, source: _Source) -> Page | None:
+    async def _other(self, source: Source) -> Seen | None:
         """The page at the other usual path (trtllm-serve's /metrics is JSON), where that has what is known."""
         path = urlsplit(source.address.url).path
         if path != PAGES[0]:
@@ -132,8 +132,8 @@ class Watcher:
         usual = source.address.url
         source.address.url = usual.replace(PAGES[0], PAGES[1])
         with contextlib.suppress(Late, NoPage):
-            page, _ = await source.aside.ask(FIRST_S)
-            if page.series:
+            page = await source.aside.ask(FIRST_S)
+            if page.known:
                 return page
         source.address.url = usual
         return None
@@ -172,14 +172,20 @@ class Watcher:
         row: Row = {"at_s": at_s}
         told: list[Row] = []
         asked = [self._page(source, limit_s) for source in self._pages]
-        if self._gpus:
-            asked.append(self._other_source("gpus", self._gpus, limit_s))
         if self._log:
             asked.append(self._other_source("log", self._log, limit_s))
-        for figures, events in await asyncio.gather(*asked):
-            late = row.get("late_count", 0) + figures.get("late_count", 0)
-            row |= figures | ({"late_count": late} if late else {})
+        if self._gpus:  # last: of this machine's cards the driver knows best
+            asked.append(self._other_source("gpus", self._gpus, limit_s))
+        answers = await asyncio.gather(*asked)
+        late_count = sum(figures.pop("late_count", 0) for figures, _ in answers)
+        pages = [figures for figures, _ in answers[: len(self._pages)]]
+        if any(pages):  # of one that is gone the counters stand, or those of all would fall
+            row |= together([one or source.grown for one, source in zip(pages, self._pages, strict=True)])
+        for at, (figures, events) in enumerate(answers):
+            row |= figures if at >= len(pages) else {}
             told += events
+        if late_count:
+            row["late_count"] = late_count
         row["took_s"] = round(now_s() - at_s, 6)
         return [row, *({"at_s": at_s, **one} for one in told)]
 
@@ -212,10 +218,10 @@ class Watcher:
             if self._cards is not None and not self._gpus.busy:
                 self._cards.close()
 
-    async def _page(self, source: _Source, limit_s: float) -> tuple[Row, list[Row]]:
+    async def _page(self, source: Source, limit_s: float) -> tuple[Row, list[Row]]:
         shown = source.address.shown
         try:
-            page, grown = await source.aside.ask(limit_s)
+            page = await source.aside.ask(limit_s)
         except Late:
             return self._waited(source.key, {"event": "page-lost", "page": shown, "why": "slow"})
         except NoPage as error:
@@ -226,25 +232,18 @@ class Watcher:
                 source.key, {"event": "page-lost", "page": shown, "why": type(error).__name__}
             )
         told = self._back(source.key, {"event": "page-back", "page": shown})
-        if source.increases.restarts_count > source.restarts:
-            source.restarts = source.increases.restarts_count
+        if page.restarts_count > source.restarts:
+            source.restarts = page.restarts_count
             told.append({"event": "server-restarted", "page": shown})
             source.noted = False
-        if source.increases.several and not source.several:
+        if page.several and not source.several:
             source.several = True
             told.append({"event": "several-servers", "page": shown})
-        values = page.values(self._model if self._model in page.models else "")
         if not source.noted and page.engine:
-            source.noted = True
-            self._note(page, values)
+            self._note(source, page)
             told.append({"event": "facts", **self.facts})
-        counted = {name.rpartition(".")[0] if name.endswith((".sum", ".count")) else name for name in grown}
-        row: Row = {
-            name: value
-            for name, value in values.items()
-            if name not in STANDING and name not in FIXED and not _is_counter(name, counted)
-        }
-        return row | grown, told
+        source.grown = page.grown
+        return dict(page.figures), told
 
     async def _other_source(
         self, name: str, aside: Aside[tuple[Row, list[Row]]], limit_s: float
@@ -279,30 +278,6 @@ class Watcher:
         return [row]
 
 
-class _Source:
-    """One page, fetched and read in its thread, its counters followed."""
-
-    def __init__(self, address: Address, model: str) -> None:
-        self.address = address
-        self.key = f"page {address.shown}"
-        self.increases = Increases(model=model)
-        self.restarts, self.several, self.gone, self.noted = 0, False, False, False
-        self.aside: Aside[tuple[Page, dict[str, float]]] = Aside("page", self._read)
-
-    def _read(self) -> tuple[Page, dict[str, float]]:
-        page = read_page(self.address.fetch())
-        return page, self.increases.add(page)
-
-
-def _is_counter(name: str, counted: set[str]) -> bool:
-    """Whether a figure of a page is a counter of an engine: rows have its increase instead, or nothing."""
-    from cabida.evidence.pages import ours
-
-    base = name.removesuffix(".sum").removesuffix(".count")
-    known = ours().get(base.split(".")[0])
-    return base in counted or (known is not None and known.kind != "gauge")
-
-
 def watcher(
     target: Target,
     contender: Contender | None = None,
@@ -325,6 +300,9 @@ def watcher(
             host and port, nowhere else.
         loopback: Whether it is on this machine; ``None`` = as ``endpoint`` says, else by its address.
         roots: Where the machine is looked at; tests look elsewhere.
+
+    Raises:
+        InvalidInput: CB-H001, CB-H002: an address of metrics is none, or holds a login. All that are wrong at once.
     """
     target = contender.target if contender is not None and not target.url else target
     if loopback is None:

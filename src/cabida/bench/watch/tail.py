@@ -98,13 +98,15 @@ class Tail:
     _rest: bytes = b""
     _lost: bool = False
 
-    def begin(self) -> None:
-        """Look at what comes from now on only."""
+    def begin(self) -> bool:
+        """Look at what comes from now on only; whether there is a log yet."""
         try:
-            at = self.path.stat()
-        except OSError:
-            return
+            with files.opened(self.path) as stream:
+                at = os.fstat(stream.fileno())
+        except (OSError, ValueError):
+            return False
         self.offset, self._file = at.st_size, (at.st_dev, at.st_ino)
+        return True
 
     def sample(self) -> tuple[Row, list[Row]]:
         """Figures of the last periodic line, and what happened: one row a sign, with how often and some lines."""
@@ -116,6 +118,8 @@ class Tail:
                 told.append({"event": "log-lost", "why": (error.strerror or "")[:120]})
             self._lost = True
             return {}, told
+        if self._lost:
+            told.append({"event": "log-back"})
         self._lost = False
         if skipped_bytes:
             told.append({"event": "log-skipped", "bytes": skipped_bytes})
@@ -154,7 +158,8 @@ class Tail:
 
 def clean(line: str) -> str:
     """A line as it may be kept and shown: no colours, no keys, not too long."""
-    return redacted(printable(_CONTROL.sub("", line[:LINE_LOOKED_AT])))[:LINE_CHARS].strip()
+    text = _CONTROL.sub("", line[:LINE_LOOKED_AT]).replace("\n", " ")
+    return redacted(printable(text))[:LINE_CHARS].strip()
 
 
 def _is_number(text: str | None) -> bool:

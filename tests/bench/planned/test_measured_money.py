@@ -1,0 +1,142 @@
+"""From a journal to money: what was measured of each contender, and what it costs then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cabida.app import recommend
+from cabida.app.bench_money import bench_normalised, measured_of
+from cabida.bench.clock import now_s
+from cabida.bench.keep import Journal
+from cabida.bench.keep.figures import summaries
+from cabida.bench.keep.kept import read_journal
+from cabida.bench.outcome import Outcome
+from cabida.plan import Decision
+from cabida.plan.bench import BenchPlan, Contender, Load, Policy, Rule, Run, Target
+
+DAY = "2026-11-30"
+
+
+@pytest.fixture(scope="module")
+def chat() -> Decision:
+    return recommend("examples/chat-llama-70b.yaml", assume=True, as_of=DAY)
+
+
+def plan_for(option: str, *, replicas: int = 1) -> BenchPlan:
+    runs = (
+        Run("peak", "load", "a", Load("poisson", requests_per_s=2.0, duration_s=60.0)),
+        Run("search", "search", "a", Load("poisson", requests_per_s=2.0, duration_s=60.0)),
+    )
+    contender = Contender("a", Target("http://127.0.0.1:8000/v1"), option=option, replicas_count=replicas)
+    return BenchPlan("p", (contender,), runs, rules=(Rule("regex", "ok"),), policy=Policy(retries_count=1))
+
+
+def answered(at: int, due_s: float, **more: object) -> Outcome:
+    said = {
+        "verdict": "ok", "status": 200, "sent_s": due_s, "first_token_s": due_s + 0.2, "last_token_s": due_s + 1.0,
+        "ended_s": due_s + 1.0, "finish_reason": "stop", "input_tokens": 10, "output_tokens": 20,
+        "counted_by": "usage", "accepted": at % 5 != 0,
+    }  # fmt: skip
+    return Outcome(f"peak/{at}", 0, due_s, **{**said, **more})
+
+
+def journalled(folder: Path, plan: BenchPlan, sought: dict[str, object]) -> None:
+    """200 requests: one in ten fails and is repeated well; four of five answers are accepted."""
+    with Journal(folder, plan) as journal:
+        start_s = now_s()
+        journal.event("run", run="peak", candidate="a", at_s=0.0)
+        for at in range(200):
+            due_s = start_s + at * 0.3
+            if at % 10 == 3:
+                failed = {
+                    "verdict": "server-error",
+                    "why": "500",
+                    "status": 500,
+                    "final": False,
+                    "accepted": None,
+                }
+                journal.request(
+                    answered(at, due_s, ended_s=due_s + 0.1, first_token_s=None, last_token_s=None, **failed)
+                )
+                journal.request(replace(answered(at, due_s), attempt=1))
+            else:
+                journal.request(answered(at, due_s))
+        journal.event("run-end", run="peak", at_s=61.0)
+        journal.event("run", run="search", candidate="a", at_s=61.0)
+        journal.event("run-end", run="search", at_s=200.0, stopped="found", sought=sought)
+        journal.event("end")
+
+
+def found_of(folder: Path, plan: BenchPlan):
+    kept = read_journal(folder)
+    (found,) = measured_of(kept, plan, summaries(kept))
+    return found
+
+
+FOUND = {"level": 6.0, "failed_level": 6.3, "why": "found", "closed": False}
+
+
+def test_a_journal_says_what_was_measured(tmp_path: Path) -> None:
+    plan = plan_for("x", replicas=2)
+    journalled(tmp_path / "j", plan, FOUND)
+    found = found_of(tmp_path / "j", plan)
+    assert found.option == "x"
+    assert (found.speed, found.speed_low, found.speed_high, found.meets) == (
+        3.0,
+        3.0,
+        3.15,
+        True,
+    )  # of each replica
+    assert found.acceptance_ratio == pytest.approx(0.8, abs=0.03)
+    assert found.failure_ratio == pytest.approx(20 / 220, abs=0.02)
+    assert found.amplification_ratio == pytest.approx(1.1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("sought", "speed", "meets"),
+    [
+        ({"level": None, "failed_level": 0.1, "why": "never", "closed": False}, None, False),
+        ({"level": 64, "failed_level": 128, "why": "found", "closed": True}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_a_search_that_found_no_rate_gives_none(
+    tmp_path: Path, sought: dict[str, object], speed: float | None, meets: bool | None
+) -> None:
+    plan = plan_for("x")
+    journalled(tmp_path / "j", plan, sought)
+    found = found_of(tmp_path / "j", plan)
+    assert (found.speed, found.meets) == (speed, meets)
+
+
+def test_the_decision_is_paid_anew_with_what_a_journal_holds(tmp_path: Path, chat: Decision) -> None:
+    first = chat.options[0]
+    slow = first.replica.capacity_requests_per_s * 0.5
+    plan = plan_for(first.id)
+    journalled(
+        tmp_path / "j", plan, {"level": slow, "failed_level": slow * 1.05, "why": "found", "closed": False}
+    )
+    answer = bench_normalised(chat, [tmp_path / "j"])
+    own = answer["rows"][0]
+    assert (own["option"], own["title"], own["own_offer"]) == (first.id, first.title, True)
+    assert own["predicted_unit_money"] == pytest.approx(first.unit_cost.value, rel=1e-6)
+    assert own["speed_ratio"] == pytest.approx(0.5)
+    assert own["measured_unit_money"] > own["predicted_unit_money"]
+    assert own["amplification_ratio"] == pytest.approx(1.1, abs=0.02)
+    assert answer["changed"]
+    assert answer["before"] == first.id
+    assert answer["after_title"]
+    assert answer["saved_month_money"] > 0
+    assert answer["left_out"] == []
+
+
+def test_an_option_that_is_no_more_is_told(tmp_path: Path, chat: Decision) -> None:
+    plan = plan_for("gone")
+    journalled(tmp_path / "j", plan, FOUND)
+    answer = bench_normalised(chat, [tmp_path / "j"])
+    assert answer["left_out"] == ["gone"]
+    assert answer["rows"] == []
+    assert not answer["changed"]

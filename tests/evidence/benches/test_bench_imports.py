@@ -152,6 +152,25 @@ def test_aiperf_knows_its_phase_its_errors_and_the_cards_it_watched(read):
     assert one.measured["itl_ms_p99"] == 64
 
 
+def test_aiperf_that_counts_otherwise_than_the_server_gives_no_figure_by_the_token(read):
+    usage = {"usage_prompt_tokens": {"unit": "tokens", "avg": 700.0},
+             "usage_completion_tokens": {"unit": "tokens", "avg": 64.0}}  # fmt: skip
+    (one,) = read(first.aiperf() | usage).observations
+    assert (one.load["input_tokens"], one.load["output_tokens"]) == (700, 64)
+    assert {one.more["refused"][name] for name in ("tpot_ms_mean", "output_tok_s", "total_tok_s")} == {
+        "tokens"
+    }
+    assert one.measured["itl_ms_mean"] == 22.4
+    rows = first.aiperf_records().splitlines()
+    told = []
+    for row in map(json.loads, rows):
+        row["metrics"]["usage_completion_tokens"] = {"value": 51, "unit": "tokens"}
+        told.append(row)
+    (exact,) = read(lines(*told)).observations
+    assert exact.measured["tpot_ms_p50"] == pytest.approx((1000 - 101) / 50)  # not the 9 ms of its own count
+    assert exact.load["output_tokens"] == 51
+
+
 def test_aiperf_records_give_statistics_without_what_failed(read):
     (one,) = read(first.aiperf_records()).observations
     assert (one.measured["ttft_ms_mean"], one.measured["ttft_ms_p50"]) == (101, 101)

@@ -4,7 +4,8 @@ Keys from ``aiperf/common/models/export_models.py``, ``exporters`` and ``metrics
 ``genai_perf/export_data``, ``metrics`` and ``profile_data_parser`` of genai-perf 0.0.16 (whose ``profile_export.json``,
 perf_analyzer's, has the times of requests and no tokens). Each metric has its unit. What both call inter-token
 latency is (request latency - TTFT) / (tokens - 1) of a request: ours is ``tpot_ms``. aiperf's inter-chunk latency is
-our ``itl_ms``.
+our ``itl_ms``. Both count tokens with a tokenizer of their own; where aiperf also has the server's count (``usage_``)
+and it is another, figures by the token are no figures of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from cabida.evidence.importers.benches.opening import CSV, Opened
 from cabida.evidence.importers.benches.pages import Page, number_of
-from cabida.evidence.importers.benches.result import Result, day_in, statistics
+from cabida.evidence.importers.benches.result import Result, day_in, refuse_other_counts, statistics
 from cabida.evidence.importers.said import model_name, weights_named
 
 NAME = "aiperf"
@@ -43,9 +44,22 @@ KNOWN = (
     "max_response_timestamp", "total_output_tokens", "total_reasoning_tokens", "total_isl", "total_osl",
     "error_isl", "total_error_isl", "sessions", "telemetry_stats", "prefill_throughput_per_user",
     "time_to_first_output_token", "pooled_spec_decode_acceptance_histogram", "thinking_efficiency",
-    "overall_thinking_efficiency", "request_error_rate", "e2e_output_token_throughput", "decode_duration",
+    "overall_thinking_efficiency", "request_error_rate", "completed_request_count", "tokens_in_flight",
+     "e2e_output_token_throughput", "decode_duration",
 )  # fmt: skip
-KNOWN_START = ("usage_", "total_usage_", "http_req_", "stream_", "osl_mismatch", "credit_", "network_")
+INPUT_RATES = ("input_tok_s", "total_tok_s")
+USAGE = {"usage_prompt_tokens": "input_tokens", "usage_completion_tokens": "output_tokens"}
+KNOWN_START = (
+    "usage_",
+    "effective_",
+    "active_",
+    "total_usage_",
+    "http_req_",
+    "stream_",
+    "osl_mismatch",
+    "credit_",
+    "network_",
+)
 CSV_HEAD = ["Metric", "avg", "min", "max"]
 IN_CSV = re.compile(r"^(?P<name>[^()]+?)(?: \((?P<unit>[^)]+)\))?$")
 ENGINES = {"vllm": "vllm", "tensorrtllm": "tensorrt-llm", "tensorrtllm_engine": "tensorrt-llm"}
@@ -125,13 +139,15 @@ def _one(page: Page) -> Result:
         if times is not None:
             one.spread(name, {stat: table.number(key) for key, stat in STATISTICS.items()}, times)
         table.passed(*table.values)
-    for theirs, name in {**RATES, **LENGTHS}.items():
+    means: dict[str, float | None] = {}
+    for theirs in (*RATES, *LENGTHS, *USAGE, "effective_concurrency"):
         table = page.table(theirs)
-        if theirs in RATES:
-            one.put(name, table.number("avg"))
-        else:
-            one.asked(name, table.number("avg"))
-        table.passed(*table.values)
+        means[theirs] = table.number("avg")
+        table.done()
+    for theirs, name in RATES.items():
+        one.put(name, means[theirs])
+    one.put("achieved_concurrency", means["effective_concurrency"])
+    _lengths(one, means)
     requests, errors = page.table("request_count"), page.table("error_request_count")
     took = page.table("benchmark_duration")
     done, failed = requests.number("avg"), errors.number("avg")
@@ -146,6 +162,16 @@ def _one(page: Page) -> Result:
         table.passed(*table.values)
     page.passed(*KNOWN, *(key for key in page.values if key.startswith(KNOWN_START)))
     return one
+
+
+def _lengths(one: Result, means: dict[str, float | None]) -> None:
+    """Mean lengths, by the server's own count where there is one; figures of another count are refused."""
+    for (theirs, ours), counted in zip(USAGE.items(), LENGTHS, strict=True):
+        one.asked(ours, means.get(theirs) or means.get(counted))
+    refuse_other_counts(one, means.get("usage_completion_tokens"), means.get("output_sequence_length"))
+    refuse_other_counts(
+        one, means.get("usage_prompt_tokens"), means.get("input_sequence_length"), INPUT_RATES
+    )
 
 
 def _settings(one: Result, settings: Page) -> None:
@@ -209,15 +235,23 @@ def _of_csv(found: Opened) -> Result:
                 one.spread(LATENCIES[name], told, times)
             elif name in RATES:
                 one.put(RATES[name], mean)
-            elif name in LENGTHS:
-                one.asked(LENGTHS[name], mean)
         elif row and row[0] == "Endpoint":
             break
+    one.put("achieved_concurrency", counts.get("effective_concurrency"))
+    _lengths(one, counts)
     done, failed = counts.get("request_count"), counts.get("error_request_count")
     one.asked("prompts", done)
     one.errors(failed, (done or 0.0) + (failed or 0.0))
     one.count(completed=done, duration_s=counts.get("benchmark_duration"))
     return one
+
+
+def _cell(page: Page) -> float | None:
+    """A value in milliseconds or tokens."""
+    unit = page.words("unit")
+    times = 1.0 if unit == "tokens" else UNITS.get(unit)
+    value = page.number("value")
+    return None if value is None or times is None else value * times
 
 
 def _of_records(found: Opened) -> Result:
@@ -238,11 +272,15 @@ def _of_records(found: Opened) -> Result:
         start, end = metadata.number("request_start_ns"), metadata.number("request_end_ns")
         starts += [start] if start is not None else []
         ends += [end] if end is not None else []
-        for theirs in (*LATENCIES, *LENGTHS):
-            cell = metrics.table(theirs)
-            times = UNITS.get(cell.words("unit"), 1.0 if theirs in LENGTHS else None)
-            if (value := cell.number("value")) is not None and times is not None:
-                values.setdefault(theirs, []).append(value * times)
+        told = {name: _cell(metrics.table(name)) for name in (*LATENCIES, *LENGTHS, *USAGE)}
+        tokens = told["usage_completion_tokens"]
+        first, whole = told["time_to_first_token"], told["request_latency"]
+        if tokens and tokens > 1 and first is not None and whole is not None:
+            told["inter_token_latency"] = (whole - first) / (tokens - 1)
+        for length, usage in zip(LENGTHS, USAGE, strict=True):
+            told[length] = told[usage] or told[length]
+        for name, value in told.items():
+            values.setdefault(name, []).extend([value] if value is not None else [])
     for theirs, ours in LATENCIES.items():
         one.spread(ours, dict(statistics(values.get(theirs, ()))))
     for theirs, ours in LENGTHS.items():
@@ -250,8 +288,8 @@ def _of_records(found: Opened) -> Result:
     took = (max(ends) - min(starts)) / 1e9 if starts and ends else 0.0
     if took > 0:
         one.put("req_s", done / took)
-        if told := values.get("output_sequence_length"):
-            one.put("output_tok_s", sum(told) / took)
+        if written := values.get("output_sequence_length"):
+            one.put("output_tok_s", sum(written) / took)
     one.asked("prompts", float(done))
     one.errors(float(failed), float(done + failed))
     one.quality = "B"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cabida.evidence.importers.benches.opening import Opened
 from cabida.evidence.importers.benches.pages import Page
-from cabida.evidence.importers.benches.result import MS_PER_S, TOKENS, Result
+from cabida.evidence.importers.benches.result import MS_PER_S, Result, refuse_other_counts
 
 NAME = "inference-perf"
 SIGNS = ('"load_summary"', '"normalized_time_per_output_token"')
@@ -34,7 +34,6 @@ STATISTICS = {
     "p95": "p95",
     "p99": "p99",
 }
-SAME_RATIO = 1.02  # how far two counts of the same tokens may differ
 KNOWN = ("retries", "benchmark_time_seconds", "sessions", "adapters")
 KNOWN_SUCCESSES = (
     "request_size_bytes", "image", "video", "audio", "token_count_mismatches", "client_fallback_requests",
@@ -80,10 +79,7 @@ def _one(page: Page) -> Result:
     old_read, old_wrote = well.table("prompt_len"), well.table("output_len")
     one.asked("input_tokens", read_.number("mean") or old_read.number("mean"))
     one.asked("output_tokens", wrote.number("mean") or old_wrote.number("mean"))
-    served, counted = wrote.number("mean"), old_wrote.number("mean")
-    if served and counted and not 1 / SAME_RATIO < served / counted < SAME_RATIO:
-        one.refuse(TOKENS, *(name for name in list(one.measured) if "tpot_ms" in name or name.endswith("put_tok_s")
-                             or name == "total_tok_s"))  # fmt: skip
+    refuse_other_counts(one, wrote.number("mean"), old_wrote.number("mean"))
     for table in (asked, failures, read_, wrote, old_read, old_wrote):
         table.passed(*table.values)
     well.passed(*KNOWN_SUCCESSES)

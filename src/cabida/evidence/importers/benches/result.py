@@ -26,6 +26,8 @@ STATISTICS = ("mean", *ORDERED)
 LATENCY = re.compile(r"(ttft|tpot|itl|e2e)_ms")
 POSITIVE = re.compile(r"(ttft|tpot|itl|e2e)_ms|tok_s|req_s|seconds|it_s|items_s|samples_s|minutes")
 ROUNDING_RATIO = 1.005  # how far a rounded percentile may be below a lower one
+BY_OUTPUT = ("tpot_ms", "output_tok_s", "total_tok_s")  # figures that rest on a count of output tokens
+SAME_RATIO = 1.02  # how far two counts of the same tokens may differ
 COUNTED_RATIO = 1.05  # how far a rate may be from what is counted over the time it took
 CROWD_RATIO = 1.15  # how far requests under way may be above the clients there are
 # codes of a reason, told in words by evidence.note.refused.CODE
@@ -183,6 +185,21 @@ def _crowd(one: Result) -> None:
         under_way = rate * lasted / MS_PER_S
         if under_way > CROWD_RATIO * clients:
             one.refuse(CROWD, "req_s", *(name for name in list(one.measured) if name.startswith("e2e_ms")))
+
+
+def refuse_other_counts(
+    one: Result, served: float | None, counted: float | None, figures: tuple[str, ...] = BY_OUTPUT
+) -> None:
+    """Refuse figures by the token where the tool counted others (``counted``) than the server did (``served``).
+
+    Args:
+        one: the result.
+        served: mean tokens as the server tells them.
+        counted: mean tokens as the tool counted them.
+        figures: how names of figures begin that rest on the count.
+    """
+    if served and counted and not 1 / SAME_RATIO < served / counted < SAME_RATIO:
+        one.refuse(TOKENS, *(name for name in list(one.measured) if name.startswith(figures)))
 
 
 def run_of(one: Result) -> Run:

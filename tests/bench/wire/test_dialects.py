@@ -68,6 +68,7 @@ MATRIX = {
     "usage of zeros is none": ([HI, STOP, event(usage(0, 0)), DONE], False, "ok", 1, 1, 1, None, "Hi"),
     "usage of nonsense is none": (
         [HI, STOP, event(usage("many", -3)), event(usage(True, 1e30)), DONE], False, "ok", 1, 1, 1, None, "Hi"),
+    "usage of another shape is none": ([event({**delta("Hi"), "usage": [3]}), event({**delta(finish="stop"), "usage": "3"})], False, "ok", 1, 1, 1, None, "Hi"),
     "usage under x_groq": (
         [HI, event({**delta(finish="stop"), "x_groq": {"usage": {"prompt_tokens": 4, "completion_tokens": 2}}}), DONE],
         False, "ok", 1, 1, 1, 2, "Hi"),
@@ -251,6 +252,10 @@ def test_many_lines_of_one_event_are_parsed_once():
     assert caught.value.verdict == "malformed"  # a list is no event
 
 
+FIELDS = ["choices", "delta", "message", "content", "text", "finish_reason", "index", "usage", "timings", "error", "type",
+          "prompt_tokens", "completion_tokens", "prompt_tokens_details", "cached_tokens", "tool_calls", "function", "arguments",
+          "reasoning", "refusal", "data", "results", "x_groq", "error_code", "object", "b64_json", "thinking"]  # fmt: skip
+
 WHOLE = {
     "chat": ({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}, "ok", 3, 2, None, "Hi"),
     "chat without usage": ({"choices": [{"message": {"content": "Hi"}}]}, "ok", None, None, None, "Hi"),
@@ -290,6 +295,49 @@ def test_answers_in_one_piece(name):
         )
         assert "".join(answer.text) == text
     assert answer.first_s is None  # what comes in one piece has no first token of its own
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=3), inner, max_size=5),
+    max_leaves=25,
+)  # fmt: skip
+
+
+@given(events=st.lists(JSON, max_size=4), at_once=st.booleans())
+@settings(max_examples=400, deadline=None)
+def test_whatever_json_a_server_sends_is_told_and_nothing_else_is_raised(events, at_once):
+    answer = Answer(keep=True)
+    body = WholeBody(answer, 10**6)
+    verdict = "ok"
+    try:
+        if at_once:
+            body.feed(json.dumps(events[0] if events else {}).encode(), 1.0)
+            body.close(is_cut=False)
+        else:
+            for one in events:
+                answer.event(one, 1.0)
+    except Ended as ended:
+        verdict = ended.verdict
+    assert verdict in ("ok", "malformed", "stream-error", "oversize")
+    for count in (answer.input_tokens, answer.output_tokens, answer.cached_tokens, answer.reasoning_tokens):
+        assert count is None or 0 <= count <= 10**9
+    assert all(isinstance(one, str) for one in (*answer.text, *answer.reasoning, *answer.calls))
+
+
+@given(
+    junk=st.lists(
+        st.binary(max_size=40)
+        | st.sampled_from([HI, STOP, DONE, b"data:", b"\n", b"\r", b": x\n", b"event: a\n"]),
+        max_size=12,
+    )
+)
+@settings(max_examples=400, deadline=None)
+def test_whatever_bytes_come_there_is_one_verdict(junk):
+    answer, verdict, _ = told(junk)
+    assert verdict in ("ok", "truncated", "malformed", "stream-error", "oversize")
+    if verdict == "ok":
+        assert answer.is_whole
 
 
 def test_json_that_would_swell_is_refused_before_it_is_parsed():

@@ -610,6 +610,17 @@ def test_asked_as_completions_and_embeddings():
     assert orjson.loads(odd.bodies[0])["prompt"] == "hello"
 
 
+def test_pictures_come_in_one_piece_unless_the_body_asks_for_more():
+    outcome = only([whole_json({"data": [{"b64_json": "AAAA"}]})], api="images")
+    assert (outcome.verdict, outcome.why, outcome.items_count, outcome.first_token_s) == ("ok", "", 1, None)
+    parts = [
+        {"type": "image_generation.partial_image", "b64_json": "AA"},
+        {"type": "image_generation.completed", "b64_json": "AA"},
+    ]
+    outcome = only(streamed(*parts, done=False), api="images", body={"stream": True})
+    assert (outcome.verdict, outcome.items_count, outcome.events_count) == ("ok", 1, 2)
+
+
 def test_the_replica_that_answered_is_told():
     named = [HEAD.replace(b"\r\n\r\n", b"\r\nX-Served-By: s2\r\n\r\n"), *SOUND[1:]]
     assert only(named).replica == "s2"

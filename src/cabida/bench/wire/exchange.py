@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ABANDONED_MOST = 65_536
 WHY_CHARS_MOST = 200
-STREAMED = ("chat", "completions", "images")
+STREAMED = ("chat", "completions")
 
 
 class Wire:
@@ -51,7 +51,7 @@ class Wire:
         self.keep_text, self.gaps_most = keep_text, gaps_most
         target = endpoint.target
         self._counts_text = bool(target.tokenizer)
-        self._is_streaming = target.stream and target.api in STREAMED
+        self._is_streaming = bool(target.body.get("stream", target.stream and target.api in STREAMED))
         self._head = endpoint.head(endpoint.api_path()) + b"Content-Type: application/json\r\n"
         self._loop: asyncio.AbstractEventLoop
         self._reads: Reads

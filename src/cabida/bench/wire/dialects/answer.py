@@ -23,7 +23,7 @@ _INPUT_ALONE = (
     *_INPUT,
     "total_tokens",
 )  # of vectors and scores: nothing is written, so the total is what was read
-_FAULTS = (AttributeError, TypeError, KeyError, IndexError, ValueError)
+_FAULTS = (AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError)
 
 
 class Ended(Exception):
@@ -203,11 +203,11 @@ class Answer:
 
     def usage(self, event: dict[str, Any]) -> None:
         """Tokens as the server tells them: the last that it told of each, for some tell as they go."""
-        usage = event.get("usage") or (event.get("x_groq") or {}).get("usage")
+        usage = _fields(event.get("usage")) or _fields(_fields(event.get("x_groq")).get("usage"))
         if usage:
             self.usage_count += 1
-            read = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
-            written = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
+            read = _fields(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+            written = _fields(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
             names = _INPUT if "choices" in event or "type" in event else _INPUT_ALONE
             self.input_tokens = _tokens(usage, names) or self.input_tokens
             self.output_tokens = _tokens(usage, _OUTPUT) or self.output_tokens
@@ -221,12 +221,16 @@ class Answer:
                 _count(usage.get("reasoning_tokens")),
                 self.reasoning_tokens,
             )
-        elif timings := event.get("timings"):  # llama.cpp
+        elif timings := _fields(event.get("timings")):  # llama.cpp
             cached, new = _count(timings.get("cache_n")), _count(timings.get("prompt_n"))
             self.output_tokens = self.output_tokens or _tokens(timings, ("predicted_n",))
             if self.input_tokens is None and new is not None:
                 self.input_tokens = new + (cached or 0) or None
             self.cached_tokens = _first(self.cached_tokens, cached)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def told(error: Any) -> str:

@@ -6,9 +6,10 @@ import pytest
 
 from cabida.bench.keep.journal import JOURNAL
 from cabida.bench.load.prompts import prompts
+from cabida.bench.run.consent import refusals
 from cabida.bench.run.parent import run_plan
 from cabida.bench.selfcheck.starting import calibrated
-from cabida.plan.bench import BenchPlan, Contender, Load, Prompts, Rule, Run, Target
+from cabida.plan.bench import BenchPlan, Contender, Load, Policy, Prompts, Rule, Run, Target
 
 LINES = [
     {"prompt": "2 + 2?", "reference": "4"},
@@ -61,3 +62,21 @@ def test_answers_of_a_run_are_held_against_their_own_references(file, tmp_path):
     assert all(found[f"steady/{k}"]["unjudged"] == ["exact"] for k in range(2, 12, 3))
     (spent,) = (one["spent"] for one in rows if "spent" in one)
     assert (spent["asked_count"], spent["failed_count"]) == (8, 0)  # not about what was rejected already
+
+
+def test_a_judge_elsewhere_needs_leave_as_any_target_does():
+    judge = {"target": "http://192.0.2.7/v1", "prompt": "{output}"}
+    run = Run("steady", "load", "one", Load("closed", concurrency=1, requests_count=1))
+    contenders = (Contender("one", Target("http://127.0.0.1:9/v1")),)
+    plan = BenchPlan("far", contenders, (run,), rules=(Rule("judge", judge),), policy=Policy(requests_most=5))
+    (told,), _ = refusals(plan, ["steady"], yes=False)
+    assert told.code == "CB-N001"
+    assert "192.0.2.7" in told.what
+    assert refusals(plan, ["steady"], yes=True)[0] == []
+
+
+def test_a_rule_that_cant_be_put_is_told_before_anything_is_asked():
+    run = Run("steady", "load", "one", Load("closed", concurrency=1, requests_count=1))
+    contenders = (Contender("one", Target("http://127.0.0.1:9/v1")),)
+    plan = BenchPlan("wrong", contenders, (run,), rules=(Rule("regex", "("), Rule("length", 3)))
+    assert [one.code for one in refusals(plan, ["steady"], yes=False)[0]] == ["CB-A002", "CB-A002"]

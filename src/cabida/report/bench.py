@@ -19,6 +19,7 @@ from cabida.bench.run.plain import plan_of
 from cabida.plan.bench import BenchPlan, Contender, Run
 from cabida.report.bench_beside import beside_rows, settled
 from cabida.report.bench_times import distributions, marks, timeline
+from cabida.report.bench_watched import steps_of, told_of, watched_of
 from cabida.text import printable
 
 SCHEMA = "cabida/bench-report/1"
@@ -97,7 +98,7 @@ def _runs(kept: Kept, plan: BenchPlan | None, predict: bool) -> list[dict[str, A
     planned = {one.name: one for one in plan.runs} if plan else {}
     found = []
     for one in summaries(kept):
-        whole = planned.get(one.run) or planned.get(one.run.partition("/")[0])
+        whole = planned.get(kept.whole_run(one.run))
         found.append(_run(kept, one, whole, contenders.get(one.candidate), predict))
     return found
 
@@ -106,7 +107,8 @@ def _run(
     kept: Kept, one: Summary, planned: Run | None, contender: Contender | None, predict: bool
 ) -> dict[str, Any]:
     asked = asked_of(kept.requests, kept.requests.rows_of(one.run))
-    point = "" if planned is None or planned.name == one.run else planned.name
+    whole = kept.whole_run(one.run)
+    point = "" if whole == one.run else whole
     began_s = min(asked.first_s, one.from_s) if asked.count else one.from_s
     taught = offered(one, contender) if contender else None
     decides = planned.decides if planned and not point else ()
@@ -126,7 +128,10 @@ def _run(
         else [],
         "timeline": timeline(kept.requests, asked, began_s),
         "marks": marks(kept, one, began_s),
-        "distributions": distributions(kept.requests, asked, one),
+        "distributions": {} if one.points_count else distributions(kept.requests, asked, one),
+        "watched": watched_of(kept, one),
+        "told": told_of(kept, one),
+        "steps": steps_of(kept, one),
         "ended": dict(kept.ended_run(one.run)),
         "point": next((row for row in kept.events.get("point", ()) if row.get("run") == one.run), None),
         "refused": taught.refused if taught else "no_model",

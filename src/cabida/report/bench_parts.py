@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida import text
+from cabida.report import bench_money
 from cabida.report import bench_words as say
 from cabida.report.bench_charts import distribution_chart, timeline_chart
 from cabida.report.bench_letters import distribution_letters, timeline_letters
+from cabida.report.bench_tables import beside, drills, latencies, measured, rates, steps, watched
 from cabida.report.money_sections import Table
 from cabida.report.svg import Chart
 from cabida.text import has_text, tr
 
-LATENCIES = ("ttft_ms", "tpot_ms", "itl_ms", "e2e_ms")
-STATISTICS = ("mean", "p50", "p90", "p95", "p99")
-RATES = ("req_s", "output_tok_s", "total_tok_s", "items_s")
 MOST_REASONS = 6
 
 
@@ -44,9 +43,14 @@ class Part:
 def parts(answer: dict[str, Any], *, pictures: bool = True) -> list[Part]:
     """All parts in the language in use; ``pictures`` = with drawings."""
     found = [_overview(answer, pictures), _settles(answer)]
-    searches = dict.fromkeys((one["folder"], one["point_of"]) for one in answer["runs"] if one["point_of"])
-    found += [_search(answer, *one) for one in searches]
-    found += [_run(one, at, pictures) for at, one in enumerate(answer["runs"]) if not one["point_of"]]
+    if answer.get("normalised"):
+        sentences, costs = bench_money.told(answer["normalised"])
+        found.append(Part("money", tr("planned.money.title"), sentences, (costs,) if costs.rows else ()))
+    for at, one in enumerate(answer["runs"]):
+        if one["phase"] == "search" and not one["point_of"]:
+            found.append(_search(answer, one, at))
+        elif not one["point_of"]:
+            found.append(_run(one, at, pictures))
     found.append(_samples(answer))
     return [_printable(one) for one in found if one.sentences or one.tables or one.charts]
 
@@ -102,14 +106,16 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
     rows = []
     for one in answer["runs"]:
         its = one["summary"]
-        if not its["requests_count"] or one["point_of"]:
+        if not its["requests_count"] or one["point_of"] or one["phase"] == "memory":
             continue
         served = its["metrics"].get("req_s", {}).get("value")
         rows.append(
             (
                 str(one["label"]),
                 str(one["title"] or say.UNKNOWN),
-                say.load(its),
+                tr("report.bench_levels", count=say.count(its["points_count"]))
+                if its["points_count"]
+                else say.load(its),
                 say.UNKNOWN if served is None else text.rate(served),
                 say.figure(metric, its["metrics"].get(metric)),
                 say.figure("error_ratio", its["error_ratio"]),
@@ -131,6 +137,12 @@ def _state(its: dict[str, Any]) -> str:
         return tr("report.bench_state.client")
     if its["saturated"]:
         return tr("report.bench_state.saturated")
+    if its["points_count"]:
+        return tr(
+            "report.bench_state.found"
+            if its["metrics"].get("req_s", {}).get("value")
+            else "report.bench_state.none_found"
+        )
     met = [one["met"] for one in its["objectives"]]
     if not met:
         return tr("report.bench_state.none")
@@ -143,17 +155,19 @@ def _settles(answer: dict[str, Any]) -> Part:
     return Part("settles", tr("report.bench_part.settles"), tuple(told))
 
 
-def _search(answer: dict[str, Any], folder: str, name: str) -> Part:
-    """The points of a search, in the order of their load."""
-    points = [one for one in answer["runs"] if (one["folder"], one["point_of"]) == (folder, name)]
-    points.sort(key=lambda one: one["summary"]["offered_req_s"] or 0.0)
+def _search(answer: dict[str, Any], one: dict[str, Any], at: int) -> Part:
+    """What a search found, and its points in the order of their load."""
+    points = [
+        each for each in answer["runs"] if (each["folder"], each["point_of"]) == (one["folder"], one["run"])
+    ]
+    points.sort(key=lambda each: each["summary"]["offered_req_s"] or 0.0)
     header = (
         tr("report.bench_load"), tr("report.bench_served"), say.label("ttft_ms_p95"), say.label("tpot_ms_p95"),
         tr("report.bench_goodput"), tr("report.bench_state"),
     )  # fmt: skip
     rows = []
-    for one in points:
-        its = one["summary"]
+    for each in points:
+        its = each["summary"]
         served = its["metrics"].get("req_s", {}).get("value")
         rows.append(
             (
@@ -165,22 +179,37 @@ def _search(answer: dict[str, Any], folder: str, name: str) -> Part:
                 _state(its),
             )
         )
-    return Part(
-        f"search-{name}", tr("report.bench_part.search", run=name), (), (Table("", header, tuple(rows)),)
-    )
+    found = [sentence for sentence in (one["why"], _sought(one), *one["told"]) if sentence]
+    tables = (Table("", header, tuple(rows)), beside(one))
+    title = tr("report.bench_part.search", run=one["label"])
+    return Part(f"run-{at}", title, tuple(found), tuple(each for each in tables if each.rows))
+
+
+def _sought(one: dict[str, Any]) -> str:
+    """How far the objectives were met."""
+    sought = one["ended"].get("sought")
+    if not isinstance(sought, dict) or not has_text(f"report.bench_sought.{sought.get('why')}"):
+        return tr("report.bench_sought.stopped")
+    levels = []
+    for value in (sought.get("level"), sought.get("failed_level")):
+        known = isinstance(value, int | float)
+        closed = tr("report.bench_load.closed", count=say.count(value)) if known else say.UNKNOWN
+        levels.append(closed if sought.get("closed") or not known else text.rate(value))
+    return tr(f"report.bench_sought.{sought['why']}", level=levels[0], failed=levels[1])
 
 
 def _run(one: dict[str, Any], at: int, pictures: bool) -> Part:
     its = one["summary"]
-    tables = [_latencies(its), _rates(its), _measured(its), _beside(one), _drills(one)]
-    drawn = timeline_chart(one, f"timeline-{at}") if pictures else None
+    speeds = [latencies(its), rates(its)] if one["phase"] != "memory" else []
+    tables = [*speeds, measured(its), steps(one), beside(one), drills(one), watched(one)]
+    drawn = timeline_chart(one, f"timeline-{at}") if pictures and speeds else None
     return Part(
         f"run-{at}",
         tr("report.bench_part.run", run=one["label"]),
         tuple(_sentences(one)),
         tuple(table for table in tables if table.rows),
         (drawn,) if drawn else (),
-        one,
+        one if speeds else None,
     )
 
 
@@ -189,7 +218,8 @@ def _sentences(one: dict[str, Any]) -> list[str]:
     found = []
     if one["why"]:
         found.append(one["why"])
-    if its["requests_count"]:
+    found += one["told"]
+    if its["requests_count"] and one["phase"] != "memory":
         window = text.duration(its["until_s"] - its["from_s"])
         counts = {"requests": say.count(its["requests_count"]), "all": say.count(its["all_requests_count"])}
         found.append(tr("report.bench_asked", load=say.load(its), window=window, **counts))
@@ -197,7 +227,7 @@ def _sentences(one: dict[str, Any]) -> list[str]:
         found.append(_outputs(its))
     if its["client_bound"]:
         found.append(tr("report.bench_client", why=its["client_why"] or say.UNKNOWN))
-    elif its["client_bound"] is None and its["requests_count"]:
+    elif its["client_bound"] is None and its["requests_count"] and one["phase"] != "memory":
         found.append(tr("report.bench_client_unwatched"))
     if its["saturated"]:
         found.append(tr("report.bench_saturated", growth=text.rate(its["backlog_growth_per_s"])))
@@ -256,100 +286,9 @@ def _objective(met: dict[str, Any]) -> str:
     )  # fmt: skip
 
 
-def _latencies(its: dict[str, Any]) -> Table:
-    """Latencies from when requests were due; where all of a row is unknown it says why."""
-    header = (
-        tr("report.bench_latency"),
-        *(tr("report.mean") if one == "mean" else one for one in STATISTICS),
-    )
-    rows = []
-    for family, kind in ((its["metrics"], ""), (its["service"], tr("report.bench_from_sent"))):
-        for name in LATENCIES if not kind else ("ttft_ms", "e2e_ms"):
-            figures = [family.get(f"{name}_{statistic}") for statistic in STATISTICS]
-            if not any(figures) or (kind and not its["requests_count"]):
-                continue
-            label = f"{say.label(name)} {kind}".strip()
-            if all(one is None or one["value"] is None for one in figures):
-                if not kind and its["requests_count"] and figures[0]["why"] not in ("no_tokens", "none"):
-                    rows.append((label, say.unknown(figures[0]), *("",) * (len(STATISTICS) - 1)))
-                continue
-            rows.append((label, *map(say.milliseconds, figures)))
-    return Table(tr("report.bench_table.latency"), header, tuple(rows))
-
-
-def _rates(its: dict[str, Any]) -> Table:
-    found = [(name, its["metrics"].get(name)) for name in RATES]
-    rows = [(say.label(name), say.shown(name, one)) for name, one in found if one and its["requests_count"]]
-    if its["requests_count"]:
-        if its["offered_req_s"] is not None:
-            rows.insert(0, (tr("report.bench_offered"), text.rate(its["offered_req_s"])))
-        rows.append((tr("report.bench_errors"), say.shown("error_ratio", its["error_ratio"])))
-        rows.append((tr("report.bench_accepted"), say.shown("acceptance_ratio", its["acceptance_ratio"])))
-        rows.append((tr("report.bench_goodput"), say.shown("goodput_ratio", its["goodput_ratio"])))
-    return Table(
-        tr("report.bench_table.rates"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
-    )
-
-
-def _measured(its: dict[str, Any]) -> Table:
-    rows = [(say.label(name), say.plain(name, value)) for name, value in its["measured"].items()]
-    return Table(
-        tr("report.bench_table.other"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
-    )
-
-
-def _beside(one: dict[str, Any]) -> Table:
-    keys = ("metric_head", "bench_measured", "bench_expected", "bench_predicted", "bench_lies")
-    rows = []
-    for row in one["beside"]:
-        if not row["metric"]:
-            continue
-        metric = row["metric"]
-        measured = {"value": row["measured"], "low": row["low"], "high": row["high"], "why": row["why"]}
-        rows.append(
-            (
-                say.label(metric),
-                say.shown(metric, measured),
-                say.figure(metric, row["expected"]),
-                say.figure(metric, row["predicted"], "predicted"),
-                say.side(row["side"]),
-            )
-        )
-    return Table(tr("report.bench_table.beside"), tuple(tr(f"report.{key}") for key in keys), tuple(rows))
-
-
-def _drills(one: dict[str, Any]) -> Table:
-    """What each drill cost."""
-    keys = ("drill", "verdict", "recovery", "lost", "truncated", "refused_count", "tokens_lost", "budget")
-    rows = []
-    for each in one["drills"]:
-        its = each["recovery"]
-        budget, took = its["budget_used_ratio"], its["recovery_s"]
-        rows.append(
-            (
-                str(each["drilled"]["name"] or each["drilled"]["kind"]),
-                _drill_verdict(each),
-                say.UNKNOWN if took is None else text.duration(took) if took else "0 s",
-                say.count(its["lost_count"]),
-                say.count(its["truncated_count"]),
-                say.count(its["refused_count"]),
-                say.count(its["lost_tokens"]),
-                say.UNKNOWN if budget is None else text.percent(budget),
-            )
-        )
-    return Table(
-        tr("report.bench_table.drills"), tuple(tr(f"report.bench_{key}") for key in keys), tuple(rows)
-    )
-
-
 def _samples(answer: dict[str, Any]) -> Part:
     header = (tr("report.bench_request"), tr("report.bench_accepted"), tr("report.bench_output"))
     said = {True: tr("report.bench_yes"), False: tr("report.bench_no"), None: say.UNKNOWN}
     rows = tuple((one["id"], said[one["accepted"]], one["text"]) for one in answer["samples"])
     tables = (Table("", header, rows),) if rows else ()
     return Part("samples", tr("report.bench_part.samples"), (), tables)
-
-
-def _drill_verdict(each: dict[str, Any]) -> str:
-    name = tr(f"report.bench_drill.{each['verdict']}")
-    return f"{name}: {each['why']}" if each["why"] else name

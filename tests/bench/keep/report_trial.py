@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from kept_trials import SETUP, failed, outcome, plan, poisson
 
 from cabida.bench.keep import Journal
 from cabida.bench.load.health import HealthSample
+from cabida.bench.watch.memory import MemoryEdge, Step
 from cabida.plan.bench import Contender, Drill, Expected, Load, Run, Target, Turn
 
 
@@ -29,7 +30,9 @@ def trial(folder, *, bound=False, seconds=40.0, word="") -> None:
             ),
         ),
         Run("kill", "drill", "here", load=Load("poisson", requests_per_s=20.0), drills=(Drill("kill"),)),
-        Run("seek", "search", "here", load=Load("poisson", requests_per_s=40.0)),
+        Run("seek", "search", "here", load=Load("poisson", requests_per_s=40.0),
+            decides=(Turn("req_s", "below", 15.0, "take four"),)),
+        Run("edge", "memory", "here", expected=(Expected("kv_cache_tokens", 120e3, 100e3, 140e3),)),
     )  # fmt: skip
     of = replace(plan(*runs), contenders=(contender,), name=f"trial {word}", error_ratio_most=0.01)
     with Journal(folder, of) as journal:
@@ -85,5 +88,23 @@ def trial(folder, *, bound=False, seconds=40.0, word="") -> None:
                 )
             journal.event("point", run=f"seek/{point}", requests_per_s=per_s, at_s=began + 20)
             began += 30.0
-        journal.event("run-end", run="seek", at_s=began, client_bound=False)
+        sought = {"level": 20.0, "failed_level": 30.0, "why": "found", "measured_count": 3, "closed": False}
+        journal.event("run-end", run="seek", at_s=began, stopped="found", sought=sought)
+        _memory(journal, began + 10)
         journal.event("end", at_s=began)
+
+
+def _memory(journal, began):
+    edge = MemoryEdge(
+        8000, "usage", "too-long", 8192, True, 4000, 12, 13, "preempted", 10, 0.1, 118_000.0, 0.97, None, None,
+        {"gpu.0": 70e9}, {"gpu.0": 80e9}, 40, 1, 0, 0.0, 0, "found", (),
+    )  # fmt: skip
+    journal.event("run", run="edge", candidate="here", at_s=began)
+    journal.request(outcome(0, began - journal.at(0.0), run="edge/1"))
+    journal.event(
+        "memory-step", run="edge", at_s=began + 1, **asdict(Step("context", 8000, 1, "ok", held_tokens=8100))
+    )
+    for at in range(5):
+        journal.event("watch", run="edge", at_s=began + at, running_count=at, kv_used_ratio=0.2 * at)
+    journal.event("memory", run="edge", at_s=began + 5, **edge.plain())
+    journal.event("run-end", run="edge", at_s=began + 6, stopped="found", measured=edge.measured)

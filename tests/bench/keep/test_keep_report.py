@@ -49,8 +49,10 @@ def printed(answer, width=100, **more) -> str:
 
 def test_it_is_plain_data_with_every_run_and_point(answer):
     json.dumps(answer, allow_nan=False)
-    assert [one["run"] for one in answer["runs"]] == ["steady", "kill", "seek/0", "seek/1", "seek/2"]
-    assert [one["point_of"] for one in answer["runs"]] == ["", "", "seek", "seek", "seek"]
+    assert [one["run"] for one in answer["runs"]] == [
+        "steady", "kill", "seek", "seek/0", "seek/1", "seek/2", "edge"
+    ]  # fmt: skip
+    assert [one["point_of"] for one in answer["runs"]] == ["", "", "", "seek", "seek", "seek", ""]
     assert run_of(answer, "seek/2")["summary"]["saturated"] is True
     assert answer["journals"][0]["ended"]
 
@@ -59,6 +61,27 @@ def test_what_it_settles(answer):
     turns = run_of(answer, "steady")["settles"]
     assert [one["happened"] for one in turns] == [True, False, None]
     assert turns[2]["why"] == "straddles"
+
+
+def test_a_search_settles_by_the_rate_it_found(answer):
+    run = run_of(answer, "seek")
+    assert run["settles"][0]["happened"] is False
+    assert (run["settles"][0]["low"], run["settles"][0]["high"]) == (20.0, 30.0)
+    part = next(one for one in parts(answer) if one.title.startswith("Search"))
+    assert any("up to 20 req/s" in one and "30 req/s" in one for one in part.sentences)
+    assert len(part.tables[0].rows) == 3
+
+
+def test_the_edge_of_memory_is_told(answer):
+    run = run_of(answer, "edge")
+    assert run["summary"]["measured"]["fits"] is True
+    assert run["beside"][0]["side"] == "within"
+    part = next(one for one in parts(answer) if one.title == "Run edge")
+    assert any("118,000" in one for one in part.sentences)
+    titles = [table.title for table in part.tables]
+    assert "Steps to the edge of memory" in titles
+    assert "What was watched meanwhile" in titles
+    assert not any("TTFT" in str(table.rows) for table in part.tables)
 
 
 def test_the_drill_is_judged_and_marked(answer):

@@ -240,6 +240,21 @@ def test_a_ramp_ends_with_its_limits(limits, ended):
     assert len(engine.asked) == len(edge.steps)
 
 
+def test_others_on_the_server_are_told():
+    engine = Engine()
+    alone = engine.ask_at
+
+    async def beside(context_tokens, concurrency):
+        found = await alone(context_tokens, concurrency)
+        rows = tuple({**row, "running_count": row["running_count"] + 3} for row in found.rows * 2)
+        return Tried(found.outcomes, rows, found.alive)
+
+    engine.ask_at = beside
+    edge = ramped(engine, concurrency_most=4, context_target_tokens=100)
+    assert edge.others_most == 3
+    assert any("of others" in text for text in sentences(edge))
+
+
 def test_a_run_that_is_stopped_stops_the_ramp():
     async def ask_at(_, count):
         return Tried(tuple(Outcome(f"m/{at}", 0, 0.0, "cancelled") for at in range(count)))

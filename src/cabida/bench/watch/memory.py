@@ -79,6 +79,7 @@ class Step:
         running_most, waiting_most, kv_used_ratio_most, kv_used_tokens_most: peaks of what was watched.
         preemptions_count: during this step.
         out_of_memory_count: requests that ended for want of memory.
+        others_count: requests that ran beyond the step's own, in at least two samples (one may be of the step before).
     """
 
     stage: str
@@ -99,6 +100,7 @@ class Step:
     out_of_memory_count: int = 0
     requests_count: int = 0
     memory_most_bytes: Mapping[str, float] | None = None
+    others_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class MemoryEdge:
         out_of_memory_ratio: requests that ended for want of memory, of all.
         ended: why the ramp ended: "found", "steps", "requests", "time", "deaths" (it fell as often as it may),
             "server-gone" (it fell and did not come back) or "stopped".
+        others_most: requests of others that ran or waited beside a step's own, at most: what they held is not counted.
     """
 
     context_tokens_most: int | None
@@ -148,6 +151,7 @@ class MemoryEdge:
     crashed_steps_count: int
     ended: str
     steps: tuple[Step, ...]
+    others_most: int = 0
 
     def plain(self) -> dict[str, Any]:
         """The same as plain data, for the journal."""
@@ -237,6 +241,7 @@ def judged(
         out_of_memory_count=sum(name == "out-of-memory" for name, _ in causes),
         requests_count=len(tried.outcomes),
         memory_most_bytes=_memory(rows),
+        others_count=_others(rows, concurrency),
     )
 
 
@@ -291,6 +296,11 @@ def _peak(rows: tuple[Mapping[str, Any], ...], *names: str) -> float | None:
         if found:
             return max(found)
     return None
+
+
+def _others(rows: tuple[Mapping[str, Any], ...], concurrency: int) -> int:
+    running = sorted(float(row["running_count"]) for row in rows if "running_count" in row)
+    return max(0, int(running[-2]) - concurrency) if len(running) > 1 else 0
 
 
 def _memory(rows: tuple[Mapping[str, Any], ...]) -> dict[str, float] | None:

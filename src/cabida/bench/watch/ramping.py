@@ -301,6 +301,7 @@ class _Ramp:
             crashed_steps_count=sum(one.verdict in DEADLY for one in steps),
             ended=ended,
             steps=steps,
+            others_most=max((one.others_count for one in steps), default=0),
         )
 
     def _safe(self) -> tuple[Step | None, float, int | None]:

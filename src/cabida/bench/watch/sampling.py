@@ -316,7 +316,7 @@ def watcher(
         every_s=every_s,
         roots=roots,
     )
-    if not own:
+    if not own and gpus is None:
         found.notices.append(tr("watch.remote_gpu"))
     return found
 

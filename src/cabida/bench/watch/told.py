@@ -62,6 +62,8 @@ def sentences(edge: MemoryEdge) -> list[str]:
                 ratio=percent(edge.out_of_memory_ratio or 0.0),
             )
         )
+    if edge.others_most:
+        found.append(tr("watch.edge.others", count=edge.others_most))
     if edge.ended not in ("found", ""):
         found.append(tr(f"watch.ended.{edge.ended.replace('-', '_')}"))
     return found

@@ -198,7 +198,7 @@ async def _drill(one: Place, wanted: Drill, begins_s: float) -> None:
 
     try:
         await drill(
-            wanted, going.journal, begins_s=begins_s + wanted.at_s, proxy=one.proxy, first_token=first_token,
+            wanted, going.journal, begins_s=begins_s, proxy=one.proxy, first_token=first_token,
             log=one.contender.target.log, stop=going.stop,
         )  # fmt: skip
     except CabidaError as error:  # the load goes on: what it showed without the drill is still a measurement

@@ -249,7 +249,7 @@ def main() -> None:
                 print(f"{name} is not under {said.rivals}: left out", file=sys.stderr)
                 continue
             rows.append(run(CLIENTS[name], CASES[case], home))
-            print(f"{case}: {name} done", file=sys.stderr)
+            print(table(rows[-1:]), file=sys.stderr)
     if said.json:
         machine = {
             "cores": len(os.sched_getaffinity(0)),

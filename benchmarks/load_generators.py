@@ -56,14 +56,14 @@ class Client:
 
 
 LOCUST = """
-import json, os, time
+import gevent, json, os, time
 from locust import HttpUser, task, events
-MOST, found, begun = int(os.environ["MOST"]), [], [0]
+MOST, found, begun, ended = int(os.environ["MOST"]), [], [0], [0]
 class Asker(HttpUser):
     @task
     def ask(self):
         if begun[0] >= MOST:
-            self.environment.runner.quit()
+            gevent.sleep(1)
             return
         begun[0] += 1
         start, first, last, tokens = time.perf_counter(), None, None, 0
@@ -78,8 +78,16 @@ class Asker(HttpUser):
                         first = first or last
                     tokens = (event.get("usage") or {}).get("completion_tokens", tokens)
             answer.success()
+        ended[0] += 1
         if first is not None:
             found.append((first - start, (last - first) / (tokens - 1) if tokens > 1 else None))
+def until_all(environment):
+    while ended[0] < MOST:
+        gevent.sleep(0.1)
+    environment.runner.quit()
+@events.init.add_listener
+def begun_all(environment, **_):
+    gevent.spawn(until_all, environment)
 @events.quit.add_listener
 def told(**_):
     with open(os.environ["FOUND"], "w") as file:
@@ -171,6 +179,7 @@ def aiperf(case: Case, url: str, folder: Path, home: Path) -> list[str]:
         "--endpoint-type", "chat", "--streaming", "--concurrency", str(case.streams),
         "--request-count", str(case.requests), "--tokenizer", "rp/tiny", "--synthetic-input-tokens-mean",
         str(INPUT_TOKENS), "--output-tokens-mean", str(case.tokens), "--artifact-dir", str(folder), "--ui", "none",
+        "--use-server-token-count",
     ]  # fmt: skip
 
 

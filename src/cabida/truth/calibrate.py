@@ -217,13 +217,13 @@ def faults_of(one: Learned) -> list[Problem]:
 
 
 def far_off(learned: Sequence[Learned]) -> list[str]:
-    """Figures so far from their prediction that they had better be looked at again, by file and line."""
+    """Figures so far from their prediction that they had better be looked at again, by file and line, or by id."""
     found = []
     for one in learned:
         for each in one.figures:
             off = math.exp(abs(math.log(each.measured / each.predicted)))
             if off > FAR_RATIO:
-                where = f"{one.case.file}:{one.case.line}" if one.case.line else one.case.file
+                where = f"{one.case.file}:{one.case.line}" if one.case.line else one.case.id
                 told = {"metric": each.metric, "measured": number(each.measured, 4), "times": number(off, 2)}
                 found.append(
                     tr("truth.calibrate.far", where=where, predicted=number(each.predicted, 4), **told)

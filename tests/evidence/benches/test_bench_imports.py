@@ -1,7 +1,9 @@
 """Results of measuring tools: recognised as one tool's, read in its units, by its definitions."""
 
+import importlib.util
 import json
 import re
+from pathlib import Path
 
 import bench_files
 import bench_samples as first
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 
 from cabida.errors import InvalidInput
 from cabida.evidence import read_file
-from cabida.evidence.importers.benches import TOOLS
+from cabida.evidence.importers.benches import TOOLS, results
 from cabida.evidence.importers.benches.opening import whole
 from cabida.truth.case import Case, case_of
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -40,6 +44,21 @@ def test_each_file_is_read_by_one_tool_whatever_it_is_called(read, tmp_path, nam
     opened = whole(path, lambda _: True, ())
     takers = [tool.name for tool in TOOLS if opened is not None and tool.known(opened)]
     assert takers == ([] if form.startswith("mlperf") else [form])
+
+
+def test_logs_tables_and_cases_are_no_results(tmp_path):
+    place = ROOT / "tests/evidence/logs.py"
+    spec = importlib.util.spec_from_file_location("other_logs", place)
+    logs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(logs)
+    texts = [value for name, value in vars(logs).items() if name.isupper() and isinstance(value, str)]
+    assert len(texts) > 5
+    path = tmp_path / "log"
+    for text in texts:
+        path.write_text(text, encoding="utf-8")
+        assert results(path) is None
+    for file in [*(ROOT / "cases").glob("*.jsonl"), *(ROOT / "examples").rglob("*.json")]:
+        assert results(file) is None
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -95,6 +114,20 @@ def test_appended_runs_are_several_and_a_torn_line_is_kept(read):
     assert [one.load["concurrency"] for one in found.observations] == [16, 32, 64]
     assert found.unknown_count == 1
     assert found.unknown[0][1].startswith('{"date"')
+
+
+def test_vllm_embeddings_are_items_a_second(read):
+    row = {"date": "20261103-101500", "backend": "openai-embeddings", "endpoint_type": "openai-embeddings",
+           "model_id": "org/embedder", "tokenizer_id": "org/embedder", "label": None, "num_prompts": 100,
+           "request_rate": "inf", "burstiness": 1.0, "max_concurrency": 8, "duration": 10.0, "completed": 100,
+           "total_input_tokens": 25600, "total_input_sequences": 400, "request_throughput": 10.0,
+           "input_sequence_throughput": 40.0, "total_token_throughput": 2560.0, "mean_e2el_ms": 780.0,
+           "median_e2el_ms": 770.0, "std_e2el_ms": 9.0, "p99_e2el_ms": 900.0}  # fmt: skip
+    found = read(row)
+    (one,) = found.observations
+    assert (one.kind, one.setup["task"], found.unknown_count) == ("media", "embed", 0)
+    assert (one.measured["items_s"], one.measured["queries_s"]) == (40, 10)
+    assert one.measured["e2e_ms_p99"] == 900
 
 
 def test_vllm_latency_is_in_seconds(read):

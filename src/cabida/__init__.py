@@ -15,6 +15,7 @@ _PUBLIC = {
     "Quantity": "cabida.quantity",
     "api_prices": "cabida.app",
     "bench_export": "cabida.app",
+    "bench_normalised": "cabida.app",
     "bench_plan": "cabida.app",
     "bench_report": "cabida.app",
     "bench_run": "cabida.app",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.app.api_prices import api_prices
 from cabida.app.bench_exports import bench_export
+from cabida.app.bench_money import bench_normalised
 from cabida.app.bench_runs import bench_report, bench_run, bench_selftest, bench_write
 from cabida.app.benching import bench_plan
 from cabida.app.costs import cost, energy
@@ -279,6 +280,7 @@ __all__ = [
     "Setup",
     "api_prices",
     "bench_export",
+    "bench_normalised",
     "bench_plan",
     "bench_report",
     "bench_run",

@@ -91,6 +91,7 @@ def bench_report(
     store: Path | str | None = None,
     keep: bool = False,
     predict: bool = True,
+    decision: Path | str = "",
 ) -> dict[str, Any]:
     """What benchmarks showed: each run's figures with intervals, beside what was predicted, and what they settle.
 
@@ -99,6 +100,7 @@ def bench_report(
         store: file of the evidence store.
         keep: put what was observed into the store; ``stored`` of the answer has the ids that are new.
         predict: hold it against what is predicted for the setup.
+        decision: file of the decision it was made for: ``normalised`` has its costs with what was measured.
 
     Raises:
         InvalidInput: a folder has no journal, or the store can't be written.
@@ -106,6 +108,10 @@ def bench_report(
     from cabida.report.bench import bench_answer
 
     answer = bench_answer(folders, predict=predict)
+    if decision:
+        from cabida.app.bench_money import bench_normalised
+
+        answer["normalised"] = bench_normalised(decision, folders)
     return answer | {"stored": _kept(folders, store)} if keep else answer
 
 

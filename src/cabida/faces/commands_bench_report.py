@@ -20,12 +20,14 @@ FORMATS = (
 @click.command(cls=Command)
 @click.argument("dirs", nargs=-1, type=click.Path(path_type=Path), metavar="DIR...")
 @option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@option("--decision", type=click.Path(path_type=Path), metavar="FILE")
 @option("--keep", is_flag=True)
 @option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @shared
 def report(
     dirs: tuple[Path, ...],
     out: Path | None,
+    decision: Path | None,
     keep: bool,
     store: Path | None,
     as_json: bool,
@@ -36,7 +38,7 @@ def report(
 
     if not dirs:
         raise UsageProblem([problem("CB-U003", name="DIR")])
-    answer = app.bench_report(dirs, store=store, keep=keep)
+    answer = app.bench_report(dirs, store=store, keep=keep, decision=decision or "")
     written = app.bench_write(answer, out) if out is not None else []
 
     def screen() -> Any:

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from cabida.app import recommend
+from cabida.app import bench_report, recommend
 from cabida.app.bench_money import bench_normalised, measured_of
 from cabida.bench.clock import now_s
 from cabida.bench.keep import Journal
 from cabida.bench.keep.figures import summaries
 from cabida.bench.keep.kept import read_journal
 from cabida.bench.outcome import Outcome
+from cabida.choose.normalise import Measured
 from cabida.plan import Decision
 from cabida.plan.bench import BenchPlan, Contender, Load, Policy, Rule, Run, Target
+from cabida.report.bench_money import told
+from cabida.report.bench_parts import parts
+from cabida.report.store import save
+from cabida.text import use_language
 
 DAY = "2026-11-30"
 
@@ -140,3 +145,33 @@ def test_an_option_that_is_no_more_is_told(tmp_path: Path, chat: Decision) -> No
     assert answer["left_out"] == ["gone"]
     assert answer["rows"] == []
     assert not answer["changed"]
+
+
+def test_the_report_tells_it_in_both_languages(tmp_path: Path, chat: Decision) -> None:
+    first = chat.options[0]
+    slow = first.replica.capacity_requests_per_s * 0.5
+    plan = plan_for(first.id)
+    journalled(
+        tmp_path / "j", plan, {"level": slow, "failed_level": slow * 1.05, "why": "found", "closed": False}
+    )
+    answer = bench_report([tmp_path / "j"], decision=_saved(tmp_path, chat), predict=False)
+    for language, words in (("en", "it saves"), ("es", "ahorra")):
+        use_language(language)
+        try:
+            (part,) = [one for one in parts(answer, pictures=False) if one.key == "money"]
+        finally:
+            use_language("en")
+        assert words in part.sentences[0]
+        (table,) = part.tables
+        assert len(table.rows) == len(answer["normalised"]["rows"]) >= 2
+        assert all(len(row) == len(table.header) for row in table.rows)
+        assert "±" in table.rows[0][7]
+    stays = bench_normalised(chat, measured=[Measured(first.id, first.replica.capacity_requests_per_s)])
+    assert "stays the cheapest" in told(stays)[0][0]
+    out = bench_normalised(chat, measured=[Measured(first.id, meets=False)])
+    assert "does not keep the objectives" in told(out)[0][0]
+    assert "changes a cost" in told(bench_normalised(chat, measured=[Measured(first.id)]))[0][0]
+
+
+def _saved(folder: Path, decision: Decision) -> Path:
+    return save(decision, folder / "decision.json")

@@ -35,7 +35,7 @@ async def measured(order: dict[str, Any], folder: str) -> dict[str, Any]:
     """One closed load against the calibrated server, measured as any run is."""
     target = Target(order["url"], order["model"])
     load = Load("closed", concurrency=order["streams"], requests_count=order["requests"])
-    policy = Policy(connections_most=max(order["streams"], 1))
+    policy = Policy()
     outcomes: list[Outcome] = []
     samples: list[HealthSample] = []
     deck = prompts(Prompts(input=Spread(INPUT_TOKENS)), target, 1)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 KEEP_IDLE_S = 4.5  # uvicorn closes what has been idle for 5 s, and a request must not meet that
 KEEP_MARGIN_S = 0.5  # before the moment that a server's Keep-Alive header names
 # llama.cpp closes some 50 µs after a streamed answer, having promised Keep-Alive: so is it seen in time. Where no
-# further connection may be opened the wait is shorter, and what outlives it proves less.
-WARY_S, WARY_AT_LIMIT_S = 0.02, 0.0005
-PROOF_FIRST, PROOF_AGAIN, PROOF_OF_ONE, PROOF_AT_LIMIT = 16, 256, 6, 1
+# further connection may be opened the wait is shorter, and shorter with each that outlives it, until one didn't.
+WARY_S, WARY_AT_LIMIT_S = 0.02, 0.004
+PROOF_FIRST, PROOF_AGAIN, PROOF_OF_ONE, PROOF_AT_LIMIT = 16, 256, 6, 4
+POLL_S = 0.0005
 RESOLVED_FOR_S = 30.0
 CANCELLED, TIMEOUT = "cancelled", "timeout"
 _OWN_LIMITS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM)
@@ -100,7 +101,7 @@ class Pool:
                 if self._has_room():
                     return await self._connect(until_s)
                 if self.idle and perf_counter() < until_s:  # too soon to use one of them again
-                    await asyncio.sleep(WARY_AT_LIMIT_S)
+                    await asyncio.sleep(POLL_S)
                     has_waited = True
                     continue
             given = await self._turn(until_s, has_waited)
@@ -112,6 +113,12 @@ class Pool:
     def _has_room(self) -> bool:
         return len(self.open) + self._opening_count < self.policy.connections_most
 
+    def _wary_s(self) -> float:
+        """How long a connection has to stay open after an answer before it is used again."""
+        if self._has_room() or self._proof_needed > PROOF_FIRST:
+            return WARY_S
+        return WARY_AT_LIMIT_S * self._proof_needed / PROOF_FIRST
+
     def _take_idle(self) -> Connection | None:
         """Of those that are idle and still alive the one used last, or the first while that may be too soon."""
         at_s = perf_counter()
@@ -119,8 +126,7 @@ class Pool:
             connection = next(iter(self.idle) if self.is_wary else reversed(self.idle))
             idle_s = at_s - connection.idle_since_s
             is_used = connection.requests_count > 0
-            wary_s = WARY_S if self._has_room() else WARY_AT_LIMIT_S
-            if self.is_wary and is_used and idle_s < wary_s:
+            if self.is_wary and is_used and idle_s < self._wary_s():
                 return None
             del self.idle[connection]
             keep_s = KEEP_IDLE_S if connection.keep_s is None else max(0.0, connection.keep_s - KEEP_MARGIN_S)

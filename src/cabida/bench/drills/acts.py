@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from cabida.bench.clock import now_s
 from cabida.bench.drills.checks import refuse_unsound
-from cabida.bench.drills.process import Done, Worker, command, tell, worker
+from cabida.bench.drills.process import Done, Worker, command, shown, tell, worker
 from cabida.bench.drills.proxy import Fault, Proxy
 from cabida.bench.drills.ready import Readiness, load_s, log_mark
 from cabida.errors import CabidaError
@@ -97,8 +97,6 @@ class _Drilling:
 
 def plain_done(done: Done) -> dict[str, Any]:
     """A command's end as plain data; its arguments may hold what a log should not."""
-    from cabida.bench.drills.process import shown
-
     return {**asdict(done), "command": [shown(part) for part in done.command]}
 
 
@@ -146,7 +144,7 @@ async def drill(
 async def _drilled(its: _Drilling, readiness: Readiness, log: str) -> Drilled:
     one, failed = its.one, ""
     mark = log_mark(log) if log else None
-    its.mark("began", undo=list(one.undo), lasts_s=one.lasts_s)
+    its.mark("began", undo=[shown(part) for part in one.undo], lasts_s=one.lasts_s)
     try:
         try:
             failed = await _act(its)
@@ -285,9 +283,10 @@ async def _until_back(its: _Drilling, readiness: Readiness, until_s: float) -> N
     while now_s() < until_s and (its.one.ready or asks):
         ready = not its.one.ready or _seen_back(readiness, after_s)
         if ready and asks and its.first_token is not None and "first_token_s" not in its.seen:
-            with contextlib.suppress(CabidaError, OSError):
-                if await its.first_token():
-                    its.mark("first_token")
+            with contextlib.suppress(CabidaError, OSError, TimeoutError):
+                async with asyncio.timeout(max(0.1, until_s - now_s())):
+                    if await its.first_token():
+                        its.mark("first_token")
         if ready and (not asks or "first_token_s" in its.seen):
             return
         if its.stop.is_set() and not asks:

@@ -6,7 +6,7 @@ import math
 import shutil
 from pathlib import Path
 
-from cabida.bench.drills.process import SIGNALS, worker
+from cabida.bench.drills.process import SIGNALS, shown, worker
 from cabida.errors import CabidaError, InvalidInput, Problem
 from cabida.plan.bench import DRILLS, Drill
 from cabida.text import closest, duration, printable, problem, tr
@@ -130,6 +130,4 @@ def _who(pid_file: str) -> str:
 
 
 def _shown(arguments: tuple[str, ...]) -> str:
-    from cabida.bench.drills.process import shown
-
     return " ".join(shown(part) for part in arguments)

@@ -258,20 +258,21 @@ def tries_in(kept: Kept, run: str) -> list[Try]:
     """The attempts of a run in a journal."""
     requests = kept.requests
     rows = requests.rows_of(run)
-    times = {name: requests.times[name] for name in ("intended_s", "first_token_s", "ended_s")}
-    tokens, events = requests.counts["output_tokens"], requests.counts["events_count"]
+    times = [requests.times[name][rows].tolist() for name in ("intended_s", "first_token_s", "ended_s")]
+    counts = [requests.counts[name][rows].tolist() for name in ("output_tokens", "events_count")]
+    plain = [
+        getattr(requests, name)[rows].tolist() for name in ("run", "number", "attempt", "verdict", "final")
+    ]
     found = []
-    for row in rows.tolist():
-        verdict = VERDICTS[int(requests.verdict[row])]
-        due_s, ended_s = float(times["intended_s"][row]), float(times["ended_s"][row])
-        first_s = float(times["first_token_s"][row])
+    for code, number, attempt, place, final, due_s, first_s, ended_s, tokens, events in zip(
+        *plain, *times, *counts, strict=True
+    ):
+        verdict = VERDICTS[place]
         latency_s = (first_s if first_s == first_s else ended_s) - due_s
         found.append(
             Try(
-                f"{int(requests.run[row])}/{int(requests.number[row])}", int(requests.attempt[row]),
-                due_s, ended_s, verdict,
-                bool(requests.final[row]), latency_s if verdict == "ok" else None,
-                int(tokens[row]) if tokens[row] >= 0 else None, bool(events[row] > 0),
+                f"{code}/{number}", attempt, due_s, ended_s, verdict, final,
+                latency_s if verdict == "ok" else None, int(tokens) if tokens >= 0 else None, events > 0,
             )
         )  # fmt: skip
     return found

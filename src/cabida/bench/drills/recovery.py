@@ -137,13 +137,15 @@ def failures_allowed(before_failed: int, before_count: int, count: int, level: f
 def _more_failing(before_failed: int, before_count: int, failed: int, count: int) -> float:
     """P(at least ``failed`` of ``count``), given that before_failed + failed of all fail anywhere alike."""
     whole, bad = before_count + count, before_failed + failed
-    most = min(count, bad)
-    ways = [
-        _log_choose(bad, k) + _log_choose(whole - bad, count - k)
-        for k in range(failed, most + 1)
-        if whole - bad >= count - k
-    ]
-    return math.fsum(math.exp(one - _log_choose(whole, count)) for one in ways)
+    chance = 0.0
+    for k in range(failed, min(count, bad) + 1):
+        if whole - bad < count - k:
+            continue
+        term = math.exp(_log_choose(bad, k) + _log_choose(whole - bad, count - k) - _log_choose(whole, count))
+        chance += term
+        if term < chance * 1e-9 and k > count * bad / whole:  # behind the peak they only fall
+            break
+    return chance
 
 
 @cache

@@ -15,6 +15,8 @@ def figure_of(one: Summary, metric: str) -> Figure:
     """A figure of a run by its name, whatever part of the summary holds it."""
     if metric in one.metrics:
         return one.metrics[metric]
+    if metric in one.measured_figures:
+        return one.measured_figures[metric]
     known = one.measured.get(metric)
     if isinstance(known, int | float) and not isinstance(known, bool):
         return Figure(float(known), count=1)
@@ -48,7 +50,9 @@ def beside_rows(one: Summary, planned: Run | None, contender: Contender | None) 
     expected = {each.metric: each for each in planned.expected} if planned else {}
     predicted: dict[str, dict[str, float]] = {}
     why = ""
-    seen = observation(one, contender) if contender and contender.setup.get("model") else None
+    levels = one.points_count and one.phase != "memory"  # several loads together are none to predict
+    known = contender is not None and bool(contender.setup.get("model")) and not levels
+    seen = observation(one, contender) if known and contender else None
     if seen is not None:
         found = beside(seen)
         predicted, why = found.figures, found.why

@@ -53,15 +53,17 @@ def rates(its: dict[str, Any]) -> Table:
 
 def measured(its: dict[str, Any]) -> Table:
     """Other figures of a run: of memory, of a training job."""
-    rows = [
-        (say.label(name), said if isinstance(value, bool) else say.plain(name, float(value)))
-        for name, value in its["measured"].items()
-        if isinstance(value, int | float)
-        for said in (tr("report.bench_yes" if value else "report.bench_no"),)
-    ]
-    return Table(
-        tr("report.bench_table.other"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
-    )
+    rows = []
+    for name, value in its["measured"].items():
+        known = its["measured_figures"].get(name)
+        if known is not None:
+            rows.append((say.label(name), say.shown(name, known)))
+        elif isinstance(value, bool):
+            rows.append((say.label(name), tr("report.bench_yes" if value else "report.bench_no")))
+        elif isinstance(value, int | float):
+            rows.append((say.label(name), say.plain(name, float(value))))
+    header = (tr("report.metric_head"), tr("report.bench_measured"))
+    return Table(tr("report.bench_table.other"), header, tuple(rows))
 
 
 def beside(one: dict[str, Any]) -> Table:
@@ -114,12 +116,12 @@ def steps(one: dict[str, Any]) -> Table:
     keys = ("context", "at_once", "verdict", "held", "kv_used", "queued", "preempted")
     rows = []
     for step in one["steps"]:
-        used = step.get("kv_used_ratio_most")
+        used, verdict = step.get("kv_used_ratio_most"), str(step.get("verdict") or "")
         rows.append(
             (
                 say.count(step.get("context_tokens")),
                 say.count(step.get("concurrency")),
-                verdict_words(str(step.get("verdict") or "")),
+                say.verdict(verdict) if verdict == "ok" else verdict_words(verdict),
                 say.count(step.get("held_tokens")),
                 say.UNKNOWN if used is None else text.percent(used),
                 say.count(step.get("waiting_most")),

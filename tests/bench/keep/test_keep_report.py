@@ -239,6 +239,7 @@ class Known:
 
     client_bound = False
     measured: dict = {}
+    measured_figures: dict = {}
 
     def __init__(self, figure):
         self.metrics = {"ttft_ms_p95": figure}
@@ -325,3 +326,23 @@ def test_the_plan_of_another_release_is_no_hindrance(tmp_path):
 
     assert _plan(kept) is None
     assert _runs(kept, None, predict=True)[0]["summary"]["requests_count"]
+
+
+def test_a_training_job_is_told_with_its_intervals(tmp_path):
+    from cabida.bench.keep import Journal
+    from cabida.plan.bench import Run
+
+    run = Run("job", "training", "here", decides=(Turn("tokens_s_per_gpu", "above", 8500.0, "go on"),))
+    with Journal(tmp_path, plan(run)) as journal:
+        journal.event("run", run="job", phase="training", candidate="here", at_s=1.0)
+        figure = {"value": 9000.0, "low": 8900.0, "high": 9100.0, "count": 40, "why": ""}
+        journal.event("figure", run="job", metric="tokens_s_per_gpu", at_s=60.0, **figure)
+        measured = {"tokens_s_per_gpu": 9000.0, "step_time_s": None}
+        journal.event("run-end", run="job", stopped="ended", measured=measured, at_s=60.0)
+        journal.event("end", at_s=61.0)
+    found = bench_answer([tmp_path], predict=False)
+    one = found["runs"][0]
+    assert one["settles"][0]["happened"] is True
+    assert one["refused"] == ""
+    assert "9,000 tok/s [8,900–9,100]" in " ".join(printed(found).split())
+    bench_page(found)

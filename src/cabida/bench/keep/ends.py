@@ -24,6 +24,12 @@ def found_rate(sought: Mapping[str, Any]) -> Figure:
     return Figure(level, level, failed, count, "" if sure else f"search_{why}")
 
 
+def figure_of_row(row: Mapping[str, Any]) -> Figure:
+    """A figure that was written down."""
+    value, low, high = (number_of(row.get(key)) for key in ("value", "low", "high"))
+    return Figure(value, low, high, int(number_of(row.get("count")) or 0), str(row.get("why") or ""))
+
+
 def windows_of(ended: Mapping[str, Any]) -> list[tuple[float, float]]:
     """When the client was the bottleneck."""
     told = ended.get("client_windows")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cabida.bench.keep.asked import Asked, asked_of
-from cabida.bench.keep.ends import client_of, found_rate, number_of, windows_of
+from cabida.bench.keep.ends import client_of, figure_of_row, found_rate, number_of, windows_of
 from cabida.bench.keep.kept import Kept
 from cabida.bench.keep.latency import in_windows, latencies, values_of
 from cabida.bench.keep.objectives import Met, good_flags, judged
@@ -24,6 +24,7 @@ SCHEMA = "cabida/bench-summary/1"
 UNKNOWN_MOST_RATIO = 0.01  # of answers whose tokens nobody counted, above which no token rate is told
 SHORTEST_S, FEWEST_REQUESTS = 5.0, 30  # of a window that may teach anything
 TINY_S = 1e-6
+WHOLE = ("memory", "training")
 ITEM_APIS = ("embeddings", "rerank", "images")
 
 
@@ -49,7 +50,8 @@ class Summary:
         counted_by: answers by who counted their tokens. unknown_tokens_count: those nobody did; they have no TPOT.
         client_bound: the client was the bottleneck: latencies are its own, withheld from ``metrics`` and told under
             ``seen_by_client``; ``None`` = nobody looked.
-        measured: other figures of the run (memory, training), under the names of the cases.
+        measured: other figures of the run (memory, training), under the names of the cases; measured_figures: those of
+            them that have an interval, with it.
         left_out_count: requests that came or were due while the client was too slow, where that was a small part of
             the window: they are in no latency and no goodput.
         points_count: levels of a search or a ramp that the counts are of; its points stand by themselves.
@@ -96,6 +98,7 @@ class Summary:
     replicas: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ended: bool = True
+    measured_figures: dict[str, Figure] = field(default_factory=dict)
     left_out_count: int = 0
     points_count: int = 0
     interval_ratio: float = 0.9
@@ -145,7 +148,10 @@ def summary(
     told_from, told_until = number_of(ended.get("steady_from_s")), number_of(ended.get("steady_until_s"))
     start = from_s if from_s is not None else told_from
     end = until_s if until_s is not None else told_until
-    notes = [] if start is not None and end is not None else ["whole_run"]
+    phase = str(planned.get("phase") or begun.get("phase") or "load")
+    if phase in WHOLE:  # nothing in it has to settle
+        start, end = number_of(begun.get("at_s")), number_of(ended.get("at_s"))
+    notes = [] if phase in WHOLE or (start is not None and end is not None) else ["whole_run"]
     start = asked.first_s if start is None else start
     point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
     load = {**_load(planned), **_load(begun), **_load(point)}
@@ -159,11 +165,11 @@ def summary(
     measured = ended.get("measured")
     contender = kept.contender(name)
     target = contender.get("target")
-    return summed(
+    made = summed(
         kept.requests,
         asked,
         run=run,
-        phase=str(planned.get("phase") or begun.get("phase") or "load"),
+        phase=phase,
         candidate=str(contender.get("name") or begun.get("candidate") or ""),
         api=str(target.get("api", "chat")) if isinstance(target, dict) else "chat",
         load=load,
@@ -176,6 +182,8 @@ def summary(
         notes=notes,
         ended=(bool(ended) or run != name) and ended.get("stopped") != "stopped",
     )
+    told = {str(row.get("metric")): figure_of_row(row) for row in kept.of_run("figure", run)}
+    return replace(made, measured_figures=told) if told else made
 
 
 def summaries(kept: Kept) -> list[Summary]:

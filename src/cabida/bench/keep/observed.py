@@ -59,7 +59,7 @@ def offered(one: Summary, contender: Contender, *, source: str = "", date: str =
     if "gpus" not in setup and isinstance(setup.get("tp"), int):
         setup["gpus"] = setup["tp"]
     load: dict[str, Any] = {}
-    measured: dict[str, Any] = dict(one.measured)
+    measured = {key: value for key, value in one.measured.items() if isinstance(value, int | float | bool)}
     more: dict[str, Any] = {key: contender.setup[key] for key in MORE if key in contender.setup}
     if kind == "serving":
         known = {name: one.metrics[name] for name in SERVING if name in one.metrics}

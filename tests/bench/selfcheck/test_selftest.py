@@ -6,17 +6,13 @@ from cabida.bench.selfcheck import selftest as module
 from cabida.bench.selfcheck.selftest import (
     Figures,
     SelfTest,
-    conclusions,
     figures,
-    headings,
     joined,
     off_ratio,
-    row,
     selftest,
 )
 from cabida.bench.selfcheck.sendlog import Sent
 from cabida.errors import EndpointFailed
-from cabida.text import use_language
 
 
 def a_sent(name, received_s, first_s, last_s, tokens=5, late_us=0):
@@ -101,23 +97,17 @@ def test_what_it_withholds_it_does_not_report():
     assert a_level().reported_ttft.p50_s == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
-def test_conclusions_are_told_in_words(language):
-    use_language(language)
+def test_it_is_trusted_up_to_the_first_level_that_fails():
     good, bad = a_level(8), a_level(16, off_s=0.05)
-    said = SelfTest((good, bad), 0.0001, 4000.0, 2**25, 2)
+    said = SelfTest((good, bad, a_level(32)), 0.0001, 4000.0, 2**25, 2)
     assert said.trusted_streams == 8
     assert not said.is_honest
-    told = conclusions(said)
-    assert "8" in told[0]
-    assert "16" in told[1]
-    assert len(told) == 3
-    assert len(headings()) == len(row(good)) == len(row(bad))
-    nowhere = SelfTest((bad, good))
-    assert nowhere.trusted_streams is None
-    assert all(conclusions(nowhere))
-    assert said.as_dict()["levels"][1]["honest"] is False
-    assert said.as_dict()["levels"][0]["true_ttft"]["mean_s"] == pytest.approx(0.1)
+    assert SelfTest((bad, good)).trusted_streams is None
+    assert SelfTest((good, a_level(16, off_s=0.05, flagged=True))).is_honest
+    plain = said.as_dict()
+    assert [one["honest"] for one in plain["levels"]] == [True, False, True]
+    assert plain["levels"][0]["true_ttft"]["mean_s"] == pytest.approx(0.1)
+    assert (plain["trusted_streams"], plain["honest"]) == (8, False)
 
 
 def test_figures_of_nothing_are_unknown():

@@ -21,7 +21,7 @@ import orjson
 from cabida.bench.selfcheck.sendlog import Sent
 from cabida.bench.selfcheck.starting import Calibrated, calibrated
 from cabida.errors import EndpointFailed
-from cabida.text import duration, number, percent, problem, size, tr
+from cabida.text import problem
 
 STREAMS = (1, 16, 64, 128, 256)
 PACED = "mock,ttft=100,itl=10,n={tokens}"  # 100 tokens a second each
@@ -269,52 +269,3 @@ def quantile(values: Sequence[float], share_ratio: float) -> float | None:
 def off_ratio(told: float | None, true: float | None) -> float | None:
     """How far ``told`` is from the truth, as a share of it."""
     return None if told is None or not true else told / true - 1
-
-
-def headings() -> tuple[str, ...]:
-    """What stands above the columns of :func:`row`."""
-    return tuple(tr("bench.selftest_headings").split("|"))
-
-
-def row(level: Level) -> tuple[str, ...]:
-    """A level as a person reads it: streams, true and measured time to the first token (mean, 99th percentile), its
-    error, tokens, processor time per request, memory, and whether it can be trusted.
-    """
-    state = "trusted" if level.is_trusted else "flagged" if level.flagged else "wrong"
-    return (
-        str(level.streams),
-        *(shown(value) for value in (level.true_ttft.mean_s, level.ttft.mean_s)),
-        shown(level.mean_error_ratio, percent),
-        *(shown(value) for value in (level.true_ttft.p99_s, level.ttft.p99_s)),
-        shown(level.p99_error_ratio, percent),
-        f"{shown(level.true_tpot.mean_s)} / {shown(level.tpot.mean_s)}",
-        duration(level.cpu_s_per_request),
-        shown(level.rss_bytes, size),
-        tr(f"bench.selftest_{state}"),
-    )
-
-
-def shown(value: float | None, how: Callable[[float], str] = duration) -> str:
-    """A figure, or a dash."""
-    return "–" if value is None else how(value)
-
-
-def conclusions(found: SelfTest) -> list[str]:
-    """What follows from it, in sentences."""
-    told = []
-    if found.trusted_streams is None:
-        told.append(tr("bench.selftest_nowhere", cores=found.cores_count))
-    else:
-        told.append(tr("bench.selftest_upto", streams=found.trusted_streams, cores=found.cores_count))
-    if not found.is_honest:
-        worse = ", ".join(str(one.streams) for one in found.levels if not one.is_honest)
-        told.append(tr("bench.selftest_silent", streams=worse))
-    if found.cpu_s_per_light_request is not None:
-        told.append(
-            tr(
-                "bench.selftest_light",
-                cpu=duration(found.cpu_s_per_light_request),
-                rate=number(found.light_per_s or 0.0),
-            )
-        )
-    return told

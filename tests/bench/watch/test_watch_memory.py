@@ -312,6 +312,7 @@ def outcome(verdict="ok", why="", status=200, **more):
         (tried(outcome("reset"), alive=True), "error"),
         (tried(outcome("reset"), alive=None), "crash"),
         (tried(outcome("truncated"), alive=False), "crash"),
+        (tried(outcome("stream-error", "EngineCore encountered an issue. See stack trace", 200)), "crash"),
         (tried(outcome(), rows=[{"event": "gpu-lost", "gpu": 0}]), "gpu-lost"),
         (tried(outcome(), rows=[{"event": "server-restarted"}]), "crash"),
         (tried(outcome(), rows=[{"event": "log", "sign": "preemption"}]), "preempted"),

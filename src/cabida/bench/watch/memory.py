@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cabida.bench.outcome import Outcome
-from cabida.bench.watch.refusals import Refusal, is_full, is_out_of_memory, is_too_long, refusal
+from cabida.bench.watch.refusals import Refusal, is_dead, is_full, is_out_of_memory, is_too_long, refusal
 
 FULL_RATIO = 0.99  # of the KV cache: blocks are handed out whole, so 1 may never be seen
 WAITING_SHARE = (
@@ -74,6 +74,7 @@ class Step:
     Attributes:
         stage: context or concurrency.
         verdict: one of GRAVITY. why: in the server's words, where it said any.
+        limit_tokens, asked_tokens: what a refusal says it takes, and was asked for.
         input_tokens: of one prompt, as the server counted; ``None`` = it didn't say.
         held_tokens: prompts and answers of all requests together, as the server counted.
         running_most, waiting_most, kv_used_ratio_most, kv_used_tokens_most: peaks of what was watched.
@@ -88,7 +89,7 @@ class Step:
     verdict: str
     why: str = ""
     limit_tokens: int | None = None
-    prompt_only: bool = False
+    asked_tokens: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     held_tokens: int | None = None
@@ -111,8 +112,8 @@ class MemoryEdge:
         context_tokens_most: longest prompt that was answered, as the server counted it (as the client did where the
             server doesn't count; ``context_counted_by`` says which: "usage" or "client").
         context_ended_by: verdict beyond it, or "limit": the ramp went no further.
-        context_told_tokens: what the engine itself names as its limit; ``context_verified``: whether a prompt up to
-            it was accepted.
+        context_told_tokens: what the engine itself names as its limit; ``context_verified``: whether a prompt that
+            fills it was answered, and none within it refused.
         concurrency_context_tokens: prompt length at which concurrency was raised.
         concurrency_most: highest that went without preemption, queue or failure; ``concurrency_ended_by``: what came
             beyond it, at ``concurrency_edge``.
@@ -229,7 +230,7 @@ def judged(
         verdict=verdict,
         why=told[1].why[:300] if told else "",
         limit_tokens=limit.limit_tokens if limit else None,
-        prompt_only=bool(limit and limit.prompt_only),
+        asked_tokens=limit.asked_tokens if limit else None,
         input_tokens=min(inputs) if inputs else None,
         output_tokens=max((one for one in outputs if one), default=None),
         held_tokens=sum(held) if len(held) == len(tried.outcomes) and held else None,
@@ -252,6 +253,8 @@ def cause(one: Outcome) -> tuple[str, Refusal | None]:
     text = one.why
     if is_out_of_memory(text):
         return "out-of-memory", None
+    if is_dead(text):
+        return "crash", None
     if one.verdict not in ("refused", "reset", "timeout", "dns", "tls") and is_too_long(text):
         return "too-long", refusal(text)
     if one.verdict == "rate-limited" or (one.status in (429, 503) and is_full(text)):

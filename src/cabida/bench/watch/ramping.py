@@ -172,40 +172,65 @@ class _Ramp:
             if size >= limits.context_tokens_most:
                 return
             size = min(2 * size, limits.context_tokens_most)
-        if found.limit_tokens is not None and await self._at_stated(found):
-            return
-        await self._between()
+        if found.limit_tokens is not None:
+            self.stated = found
+            await self._at_stated()
+        if not self._fills():
+            await self._between()
+        if self._fills() and self.verified is None:
+            self.verified = True
 
-    async def _at_stated(self, refused: Step) -> bool:
-        """Try a prompt just within the limit that the engine named; whether it was accepted."""
-        self.stated = refused
-        size = self._within(refused)
-        if size is None:
-            if self.length_end is not None and self._filling(refused) >= self.length_end.context_tokens:
-                self.verified = False  # it refuses what lies within the limit that it names
-            return False
-        found = await self.step(CONTEXT, size, 1)
-        self.verified = found.verdict in FINE
-        if self.verified:
-            self.length = found
-        else:
-            self._place(found)
-        return self.verified
+    async def _at_stated(self) -> None:
+        """Try a prompt that fills the limit which the engine named; twice, as the first may be counted otherwise."""
+        for _ in range(2):
+            size = self._filling()
+            low = self.length.context_tokens if self.length else 0
+            high = self.length_end.context_tokens if self.length_end else size + 1
+            if size >= high:
+                self._doubt(self.length_end)
+            if not low < size < high or self._fills():
+                return
+            found = await self.step(CONTEXT, size, 1)
+            if found.verdict in FINE:
+                self.length = found
+            else:
+                self._place(found)
+                self._doubt(found)
 
-    def _filling(self, refused: Step) -> int:
+    def _filling(self) -> int:
         """Tokens, as the client counts, of a prompt that with its answer fills the limit named.
 
-        An engine that counts prompts alone takes a longer one, but would cut its answer.
+        The server's count follows from those of the last two prompts that were answered: their difference is what the
+        text adds, the rest what a template does. An engine that counts prompts alone takes a longer one, but would cut
+        its answer.
         """
-        room = (refused.limit_tokens or 0) - (refused.output_tokens or 0)
-        return int((room - NEAR_TOKENS) / (self.tokens_ratio or 1.0))
+        stated = self.stated
+        room = 0 if stated is None else (stated.limit_tokens or 0) - (stated.output_tokens or 0) - NEAR_TOKENS
+        counted = [one for one in self.steps if one.verdict in FINE and one.input_tokens]
+        if not counted:
+            return room
+        last = counted[-1]
+        before = next((one for one in counted[-2::-1] if one.context_tokens != last.context_tokens), None)
+        tokens = last.input_tokens or 0
+        if before is None:
+            return int(room * last.context_tokens / tokens)
+        slope = (tokens - (before.input_tokens or 0)) / (last.context_tokens - before.context_tokens)
+        return int(last.context_tokens + (room - tokens) / slope) if slope > 0 else room
 
-    def _within(self, refused: Step) -> int | None:
-        """The same, where it lies between what was answered and what was not."""
-        size = self._filling(refused)
-        low = self.length.context_tokens if self.length else 0
-        high = self.length_end.context_tokens if self.length_end else size + 1
-        return size if low < size < high else None
+    def _fills(self) -> bool:
+        """Whether the longest prompt that was answered fills the limit that the engine named."""
+        if self.length is None or self.stated is None or self.length.input_tokens is None:
+            return False
+        whole = self.length.input_tokens + (self.stated.output_tokens or 0)
+        return whole >= (self.stated.limit_tokens or 0) - 2 * NEAR_TOKENS
+
+    def _doubt(self, refused: Step | None) -> None:
+        """A prompt within the limit that is refused all the same puts the limit in doubt."""
+        if refused is None or refused.verdict != "too-long" or refused.limit_tokens is None:
+            return
+        asked = refused.asked_tokens
+        if asked is None or asked <= refused.limit_tokens - (refused.output_tokens or 0):
+            self.verified = False
 
     async def _between(self) -> None:
         """Bisect between the longest prompt that was answered and the shortest that wasn't."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cabida.bench.accept.forms import unfenced
 from cabida.bench.accept.measures import normalised, numbers_of
 from cabida.bench.accept.rules import KINDS, is_generated, put, rules
 from cabida.bench.outcome import Outcome
@@ -114,6 +115,24 @@ def test_the_number_expected_is_the_last_of_the_reference():
     assert judged("numeric", said, "so 72", reference="48 + 24 = 72\n#### 72")
     assert not judged("numeric", said, "so 24", reference="48 + 24 = 72\n#### 72")
     assert judged("numeric", {"reference": True}, "1.5", reference=1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("```json\n{}\n```", "{}\n"),
+        ("\n```\r\n[1]\r\n```  \n", "[1]\r\n"),
+        ("``` JSON \n{}```", "{}"),
+        ("```python\n{}\n```", None),
+        ("```\n```", ""),
+        ("```json {}```", None),
+        ("{}", None),
+        ("``````", None),
+        ("```\n" + " " * 3_000_000, None),
+    ],
+)
+def test_a_fence_is_taken_off_where_it_is_all_around(text, inside):
+    assert unfenced(text) == (text if inside is None else inside)
 
 
 def test_a_pattern_without_end_is_bounded_and_told():

@@ -17,7 +17,6 @@ from cabida.text import tr
 LARGEST_SCHEMA_BYTES = 2**20
 LARGEST_ANSWER_CHARS = 4 * 2**20
 DEEPEST = 200
-_FENCE = re.compile(r"\s*```[ \t]*(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -70,9 +69,11 @@ class PatternTimeout(Exception):
 
 
 def unfenced(text: str) -> str:
-    """What stands in a code fence, where the whole text is one; else the text."""
-    inside = _FENCE.fullmatch(text) if len(text) <= LARGEST_ANSWER_CHARS else None
-    return inside[1] if inside else text
+    """What stands in a code fence (plain or of JSON), where the whole text is one; else the text."""
+    bare = text.strip()
+    head, line_end, rest = bare.partition("\n")
+    fenced = line_end and len(bare) > 6 and bare.endswith("```") and head.startswith("```")
+    return rest[:-3] if fenced and head[3:].strip().lower() in ("", "json") else text
 
 
 def too_deep(value: Any) -> bool:

@@ -11,6 +11,7 @@ from cabida.errors import InvalidInput
 from cabida.text import problem, use_language
 
 if TYPE_CHECKING:
+    from cabida.plan import Decision
     from cabida.plan.bench import BenchPlan, Target
 
 USUAL_PRECISION_RATIO = 0.10
@@ -45,7 +46,8 @@ def bench_plan(
         assume: go on with defaults where the brief leaves something open.
         as_of: day of the decision that a brief is given first.
         seed: of that decision.
-        out: file of the plan; nothing is written when left out.
+        out: file of the plan; nothing is written when left out. A decision that a brief was given for it is kept
+            beside it, as ``NAME.decision.json``.
         language: of the comments; the one in use when left out.
 
     Returns:
@@ -60,13 +62,19 @@ def bench_plan(
 
     if language:
         use_language(language)
-    plan = _plan(source, options, _target(target, model, api, key), precision, assume, as_of, seed)
+    plan, decided = _plan(source, options, _target(target, model, api, key), precision, assume, as_of, seed)
+    beside = Path(out).with_suffix(".decision.json") if out is not None and decided is not None else None
+    plan = replace(plan, decision=str(beside)) if beside is not None else plan
     text = plan_yaml(plan)
     if out is not None:
         from cabida.files import refuse_same, write_text
 
         refuse_same(out, [source] if source is not None else [])
         write_text(out, text)
+    if beside is not None and decided is not None:
+        from cabida.report.store import save
+
+        save(decided, beside)
     costs = [one.cost_money for one in plan.runs]
     known = [one for one in costs if one is not None]
     return {
@@ -105,22 +113,24 @@ def _plan(
     assume: bool,
     as_of: str | None,
     seed: int,
-) -> BenchPlan:
+) -> tuple[BenchPlan, Decision | None]:
+    """The plan, and the decision that was made for it where the source was none."""
     from cabida import app
     from cabida.bench.planned import plan_of_brief, plan_of_decision, plan_of_target
 
     if source is None:
         if target is None:
             raise InvalidInput([problem("CB-P032")])
-        return plan_of_target(target)
+        return plan_of_target(target), None
     if _is_decision(source):
-        decision, file = app.load_decision(source), str(source)
+        decision, made = app.load_decision(source), None
     elif target is not None and not options:
-        return plan_of_brief(_whole(source, assume, as_of), target, half_width_ratio=precision)
+        return plan_of_brief(_whole(source, assume, as_of), target, half_width_ratio=precision), None
     else:
-        decision, file = app.recommend(source, assume=assume, as_of=as_of, seed=seed), str(source)
+        decision = made = app.recommend(source, assume=assume, as_of=as_of, seed=seed)
+    file = str(source) if made is None else ""
     plan = plan_of_decision(decision, options=options, file=file, half_width_ratio=precision)
-    return _aimed(plan, target) if target is not None else plan
+    return (_aimed(plan, target) if target is not None else plan), made
 
 
 def _aimed(plan: BenchPlan, target: Target) -> BenchPlan:

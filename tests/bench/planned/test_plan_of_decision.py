@@ -262,3 +262,13 @@ def test_what_is_typed_is_held_to_the_same_rules(said: dict[str, str], code: str
         bench_plan(**said)
     assert told.value.problems[0].code == code
     assert "sk-abc" not in str(told.value)
+
+
+@pytest.mark.long
+def test_a_decision_made_on_the_way_is_kept_beside_the_plan(tmp_path) -> None:
+    out = tmp_path / "bench.yaml"
+    told = bench_plan("examples/qlora-70b.yaml", assume=True, as_of=DAY, out=out)
+    kept = tmp_path / "bench.decision.json"
+    assert told["plan"]["decision"] == str(kept)
+    again = bench_plan(kept)
+    assert again["plan"]["runs"] == told["plan"]["runs"]

@@ -58,7 +58,7 @@ def plan_of_brief(brief: Brief, target: Target, *, half_width_ratio: float = HAL
     runs.append(_run("search", "search", load, POINTS_COUNT * SEARCH_S))
     most = sum(int((one.load.requests_per_s or 1.0) * (one.duration_s or 0.0)) for one in runs)
     return BenchPlan(
-        name=f"{brief.name} bench" if brief.name else "bench",
+        name=brief.name or "bench",
         contenders=(Contender(NAME, target),),
         runs=tuple(runs),
         prompts=prompts_of(asdict(brief), exact_output=False),
@@ -82,7 +82,7 @@ def plan_of_target(target: Target) -> BenchPlan:
         runs.append(_run(f"x{at_once}", "load", load, SEARCH_S))
     most = sum(one.load.requests_count or RAMP_CONCURRENCY * 20 for one in runs)
     return BenchPlan(
-        name=f"{target.model.rpartition('/')[2] or NAME} bench",
+        name=target.model.rpartition("/")[2] or NAME,
         contenders=(Contender(NAME, target),),
         runs=tuple(runs),
         policy=Policy(requests_most=2 * most),

@@ -57,7 +57,7 @@ def plan_of_decision(
     brief = decision.brief
     rules = _rules(brief)
     return BenchPlan(
-        name=f"{decision.name} bench" if decision.name else "bench",
+        name=decision.name or "bench",
         contenders=(*contenders, *more),
         runs=(*runs, *theirs),
         prompts=prompts_of(brief, exact_output=not rules and all(one.capacity != "api" for one in chosen)),

@@ -206,6 +206,25 @@ def test_a_proxy_of_the_environment_is_ignored_and_that_is_said(monkeypatch, lan
     assert KEY not in notice
 
 
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_texts_are_whole(language):
+    """Nothing is left to be filled in, and no brace is doubled."""
+    use_language(language)
+    with pytest.raises(InvalidInput) as caught:
+        endpoint(
+            Target(
+                "http://u:p@h/v1",
+                api="chatt",
+                key="env:NO_SUCH",
+                headers={"bad name": "x", "X": "\n", "Cookie": "a"},
+            )
+        )
+    shown = str(caught.value)
+    assert "{{" not in shown
+    assert "{name}" not in shown
+    assert "{x-api-key: env:" in shown
+
+
 def test_certificates_that_are_none(tmp_path):
     (tmp_path / "ca.pem").write_text("hello")
     for ca in (tmp_path / "ca.pem", tmp_path / "missing.pem", tmp_path):

@@ -9,9 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 
+import pytest
+
 from cabida.bench.outcome import Ask
 from cabida.bench.wire import Wire, endpoint, loop, request_body
-from cabida.bench.wire.connection import Connection
+from cabida.bench.wire.awaited import Exchange
+from cabida.bench.wire.connection import Connection, Reads
+from cabida.bench.wire.dialects.answer import Answer
 from cabida.plan.bench import Policy, Target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -120,36 +124,62 @@ def test_it_runs_on_the_standard_loop_too():
     assert [(one.verdict, one.output_tokens) for one in asyncio.run(one())] == [("ok", 16)] * 3
 
 
-def test_sent_is_when_the_socket_took_it_even_when_the_loop_is_busy():
-    """The bytes leave at ``sent_s``, not at the end of the turn of the loop."""
+class Transport:
+    """A transport that writes into a list, over a socket of which the number is known."""
 
+    def __init__(self, sock, is_closing=False):
+        self.sock, self.closing, self.written = sock, is_closing, []
+
+    def get_extra_info(self, name):
+        return self.sock if name == "socket" else None
+
+    def is_closing(self):
+        return self.closing
+
+    def write(self, data):
+        self.written.append(data)
+
+    def abort(self):
+        self.closing = True
+
+    def get_write_buffer_size(self):
+        return 0
+
+
+def sent_over(transport, request):
     async def one():
-        async with serving([SIXTEEN]) as odd:
-            target = Target(f"http://127.0.0.1:{odd.port}/v1", "m")
-            async with Wire(endpoint(target), Policy()) as wire:
-                body = request_body(target, "hello", 16)
-                await wire.ask(Ask("r/0", body, perf_counter()))
-                pairs = []
-                real = wire._pool.connection
+        event_loop = asyncio.get_running_loop()
+        connection = Connection(event_loop, Reads(event_loop), lambda one: None, lambda one: None)
+        connection.connection_made(transport)
+        exchange = Exchange(Answer(), Policy(), "chat", True, perf_counter())
+        connection.send(exchange, request)
+        connection.abandon()
+        return exchange.sent_s
 
-                async def watched(until_s):
-                    connection = await real(until_s)
-                    send = connection.send
+    return loop.run(one())
 
-                    class Told:
-                        exchange = property(lambda self: connection.exchange)
 
-                        def send(self, exchange, request):
-                            send(exchange, request)
-                            buffered = connection._transport.get_write_buffer_size()
-                            pairs.append((buffered, perf_counter() - exchange.sent_s))
+def test_the_socket_has_the_bytes_when_they_are_called_sent():
+    """They don't wait in a buffer of the loop's; what the socket has no room for goes the usual way."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        transport = Transport(ours)
+        before_s = perf_counter()
+        assert before_s <= sent_over(transport, b"GET") <= perf_counter()
+        assert (theirs.recv(10), transport.written) == (b"GET", [])
+        large = b"x" * 10_000_000
+        sent_over(transport, large)
+        assert 0 < len(transport.written[0]) < len(large)
 
-                    return Told()
 
-                wire._pool.connection = watched
-                outcome = await wire.ask(Ask("r/1", body, perf_counter()))
-                return outcome, pairs
-
-    outcome, pairs = loop.run(one())
-    assert outcome.verdict == "ok"
-    assert pairs[0][0] == 0  # nothing waits in a buffer of ours
+def test_nothing_is_written_to_the_number_of_a_socket_that_is_being_closed():
+    """Its number may belong to another connection by then."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        transport = Transport(ours, is_closing=True)
+        sent_over(transport, b"GET")
+        assert transport.written == [b"GET"]
+        with pytest.raises(BlockingIOError):
+            theirs.recv(10)

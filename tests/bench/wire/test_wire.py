@@ -292,6 +292,17 @@ def test_tls_that_nobody_vouches_for(certificate):
     assert problem_of(outcome, "https://127.0.0.1").code == "CB-W211"
 
 
+def test_a_host_that_no_certificate_can_name(certificate):
+    async def one():
+        async with serving(SOUND, tls=secured(certificate)) as odd:
+            target = Target(f"https://127.0.0.1:{odd.port}/v1", "m")
+            named = replace(endpoint(target), host=".odd", addresses=("127.0.0.1",))
+            async with Wire(named, QUICK) as wire:
+                return await wire.ask(an_ask(target))
+
+    assert loops.run(one()).verdict == "tls"
+
+
 def test_tls_asked_of_a_port_that_speaks_none():
     async def one():
         async with serving([b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]) as odd:

@@ -137,13 +137,14 @@ class Connection(asyncio.Protocol):
         first_s = policy.first_token_s if exchange.is_streaming else policy.total_s
         exchange.sent_s = perf_counter()
         sent_bytes = 0
-        if self._fd >= 0:  # uvloop would put it off to the end of the turn, and sent_s would be too early
+        if (
+            self._fd >= 0 and not self._transport.is_closing()
+        ):  # else the number may be another socket's by now
+            # uvloop would put it off to the end of the turn, and sent_s would be too early
             try:
                 sent_bytes = os.write(self._fd, request)
-            except BlockingIOError:
-                sent_bytes = 0
             except OSError:
-                sent_bytes = 0  # the transport will find the same
+                sent_bytes = 0  # its buffer is full, or the transport will find the same
         if sent_bytes < len(request):
             self._transport.write(request[sent_bytes:] if sent_bytes else request)
         left_s = exchange.started_s + policy.total_s - exchange.sent_s

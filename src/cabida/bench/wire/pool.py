@@ -25,7 +25,7 @@ WARY_S, WARY_AT_LIMIT_S = 0.02, 0.004
 PROOF_FIRST, PROOF_AGAIN, PROOF_OF_ONE, PROOF_AT_LIMIT = 16, 256, 6, 4
 POLL_S = 0.0005
 RESOLVED_FOR_S = 30.0
-CANCELLED, TIMEOUT = "cancelled", "timeout"
+CANCELLED, TIMEOUT, TLS = "cancelled", "timeout", "tls"
 _OWN_LIMITS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -205,6 +205,8 @@ class Pool:
         except OSError as error:
             self._resolve_again()
             raise NotConnected(*_why_not(error)) from None
+        except ValueError:  # a host that no certificate can name
+            raise NotConnected(TLS, "tls") from None
         finally:
             self._opening_count -= 1
             self._hand_on()

@@ -168,7 +168,7 @@ def test_the_socket_has_the_bytes_when_they_are_called_sent():
         before_s = perf_counter()
         assert before_s <= sent_over(transport, b"GET") <= perf_counter()
         assert (theirs.recv(10), transport.written) == (b"GET", [])
-        large = b"x" * 10_000_000
+        large, transport = b"x" * 10_000_000, Transport(ours)
         sent_over(transport, large)
         assert 0 < len(transport.written[0]) < len(large)
 

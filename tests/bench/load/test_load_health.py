@@ -121,26 +121,26 @@ def test_ticks_see_what_holds_the_loop_up(kernel, monkeypatch):
         monkeypatch.setattr(ticks, "_kernel_timer", lambda period_s: None)
 
     async def main():
-        lates = []
-        one = Ticks(lambda late, now: lates.append(late))
+        late_by = []
+        one = Ticks(lambda late, now: late_by.append(late))
         assert one.of_kernel is kernel or os.name != "posix"
         await asyncio.sleep(0.2)
-        before = len(lates)
+        before = len(late_by)
         time.sleep(0.3)
         await asyncio.sleep(0.1)
         one.close()
         one.close()
-        ended = len(lates)
+        ended = len(late_by)
         await asyncio.sleep(0.1)
-        assert len(lates) == ended
-        return lates, before
+        assert len(late_by) == ended
+        return late_by, before
 
-    lates, before = asyncio.run(main())
+    late_by, before = asyncio.run(main())
     assert before >= 1
-    assert max(lates[before:]) > 0.2
-    assert min(lates) >= 0.0
+    assert max(late_by[before:]) > 0.2
+    assert min(late_by) >= 0.0
     if kernel:  # none is left out: it would be those that were latest
-        assert len(lates) - before >= 0.3 / ticks.PERIOD_S - 1
+        assert len(late_by) - before >= 0.3 / ticks.PERIOD_S - 1
 
 
 def test_health_tells_what_the_client_takes_and_how_late_it_sends():

@@ -86,13 +86,15 @@ def test_the_highest_rate_of_a_real_queue_is_that_of_theory():
             part = steady(told)
             return point(level, told, part, {"e2e": {"p90": 0.2}}, bound=bound(samples, told, is_beside=True))
 
-        return await seek(measure, first=12.0, duration_s=20.0, precision_ratio=1.25, measured_most=14)
+        return await seek(
+            measure, first=12.0, duration_s=10.0, longer_most=1, precision_ratio=1.25, measured_most=9
+        )
 
     with calibrated() as server:
         sought = run(main(server.url))
     truth = 50.0 - log(10.0) / 0.2
     assert sought.why in ("found", "enough")
-    assert 0.5 * truth <= sought.level <= 1.15 * truth
+    assert 0.3 * truth <= sought.level <= 1.15 * truth
 
 
 @pytest.mark.long

@@ -227,14 +227,14 @@ def _tails(
     """Windows with a late tick or departure, where those are too many for the percentile to be the server's."""
     free = [not one.reasons for one in windows]
     lags = [lag for group, one in zip(rows, free, strict=True) if one for row in group for lag in row.lags_s]
-    lates = [
+    late_by = [
         late for group, one in zip(rows, free, strict=True) if one for row in group for late in row.lates_s
     ]
     sent_count = sum(row.sent_count for group, one in zip(rows, free, strict=True) if one for row in group)
     late_limit_s = TAIL_MOST_RATIO / (1.0 + TAIL_MOST_RATIO) * p99_s
     lag_limit_s = late_limit_s / factor
     many_lags = sum(lag > lag_limit_s for lag in lags) > TAIL_SHARE_RATIO * len(lags)
-    many_lates = sum(late > late_limit_s for late in lates) > TAIL_SHARE_RATIO * sent_count
+    many_lates = sum(late > late_limit_s for late in late_by) > TAIL_SHARE_RATIO * sent_count
     found = []
     for group, window in zip(rows, windows, strict=True):
         lagged = many_lags and max((lag for row in group for lag in row.lags_s), default=0.0) > lag_limit_s

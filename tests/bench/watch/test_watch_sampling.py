@@ -13,11 +13,12 @@ from page_server import serving_pages
 from cabida.bench.clock import now_s
 from cabida.bench.watch import sampling, watched, watcher
 from cabida.bench.watch.aside import Aside, Late
-from cabida.bench.watch.source import together
+from cabida.bench.watch.source import seen, together
 from cabida.bench.watch.told import event_sentence
 from cabida.bench.wire import endpoint
 from cabida.errors import InvalidInput
 from cabida.evidence.machine.nouns import Roots
+from cabida.evidence.pages import Increases, growing, read_page
 from cabida.plan.bench import Target
 
 PAGE = """\
@@ -280,6 +281,22 @@ def test_replicas_are_watched_as_one_and_one_that_goes_takes_no_counter_back(bar
     both, alone = (row for row in rows if "event" not in row)
     assert (both["running_count"], both["kv_used_ratio"], both["generation_tokens"]) == (5, 0.5, 10 + 30)
     assert (alone["running_count"], alone["generation_tokens"]) == (2, 10 + 30)
+
+
+def test_a_page_that_names_new_things_for_ever_stays_small(monkeypatch):
+    monkeypatch.setattr(growing, "SERIES_KEPT", 500)
+    increases, found = Increases(), None
+    for turn in range(30):
+        lines = [
+            f'vllm:request_success_total{{finished_reason="{turn}-{at}",model_name="m{at}"}} 1'
+            for at in range(100)
+        ]
+        found = seen(read_page("\n".join(lines)), increases, "")
+    assert len(increases._last) == 500
+    assert len(found.figures) <= 1001
+    assert len(found.models) == 50
+    hostile = seen(read_page('vllm:num_requests_running{model_name="\x1b[31mx"} 1\n'), Increases(), "")
+    assert hostile.models == ("[31mx",)
 
 
 def test_figures_of_several_pages():

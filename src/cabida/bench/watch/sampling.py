@@ -65,8 +65,8 @@ class Watcher:
         told: list[Row] = []
         if self._tail and not self._tail.begin():
             self.notices.append(tr("watch.no_log", file=printable(str(self._tail.path))))
-        for source in self._pages:
-            told += await self._first(source)
+        for rows in await asyncio.gather(*(self._first(one) for one in self._pages)):
+            told += rows
         self._pages = [one for one in self._pages if not one.gone]
         if self._wanted:
             told += await self._look()

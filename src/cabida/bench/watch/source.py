@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from cabida.bench.watch.aside import Aside
 from cabida.bench.watch.fetching import Address
 from cabida.evidence.pages import Increases, Page, ours, read_page
+from cabida.text import printable
 
 Row = dict[str, Any]
 STANDING = ("started_s",)  # of a page, not worth a row each second
 FIXED = ("kv_tokens", "blocks_count", "block_size_tokens", "kv_reserved_bytes", "gpu_share_ratio", "context_tokens",
          "running_most_count")  # fmt: skip
 MOST = ".most"
+FIGURES_MOST = 4000  # of one page in one row: 128 cards have 20 each
+MODELS_MOST, NAME_CHARS = 50, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,11 @@ def seen(page: Page, increases: Increases, model: str) -> Seen:
         if name not in STANDING and name not in FIXED and not _is_counter(name)
     }
     return Seen(
-        figures=gauges | grown,
+        figures=dict(islice((grown | gauges).items(), FIGURES_MOST)),
         grown=grown,
         facts={name: values[name] for name in FIXED if name in values},
         engine=page.engine,
-        models=page.models,
+        models=tuple(printable(one)[:NAME_CHARS] for one in page.models[:MODELS_MOST]),
         missing=page.missing,
         known=bool(page.series),
         restarts_count=increases.restarts_count,

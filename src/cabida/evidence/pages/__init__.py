@@ -4,7 +4,7 @@
 between two pages. ``names.json`` holds which metric of which engine is which of ours, with its source.
 """
 
-from cabida.evidence.pages.between import Increases, between, prefix_hit_ratio
+from cabida.evidence.pages.growing import Increases, between, prefix_hit_ratio
 from cabida.evidence.pages.page import Page, Series, labels_of, read_page
 from cabida.evidence.pages.table import Ours, engine_title, ours
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from cabida.evidence.pages.page import Page, model_of
 from cabida.evidence.pages.table import known, told
 
+SERIES_KEPT = 100_000  # of a server that names new ones for ever, those beyond are not followed
+NAMES_MOST = 1000  # kinds of a counter beyond are only in its sum
 FLAPS_MOST = 2  # returns to a process that was left before several servers are told behind one address
 
 
@@ -56,6 +58,8 @@ class Increases:
                     continue
                 place = (*key, *sorted((a, b) for a, b in one.labels.items() if a not in told_of.same))
                 before = self._last.get(place)
+                if before is None and len(self._last) >= SERIES_KEPT:
+                    continue
                 self._last[place] = one.value
                 if before is None:
                     grown = one.value if self._begun else 0.0
@@ -74,7 +78,7 @@ class Increases:
     def _grow(self, name: str, part: str, kind: str, grown: float) -> None:
         key = f"{name}.{part}" if part else name
         self._sums[key] = self._sums.get(key, 0.0) + grown
-        if kind:
+        if kind and (f"{key}.{kind}" in self._sums or len(self._sums) < NAMES_MOST):
             self._sums[f"{key}.{kind}"] = self._sums.get(f"{key}.{kind}", 0.0) + grown
 
     def _process(self, page: Page) -> bool:

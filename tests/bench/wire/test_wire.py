@@ -118,6 +118,7 @@ RESPONSES = {
     "a redirect": (lambda: [whole_json(b"", 307, b"Location: http://127.0.0.1:1/\r\n")], "rejected", "redirect"),
     "another protocol": (lambda: [b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"], "malformed", "http"),
     "a web page": (lambda: [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"], "malformed", "html"),
+    "a stream called a web page": (lambda: [HEAD.replace(b"event-stream", b"html"), *SOUND[1:]], "ok", ""),
     "a web page called JSON": (lambda: [whole_json(b"<html></html>")], "malformed", "html"),
     "words": (lambda: [whole_json(b"upstream connect error")], "malformed", "not-json"),
     "half of JSON": (lambda: [whole_json(b'{"choices": [')], "malformed", "json"),

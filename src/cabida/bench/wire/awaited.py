@@ -28,7 +28,7 @@ class Exchange:
 
     __slots__ = (
         "answer", "answer_bytes_most", "body", "date", "ended_s", "first_byte_s", "is_encoded", "is_eof_framed",
-        "is_html", "is_streaming", "keep_s", "last_read_s", "line_bytes_most", "notice", "policy", "replica",
+        "is_streaming", "keep_s", "last_read_s", "line_bytes_most", "notice", "policy", "replica",
         "response_bytes", "retry_after", "retry_after_ms", "sent_s", "server", "started_s", "status", "verdict",
         "waits", "why",
     )  # fmt: skip
@@ -50,7 +50,7 @@ class Exchange:
         self.date = self.retry_after = self.retry_after_ms = self.replica = self.server = ""
         self.keep_s: float | None = None  # how long the server keeps an idle connection, as it says
         self.is_eof_framed = True  # until a header says how long the body is
-        self.is_html = self.is_encoded = False
+        self.is_encoded = False
         self.waits: asyncio.Future[None] | None = None
 
     def end(self, verdict: str, why: str, at_s: float) -> None:
@@ -65,8 +65,6 @@ class Exchange:
         key = name.lower()
         if key in (b"content-length", b"transfer-encoding"):
             self.is_eof_framed = False
-        elif key == b"content-type":
-            self.is_html = b"html" in value.lower()
         elif key == b"content-encoding":
             self.is_encoded = value.strip().lower() not in (b"identity", b"")
         elif key == b"keep-alive":

@@ -316,8 +316,6 @@ class Connection(asyncio.Protocol):
             exchange.body = ErrorBody()
         elif exchange.is_encoded:
             raise Ended(MALFORMED, "encoded")
-        elif exchange.is_html:
-            raise Ended(MALFORMED, "html")
 
     def on_body(self, data: bytes) -> None:
         """A piece of the body."""

@@ -140,3 +140,44 @@ def test_ten_thousand_faults():
     by_verdict = Counter(one.verdict for one in outcomes)
     assert by_verdict["ok"] > REQUESTS // 2
     assert by_verdict["truncated"] > 500
+
+
+def test_requests_cancelled_at_any_moment_leave_nothing_behind():
+    """Cancelled while connecting, in line, sending or reading: each is told once, and the pool is as before."""
+    dice = random.Random(7)
+    at_once = 6
+
+    async def all_of_them():
+        outcomes = []
+        async with serving([HEAD, 0.001, SOUND.split(HEAD)[1]]) as odd:
+            target = Target(f"http://127.0.0.1:{odd.port}/v1", "m")
+            body = request_body(target, "hello", TOKENS)
+            policy = Policy(first_token_s=10.0, idle_s=10.0, total_s=30.0, connections_most=at_once)
+            async with Wire(endpoint(target), policy) as wire:
+
+                async def one(number):
+                    ask = Ask(f"r/{number}", body, perf_counter())
+                    try:
+                        outcomes.append(await wire.ask(ask))
+                    except asyncio.CancelledError:
+                        outcomes.append(wire.abandon(ask))
+
+                for turn in range(40):
+                    tasks = [asyncio.ensure_future(one(f"{turn}-{number}")) for number in range(20)]
+                    for task in dice.sample(tasks, 12):
+                        for _ in range(dice.randrange(4)):
+                            await asyncio.sleep(dice.choice([0, 0, 0.0005, 0.002]))
+                        task.cancel()
+                    await asyncio.gather(*tasks, return_exceptions=True)
+                    assert wire.waiting_count == 0
+                    assert wire.connections_count <= at_once
+                await asyncio.gather(*(one(f"last-{number}") for number in range(20)))
+        return outcomes
+
+    outcomes = loop.run(all_of_them())
+    told = Counter(one.id for one in outcomes)
+    assert set(told.values()) == {1}
+    by_verdict = Counter(one.verdict for one in outcomes)
+    assert set(by_verdict) == {"ok", "cancelled"}
+    assert all(one.verdict == "ok" for one in outcomes if one.id.startswith("r/last"))
+    assert by_verdict["cancelled"] > 100

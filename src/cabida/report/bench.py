@@ -23,7 +23,7 @@ from cabida.report.bench_watched import steps_of, told_of, watched_of
 from cabida.text import printable
 
 SCHEMA = "cabida/bench-report/1"
-MOST_SAMPLES = 20
+MOST_SAMPLES = 100
 
 
 def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from cabida.report.bench_charts import distribution_chart, timeline_chart
 from cabida.report.bench_letters import distribution_letters, timeline_letters
 from cabida.report.bench_tables import beside, drills, latencies, measured, rates, steps, watched
 from cabida.report.money_sections import Table
-from cabida.report.svg import Chart
+from cabida.report.svg import Chart, clip
 from cabida.text import has_text, tr
 
 MOST_REASONS = 6
+MOST_SAMPLES, SAMPLE_CHARS = 10, 120  # all of them are in the journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def _sentences(one: dict[str, Any]) -> list[str]:
         found.append(_ended(its))
         found.append(_outputs(its))
     if its["client_bound"]:
-        found.append(tr("report.bench_client", why=its["client_why"] or say.UNKNOWN))
+        found.append(tr("report.bench_client", why=its["client_why"] or tr("report.bench_client_slow")))
     elif its["client_bound"] is None and its["requests_count"] and one["phase"] != "memory":
         found.append(tr("report.bench_client_unwatched"))
     if its["saturated"]:
@@ -288,7 +289,8 @@ def _objective(met: dict[str, Any]) -> str:
 
 def _samples(answer: dict[str, Any]) -> Part:
     header = (tr("report.bench_request"), tr("report.bench_accepted"), tr("report.bench_output"))
+    shown = sorted(answer["samples"], key=lambda one: one["accepted"] is not False)[:MOST_SAMPLES]
     said = {True: tr("report.bench_yes"), False: tr("report.bench_no"), None: say.UNKNOWN}
-    rows = tuple((one["id"], said[one["accepted"]], one["text"]) for one in answer["samples"])
+    rows = tuple((one["id"], said[one["accepted"]], clip(one["text"], SAMPLE_CHARS)) for one in shown)
     tables = (Table("", header, rows),) if rows else ()
     return Part("samples", tr("report.bench_part.samples"), (), tables)

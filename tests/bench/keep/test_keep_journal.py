@@ -328,6 +328,29 @@ def test_killed_at_any_moment_nothing_is_lost_or_there_twice(tmp_path, kills):
 PATHS = f"import sys; sys.path[:] = {json.dumps([one for one in sys.path if one])}\n"
 
 
+def test_a_journal_made_to_flood_memory_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("cabida.bench.keep.kept.EVENTS_BYTES_MOST", 50_000)
+    monkeypatch.setattr("cabida.bench.keep.requests.RUNS_MOST", 5)
+    with Journal(tmp_path, plan()) as journal:
+        for at in range(300):
+            journal.event(f"kind-{at}", text="x" * 400)
+            journal.request(outcome(at, 0.1, run=f"run-{at}", tokens=2))
+    kept = read_journal(tmp_path)
+    assert len(kept.events) <= 120
+    assert len(kept.requests.runs) == 5
+    assert kept.broken_count > 400
+    assert len(kept.broken_lines) == 20
+
+
+def test_what_writes_during_a_load_stays_lean():
+    code = "import cabida.bench.keep.journal; heavy = {'numpy', 'pydantic', 'sqlalchemy', 'rich', 'jinja2', 'yaml'}"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{PATHS}{code}; print(sorted(heavy & set(sys.modules)))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
+
+
 READER = """
 import resource, sys
 from cabida.bench.keep import read_journal

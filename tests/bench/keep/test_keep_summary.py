@@ -296,7 +296,7 @@ def test_a_client_that_was_slow_for_a_moment_spoils_only_that_moment(tmp_path):
     assert one.metrics["ttft_ms_p99"].value == pytest.approx(200.0)
     assert one.goodput_ratio.value == 1.0
     assert one.goodput_ratio.count == one.requests_count - one.left_out_count
-    long = [[15.0, 33.0]]
+    long = [[15.0, 33.3]]
     written(tmp_path / "much", told, window=(10.0, 60.0), client_bound=True, client_windows=long)
     assert summary(read_journal(tmp_path / "much"), "steady").client_bound is True
     written(tmp_path / "unsaid", told, window=(10.0, 60.0), client_bound=True)

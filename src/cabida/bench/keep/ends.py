@@ -7,7 +7,7 @@ from typing import Any
 
 from cabida.bench.keep.statistics import Figure
 
-CLIENT_MOST_RATIO = 0.1  # of the window that may be the client's; what happened then is left out
+CLIENT_MOST_RATIO = 0.3  # of the window that may be the client's; what happened then is left out
 WINDOWS_TOLD = 200  # that a run's end tells at most; more may have been
 
 

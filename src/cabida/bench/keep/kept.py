@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EVENTS_MOST = 200_000  # rows of one kind (health, watch): beyond, every other one is let go of
 BROKEN_TOLD = 20
+KINDS_MOST, EVENTS_BYTES_MOST = 100, 512 << 20  # of rows that are no attempts
 
 
 @dataclass(slots=True)
@@ -128,7 +129,8 @@ def read_journal(folder: Path | str) -> Kept:
     samples: list[tuple[str, bool | None, str]] = []
     broken: list[int] = []
     last, rows_count, missing, broken_count, torn, ended = -1, 0, 0, 0, False, False
-    for at, row in _rows(path):
+    held_bytes = 0
+    for at, row, size_bytes in _rows(path):
         if row is None:
             torn = at < 0
             broken_count += at > 0
@@ -149,9 +151,12 @@ def read_journal(folder: Path | str) -> Kept:
                     samples.append((str(fields["id"]), fields.get("ok"), str(fields["sample"])))
                 continue
             float(fields["at_s"])
+            held_bytes += size_bytes
+            if held_bytes > EVENTS_BYTES_MOST or (kind not in events and len(events) >= KINDS_MOST):
+                raise OverflowError  # noqa: TRY301
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             broken_count += 1
-            broken.append(at)
+            broken += [at] if len(broken) < BROKEN_TOLD else []
             continue
         if kind == "plan":
             openings.append(fields)
@@ -172,7 +177,7 @@ def read_journal(folder: Path | str) -> Kept:
         openings=openings,
         rows_count=rows_count,
         broken_count=broken_count,
-        broken_lines=tuple(broken[:BROKEN_TOLD]),
+        broken_lines=tuple(broken),
         torn=torn,
         missing_count=missing,
         ended=ended,
@@ -187,7 +192,7 @@ def done_ids(folder: Path | str) -> set[str]:
     """
     return {
         str(row[1]["id"])
-        for _, row in _rows(_journal_of(folder))
+        for _, row, _ in _rows(_journal_of(folder))
         if row is not None
         and row[1].get("kind") == "request"
         and row[1].get("final", True)
@@ -201,8 +206,11 @@ def _journal_of(folder: Path | str) -> Path:
     return path if path.is_file() else path / JOURNAL
 
 
-def _rows(path: Path) -> Iterator[tuple[int, tuple[int, dict[str, Any]] | None]]:
-    """Line number and row of every line; ``None`` for one that isn't whole, numbered -1 when it is the last."""
+Line = tuple[int, tuple[int, dict[str, Any]] | None, int]
+
+
+def _rows(path: Path) -> Iterator[Line]:
+    """Line number, row and size of every line; ``None`` for one that isn't whole, numbered -1 when it is the last."""
     try:
         with opened(path) as file:
             yield from _lines(file)
@@ -210,7 +218,7 @@ def _rows(path: Path) -> Iterator[tuple[int, tuple[int, dict[str, Any]] | None]]
         raise InvalidInput([problem("CB-J007", file=str(path), why=error.strerror or "")]) from None
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, tuple[int, dict[str, Any]] | None]]:
+def _lines(file: BinaryIO) -> Iterator[Line]:
     at = 0
     while line := file.readline(LINE_BYTES_MOST + 1):
         at += 1
@@ -219,6 +227,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, tuple[int, dict[str, Any]] | N
             while not whole and (rest := file.readline(LINE_BYTES_MOST)):
                 whole = rest.endswith(b"\n")
             last = not file.peek(1) if hasattr(file, "peek") else True
-            yield (-1 if last else at), None
+            yield (-1 if last else at), None, len(line)
             continue
-        yield at, read_line(line)
+        yield at, read_line(line), len(line)

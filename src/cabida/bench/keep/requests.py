@@ -23,6 +23,7 @@ COUNTED_BY = ("", "usage", "tokenizer")
 GAPS_MOST = 4_000_000  # beyond, those of every other request are let go of, then of every fourth ...
 WORDS_MOST = 200  # different reasons, replicas or rules of one run that are told apart
 OTHERS = "…"
+RUNS_MOST = 10_000  # points of searches included
 
 
 @dataclass(slots=True)
@@ -107,6 +108,9 @@ class Columns:
         """
         verdict = VERDICTS.index(row["verdict"])
         run, number = split_id(row["id"])
+        if run not in self.codes and len(self.codes) >= RUNS_MOST:
+            message = "too many runs"
+            raise ValueError(message)
         times = [float(row.get(key, np.nan)) for key in TIMES.values()]
         counts = [float(row.get(key, -1)) for key in COUNTS.values()]
         gaps = array("i", row.get("gaps_us", ()))

@@ -69,11 +69,10 @@ def opened(roots: Roots | None = None) -> Cards:
 
 def nvidia() -> Cards:
     """NVIDIA's cards. The binding is only loaded where the driver's library is."""
-    with contextlib.suppress(AttributeError):
-        try:
-            ctypes.CDLL(LIBRARY if sys.platform != "win32" else "nvml.dll")
-        except OSError:
-            return Cards()
+    try:
+        ctypes.CDLL(LIBRARY if sys.platform != "win32" else "nvml.dll")
+    except OSError:
+        return Cards()
     import pynvml
 
     try:

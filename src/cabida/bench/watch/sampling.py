@@ -192,11 +192,15 @@ class Watcher:
     async def run(self, told: Callable[[Row], None], stop: asyncio.Event) -> None:
         """Sample until ``stop`` is set, and once more then; every row goes to ``told``. Never raises.
 
-        A sample that took longer than its interval isn't made up for: the next is taken when its turn comes.
+        A sample that took longer than its interval isn't made up for: the next is taken when its turn comes. The last
+        one is taken again where something was late for it, as the counters of a run end there.
         """
         next_s = now_s()
         while True:
-            for row in await self.sample():
+            rows = await self.sample()
+            if stop.is_set() and "late_count" in rows[0]:
+                rows += await self.sample()
+            for row in rows:
                 told(row)
             if stop.is_set():
                 return

@@ -61,7 +61,8 @@ async def seek(
         precision_ratio: how near the highest that passes and the lowest that doesn't have to come.
         measured_most: measurements at most, those that are repeated longer included.
         duration_s: of a measurement; doubled each time that one leaves it open.
-        longer_most: how often one is repeated. What stays open doesn't pass.
+        longer_most: how often one is repeated that is open, or whose client was the bottleneck. What stays open
+            doesn't pass.
         whole: levels are whole numbers (concurrency).
         told: called with each point as it is measured (joined with those before at its level).
         before: points of an earlier part of this search: they aren't measured again.
@@ -117,6 +118,11 @@ def _following(
     return middle
 
 
+def _again(point: Point) -> bool:
+    """Whether it is worth measuring longer: too few requests, or a client that may have been held up by others."""
+    return point.verdict == "open" or point.why == "client"
+
+
 class _Search:
     """Points measured so far."""
 
@@ -136,7 +142,7 @@ class _Search:
         """The point at a level, measured until it is sure or long enough; ``None``: no measurement is left for it."""
         found = self.points.get(level)
         repeats = found.repeats_count if found is not None else 0
-        while (found is None or found.verdict == "open") and repeats <= self.longer_most and self.left_count:
+        while (found is None or _again(found)) and repeats <= self.longer_most and self.left_count:
             self.left_count -= 1
             self.measured_count += 1
             one = await self.measure(level, self.duration_s * 2.0**repeats)

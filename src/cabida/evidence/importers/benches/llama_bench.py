@@ -15,7 +15,6 @@ from cabida.evidence.importers.benches.pages import Page, number_of
 from cabida.evidence.importers.benches.result import Result, day_in
 from cabida.evidence.importers.ollama import CACHES
 from cabida.evidence.importers.said import weights_named
-from cabida.facts.models import find_model
 
 NAME = "llama-bench"
 SIGNS = ('"build_commit"', '"avg_ts"')
@@ -64,7 +63,7 @@ def _one(page: Page) -> Result:
     one.say("engine_version", f"b{build}" if build else "")
     file = SPLIT.sub("", page.words("model_filename").replace("\\", "/").rpartition("/")[2])
     kind = page.words("model_type")
-    one.say("model", file if find_model(file) or not kind else file or kind)
+    one.say("model", file or kind)
     one.say("weights", _format(kind) or weights_named(file))
     keys, values = page.words("type_k"), page.words("type_v")
     if keys and keys == values:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cabida.app import bench_plan, recommend
+from cabida.bench.keep.statistics import wilson_interval
 from cabida.bench.planned import parse_plan, plan_of_decision, plan_yaml
 from cabida.bench.planned.needed import (
     half_width_ratio,
@@ -16,6 +17,7 @@ from cabida.bench.planned.needed import (
     mean_requests_count,
     percentile_requests_count,
     share_requests_count,
+    verdict_requests_count,
 )
 from cabida.bench.planned.wanted import Wanted
 from cabida.errors import InvalidInput
@@ -68,6 +70,13 @@ def test_means_shares_and_spreads() -> None:
     assert pytest.approx(0.05, rel=0.01) == (1 - 0.001) ** 3000
     assert log_sigma(100.0, 100.0 * np.exp(0.7 * _quantile(0.95)), 0.5, 0.95) == pytest.approx(0.7)
     assert log_sigma(100.0, 90.0, 0.5, 0.95) == 0.0
+
+
+@pytest.mark.parametrize("most", [0.05, 0.01, 0.001])
+def test_a_search_can_pass_a_rate_at_which_nothing_is_late_or_lost(most: float) -> None:
+    count = verdict_requests_count(most)
+    assert wilson_interval(0, count)[1] < most
+    assert wilson_interval(0, count // 2)[1] > most
 
 
 def test_half_the_width_takes_four_times_the_requests() -> None:

@@ -10,6 +10,7 @@ from cabida.bench.planned.needed import (
     mean_requests_count,
     percentile_requests_count,
     share_requests_count,
+    verdict_requests_count,
 )
 from cabida.bench.planned.wanted import (
     LATENCIES,
@@ -31,6 +32,7 @@ LONGEST_RUN_S = 3600.0
 WARM_UP_ANSWERS = 3.0  # answers one after another until a server is in its steady state
 POINTS_COUNT = 12  # measurements a search is given time for
 POINT_WIDTH_RATIO = 2.0  # a point of a search, or the mean, has to be known half as well as the peak
+REPEATED_RATIO = 3.0  # a point that is left open is measured again for twice as long, and both count
 RAMP_LEVELS = 8  # doublings of concurrency until the memory is full
 RAMP_ROUNDS = 2  # contexts first, then the crowd
 SOME_CONCURRENCY = 256
@@ -219,7 +221,11 @@ def _search(wanted: Wanted, option: Option, name: str) -> Run:
     """Points at about the capacity predicted, each long enough to be judged; the search goes on where one is open."""
     start = option.replica.capacity_requests_per_s if option.replica else _peak_rate(wanted, option)
     count, _, _ = requests_count(wanted, option, wanted.half_width_ratio * POINT_WIDTH_RATIO)
-    load = _paced(wanted, option, start, count)
+    limits = [1 - SHARES[one] for some in wanted.latency_s.values() for one in some if one in SHARES]
+    error = wanted.part("objectives").get("error_ratio")
+    shares = [*limits, float(error)] if error else limits
+    sure = max((verdict_requests_count(one) for one in shares), default=0)
+    load = _paced(wanted, option, start, max(count, ceil(sure / REPEATED_RATIO)))
     lasts_s = POINTS_COUNT * (load.duration_s or 0.0)
     return _capacity_run(
         wanted, option, f"{name} search", "search", name, load, lasts_s, "planned.why.search"

@@ -304,3 +304,37 @@ def test_surely_hands_on_what_it_waited_for():
         return await surely(result())
 
     assert run(work()) == 5
+
+
+INTERRUPTED = """
+import sys
+from cabida.bench.drills.acts import drill
+from cabida.bench.wire.loop import run
+from cabida.plan.bench import Drill
+
+class Told:
+    def event(self, kind, **plain):
+        print(plain["step"], flush=True)
+    def at(self, clock_s):
+        return clock_s
+
+nothing, undo = (sys.executable, "-c", ""), (sys.executable, "-c", f"open({sys.argv[1]!r}, 'w').write('x')")
+run(drill(Drill("command", command=nothing, undo=undo, lasts_s=60.0), Told()))
+"""
+
+
+def test_ctrl_c_undoes_before_it_ends(tmp_path):
+    mark = tmp_path / "undone"
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(mark)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as drilling:
+        while drilling.stdout.readline().strip() not in ("acted", ""):
+            pass
+        drilling.send_signal(signal.SIGINT)
+        rest, _ = drilling.communicate(timeout=30)
+    assert drilling.returncode != 0
+    assert rest.split()[-1] == "undone"
+    assert mark.read_text() == "x"

@@ -274,3 +274,35 @@ def test_from_a_journal(tmp_path):
 
 def test_tokens_nobody_counted_are_not_zero():
     assert tokens_of(tries_of([outcome(1, 0.0, output_tokens=None)]))[:2] == (None, None)
+
+
+@given(
+    st.lists(st.sampled_from(("ok", "ok", "ok", "refused", "truncated")), min_size=40, max_size=160),
+    st.integers(30, 80),
+    st.floats(0.0, 1.0),
+)
+def test_whatever_fails_is_counted_and_well_means_a_window_without_it(verdicts, calm, slow):
+    draws = random.Random(len(verdicts))
+    outcomes = [outcome(at, at / RATE, ttft_s=noisy(0.0, draws.gauss(0, 1))) for at in range(calm)]
+    began_s = calm / RATE + 1.0
+    outcomes += [
+        outcome(calm + at, began_s + at / RATE, verdict, TTFT_S * (8 if draws.random() < slow else 1))
+        for at, verdict in enumerate(verdicts)
+    ]
+    shuffled = outcomes[:]
+    draws.shuffle(shuffled)
+    found = recovered(shuffled, a_drill(began_s=began_s))
+    failed = [one for one in outcomes if one.verdict != "ok"]
+    assert found.lost_count == len(failed)
+    assert found.before.requests_count == calm
+    assert found.during.requests_count + found.after.requests_count == len(verdicts)
+    assert sum(count for _, count in found.by_verdict) == len(failed)
+    if found.recovery_s is None:
+        return
+    assert found.recovery_s >= 0
+    well_s = began_s + found.recovery_s
+    window = [one for one in outcomes if well_s <= one.intended_s < well_s + found.window_s]
+    if found.recovery_s > 0:
+        assert all(one.verdict == "ok" for one in window)
+    else:
+        assert not failed

@@ -134,6 +134,13 @@ def test_waiting_for_the_rate_limit_counts_from_when_it_was_intended():
     assert last.ended_s - last.intended_s > 5.0  # 200 at 10/s take 20 s, 10 s of which nothing came
 
 
+def test_processes_that_share_a_load_share_its_rate_limit():
+    load = Load("closed", concurrency=8, requests_count=60)
+    _, _, wire = run(load, fixed(0.01), Policy(requests_per_s_most=30.0), rate_share=1 / 3)
+    times = [one[2] for one in wire.asked]
+    assert times[-1] - times[0] == pytest.approx(5.9, rel=0.01)
+
+
 def test_attempts_and_their_amplification_are_counted():
     load = Load("poisson", requests_per_s=10.0, requests_count=100)
     tried = {}

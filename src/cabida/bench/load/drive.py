@@ -90,6 +90,7 @@ async def drive(
     drain_s: float | None = None,
     grace_s: float = GRACE_S,
     start_s: float | None = None,
+    rate_share: float = 1.0,
     clock: Callable[[], float] = now_s,
 ) -> Driven:
     """Run a load to its end and wait for what is in flight.
@@ -116,6 +117,7 @@ async def drive(
         drain_s: what is in flight when sending has ended may take so long; ``policy.total_s`` where it isn't given.
         grace_s: what is in flight after ``stop`` may take so long.
         start_s: when to start, on ``clock``: several processes start together.
+        rate_share: of ``policy.requests_per_s_most`` that is this process's, where several share a load.
         clock: seconds; for tests.
 
     Raises:
@@ -124,6 +126,8 @@ async def drive(
     if found := faults(load):
         raise InvalidInput(found)
     one = _Driving(load, asks, wire, policy, told, health, stop, budget, clock)
+    if policy.requests_per_s_most:
+        one.pace = Pace(policy.requests_per_s_most * rate_share)
     return await one.through(start_s, spent_s, policy.total_s if drain_s is None else drain_s, grace_s)
 
 
@@ -145,7 +149,7 @@ class _Driving:
         self.load, self.asks, self.wire, self.policy, self.told = load, asks, wire, policy, told
         self.health, self.clock = health, clock
         self.budget = budget or Budget(policy.requests_most)
-        self.pace = Pace(policy.requests_per_s_most) if policy.requests_per_s_most else None
+        self.pace: Pace | None = None
         self.stop, self.broken, self.sent, self.empty = (
             stop or asyncio.Event(),
             asyncio.Event(),

@@ -118,7 +118,7 @@ class Follower:
                 driven = await drive(
                     load, wanted, self.wire, policy, ended, health, self.stop,
                     budget=Budget(order["budget"]), start_s=order["start_s"],
-                    spent_s=0.0 if order["done"] else None,
+                    spent_s=0.0 if order["done"] else None, rate_share=1.0 / order["share"][1],
                 )  # fmt: skip
         except CabidaError as error:
             tell({"problems": [one.as_dict() for one in error.problems]})

@@ -64,7 +64,7 @@ async def _driven(
     mine, theirs = await asyncio.gather(
         drive(
             shared_load(load, 0, count), wanted, one.wire, going.plan.policy, one.told_own, one.health, going.stop,
-            budget=shares[0], start_s=start_s, spent_s=spent_s,
+            budget=shares[0], start_s=start_s, spent_s=spent_s, rate_share=1.0 / count,
         ),
         going.followers.drive(
             name, load, seed=seed, salt=salt, done=[each for each in going.done if each.startswith(f"{name}/")],

@@ -59,6 +59,7 @@ def measured_runs(kept: Kept) -> list[Measured]:
             engine=str(setup.get("engine") or ""),
             started_s=_started_s(kept, one),
             case=_case(kept, one, contender),
+            url=str(target.get("url") or ""),
         )
         told = any(value > 0 for name, value in made.figures.items() if name != "error_ratio")
         found += [made] if told or made.case else []

@@ -21,6 +21,7 @@ FIGURES = {
 ONE = Measured(
     name="steady", model="org/model", engine="vllm", started_s=1793700000.0, duration_s=40.0, completed_count=200,
     failed_count=50, input_tokens_mean=1024.0, output_tokens_mean=128.0, concurrency=16, figures=FIGURES,
+    url="http://127.0.0.1:8000/v1",
     case={"id": "x", "kind": "serving", "model": "org/model", "measured": {"req_s": 5.0}, "source": "own"},
 )  # fmt: skip
 TOOLS = ("vllm", "sglang", "guidellm", "aiperf", "inference-perf", "llmperf")
@@ -140,6 +141,12 @@ def test_any_consistent_run_comes_back(tmp_path_factory, form, shape, tokens, do
                    output_tokens_mean=float(tokens), concurrency=clients, figures=figures)  # fmt: skip
     (found,) = back(tmp_path_factory.mktemp("out"), form, one)
     assert {name: found.measured.get(name) for name in figures} == pytest.approx(figures, rel=1e-8)
+
+
+def test_no_login_of_the_address_is_written():
+    plain = {"run": "x", "from_s": 0.0, "until_s": 1.0, "metrics": {}}
+    one = measured_of(plain, url="http://me:pass-word-1@host:8000/v1")
+    assert "pass-word-1" not in "".join(text for form in FORMS for text in exported(form, [one]).values())
 
 
 def test_locust_gets_whole_answers(tmp_path):

@@ -3,12 +3,14 @@
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cabida.bench.selfcheck.starting import calibrated
 from cabida.evidence import read_file
+from cabida.evidence.exports import Measured, exported
 
 CLIENTS = Path(os.environ.get("CABIDA_BENCHMARKS") or Path.home() / ".cache/cabida-benchmarks") / "clients"
 STREAMS, REQUESTS, TOKENS = 4, 40, 50
@@ -87,3 +89,30 @@ def test_what_a_tool_writes_of_a_server_of_known_truth_is_read_whole(name, tmp_p
         per_token = one.measured.get("tpot_ms_mean", one.measured.get("itl_ms_mean"))
         assert per_token == pytest.approx(true_ms, rel=0.4)
         assert "refused" not in one.more or set(one.more["refused"].values()) == {"tokens"}
+
+
+@pytest.mark.long
+def test_aiperfs_own_model_takes_our_export(tmp_path):
+    python = CLIENTS / "aiperf/bin/python"
+    if not python.exists():
+        pytest.skip("aiperf is not installed: python benchmarks/load_generators.py --install")
+    figures = {
+        "req_s": 5.0,
+        "output_tok_s": 640.0,
+        "ttft_ms_mean": 210.5,
+        "ttft_ms_p99": 402.75,
+        "e2e_ms_mean": 3068.0,
+    }
+    closed = Measured("a", "org/model", duration_s=40.0, completed_count=200, input_tokens_mean=1024.0,
+                      output_tokens_mean=128.0, concurrency=16, figures=figures, url="http://127.0.0.1/v1")  # fmt: skip
+    for one in (closed, replace(closed, concurrency=None, requests_per_s=5.0)):
+        (text,) = exported("aiperf", [one]).values()
+        path = tmp_path / "export.json"
+        path.write_text(text)
+        code = (
+            "from aiperf.common.models.export_models import JsonExportData as Export\n"
+            f"read = Export.model_validate_json(open({str(path)!r}).read())\n"
+            "print(read.time_to_first_token.p99, read.request_throughput.avg)"
+        )
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+        assert done.stdout.split() == ["402.75", "5.0"], done.stderr[-2000:]

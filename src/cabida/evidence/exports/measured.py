@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cabida.evidence.secrets import redacted
+
 MS_PER_S = 1e3
 
 
@@ -27,6 +29,7 @@ class Measured:
         figures: under the names of the case format (``ttft_ms_p50``, ``output_tok_s`` ...); what isn't known is
             absent.
         case: the run as a row of a case file; {} = there is none.
+        url: the address that was asked, without what it may hold of a login.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Measured:
     burst_ratio: float = 1.0
     figures: Mapping[str, float] = field(default_factory=dict)
     case: Mapping[str, Any] = field(default_factory=dict)
+    url: str = ""
 
     def figure(self, name: str, times: float = 1.0) -> float | None:
         """A figure in another unit; ``None`` = not known."""
@@ -72,6 +76,7 @@ def measured_of(
     engine: str = "",
     started_s: float | None = None,
     case: Mapping[str, Any] | None = None,
+    url: str = "",
 ) -> Measured:
     """A run's summary as plain data (``Summary.plain()`` of ``cabida.bench.keep``) as what is exported.
 
@@ -84,6 +89,7 @@ def measured_of(
         engine: which engine it was.
         started_s: Unix time of the run.
         case: the run as a row of a case file.
+        url: the address that was asked.
     """
     load = summary.get("load") or {}
     closed = load.get("kind", "closed") == "closed"
@@ -121,4 +127,5 @@ def measured_of(
         burst_ratio=float(load.get("burst_ratio") or 1.0),
         figures=figures,
         case=case or {},
+        url=redacted(url),
     )

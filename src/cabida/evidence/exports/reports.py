@@ -92,13 +92,17 @@ def _aiperf(one: Measured) -> dict[str, Any]:
     def flat(unit: str, value: float | None) -> dict[str, Any]:
         return {"unit": unit, "avg": value}
 
+    tried = one.completed_count + one.failed_count
+    means = {"isl": one.input_tokens_mean, "osl": one.output_tokens_mean}
+    known = {name: {"mean": mean} for name, mean in means.items() if mean}
+    lengths = {"prompts": known} if known else {}
     if one.requests_per_s is not None:
         kind = "constant" if one.burst_ratio == 0 else "poisson"
         phase: dict[str, Any] = {"type": kind, "rate": one.requests_per_s}
     else:
         phase = {"type": "concurrency", "concurrency": one.concurrency}
     found = {
-        "schema_version": "1.0",
+        "schema_version": "1.4",
         "request_throughput": flat("requests/sec", one.figure("req_s")),
         "request_latency": latency("e2e_ms"),
         "request_count": flat("requests", float(one.completed_count)),
@@ -113,7 +117,9 @@ def _aiperf(one: Measured) -> dict[str, Any]:
         "benchmark_duration": flat("sec", one.duration_s),
         "input_config": {
             "models": {"items": [{"name": one.model}]},
-            "phases": [{"name": "profiling", "kind": "profiling", **phase}],
+            "endpoint": {"urls": [one.url], "streaming": True} if one.url else None,
+            "datasets": [{"name": "main", "type": "synthetic", **lengths}],
+            "phases": [{"name": "profiling", "kind": "profiling", "requests": max(1, tried), **phase}],
         },
         "start_time": _iso(one.started_s),
         "end_time": _iso(None if one.started_s is None else one.started_s + one.duration_s),

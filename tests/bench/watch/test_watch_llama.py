@@ -79,7 +79,7 @@ def test_the_ramp_finds_what_the_server_was_started_with(llama):
     assert 256 - ANSWER - 40 <= edge.context_tokens_most <= 256 - ANSWER
     assert edge.context_ended_by == "too-long"
     assert (edge.concurrency_most, edge.concurrency_edge, edge.concurrency_ended_by) == (2, 3, "queued")
-    assert edge.safe_concurrency == 1
+    assert edge.safe_concurrency == 2
     assert edge.out_of_memory_count == 0
     found = watched(every)
     whole = sum(

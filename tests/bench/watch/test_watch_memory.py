@@ -168,12 +168,13 @@ def test_a_prompt_that_is_cut_in_silence_is_no_prompt_that_fits():
 def test_slots_make_a_queue():
     edge = ramped(Engine(slots=6, kv_tokens=10**9), context_target_tokens=100)
     assert (edge.concurrency_most, edge.concurrency_edge, edge.concurrency_ended_by) == (6, 7, "queued")
-    assert edge.safe_concurrency == 5
+    assert (edge.safe_concurrency, edge.margin_ratio) == (6, 0.0)  # beyond it they wait, and nothing breaks
 
 
 def test_a_cache_that_is_full_makes_a_queue_where_nothing_is_preempted():
     edge = ramped(Engine(kv_tokens=10_000, admits="queue"), context_target_tokens=1000)
     assert (edge.concurrency_most, edge.concurrency_ended_by) == (9, "queued")
+    assert (edge.safe_concurrency, edge.margin_ratio) == (8, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class MemoryLimits:
         resolution_ratio: how exactly an edge is found.
         deaths_most: how often the server may die of it before no more is asked.
         margin_ratio, margin_after_death_ratio: kept free of the highest concurrency that went well, where the edge was
-            a queue or preemptions, and where it was a crash or memory that ran out.
+            preemptions, a full cache or requests turned away, and where it was a crash or memory that ran out.
     """
 
     context_tokens_least: int = 128

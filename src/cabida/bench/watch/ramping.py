@@ -15,6 +15,7 @@ from cabida.bench.watch.memory import DEADLY, MemoryEdge, MemoryLimits, Step, Tr
 
 AskAt = Callable[[int, int], Awaitable[Tried]]
 BACK_EVERY_S = 0.5
+ROOM_RATIO = 0.9  # of the cache: below, it is not for want of it that requests wait
 NEAR_TOKENS = 16  # left free below a limit that the engine names: what a chat template adds
 CONTEXT, CONCURRENCY = "context", "concurrency"
 STEPS, REQUESTS, TIME, DEATHS, GONE, STOPPED = "steps", "requests", "time", "deaths", "server-gone", "stopped"
@@ -332,13 +333,19 @@ class _Ramp:
     def _safe(self) -> tuple[Step | None, float, int | None]:
         """The highest concurrency that went well, the margin kept free of it, and what to run with.
 
-        Nothing is kept free where no edge was found: that much was tried, and more is there.
+        Nothing is kept free where no edge was found, and where requests beyond it only wait for a place while the cache
+        has room: neither is an edge of memory.
         """
         best, end = self.crowd_best, self.crowd_end
         if best is None:
             return None, 0.0, None
         died = any(one.verdict in DEADLY for one in self.steps if one.stage == CONCURRENCY)
-        margin = self.limits.margin_after_death_ratio if died else self.limits.margin_ratio if end else 0.0
+        if died:
+            margin = self.limits.margin_after_death_ratio
+        elif end is None or (end.verdict == "queued" and (end.kv_used_ratio_most or 0.0) < ROOM_RATIO):
+            margin = 0.0
+        else:
+            margin = self.limits.margin_ratio
         return best, margin, max(1, int(best.concurrency * (1 - margin) + 1e-9))
 
 

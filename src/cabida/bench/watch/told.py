@@ -97,7 +97,11 @@ def _crowd(edge: MemoryEdge) -> list[str]:
             beyond=edge.concurrency_edge,
             why=verdict_words(edge.concurrency_ended_by),
         )
-    rule = tr("watch.edge.safe", count=edge.safe_concurrency or 1, margin=percent(edge.margin_ratio))
+    safe = edge.safe_concurrency or 1
+    if edge.margin_ratio:
+        rule = tr("watch.edge.safe", count=safe, margin=percent(edge.margin_ratio))
+    else:
+        rule = tr("watch.edge.safe_whole", count=safe)
     return [text, rule]
 
 

@@ -21,8 +21,8 @@ def figure_of(one: Summary, metric: str) -> Figure:
     if isinstance(known, int | float) and not isinstance(known, bool):
         return Figure(float(known), count=1)
     if metric == "seconds_per_item" and (items := one.metrics.get("items_s")) and items.value:
-        ends = (None if end is None or end <= 0 else 1 / end for end in (items.high, items.low))
-        return Figure(1 / items.value, *ends, items.count)
+        low, high = (None if end is None or end <= 0 else 1 / end for end in (items.high, items.low))
+        return Figure(1 / items.value, low, high, items.count)
     shares = {
         "goodput_ratio": one.goodput_ratio,
         "error_ratio": one.error_ratio,

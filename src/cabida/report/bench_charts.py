@@ -30,7 +30,7 @@ def distribution_chart(runs: list[dict[str, Any]], metric: str, key: str) -> Cha
     marks = [(value, text.duration(value / 1000) if value else "0") for value in ticks(0.0, right)]
     sides = [(share, text.percent(share, 3)) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     name = say.label(metric)
-    title = tr("report.bench_chart.shares", metric=name)
+    title = tr("report.bench_chart.shares", metric=name[:1].upper() + name[1:])
     caption = tr("report.bench_chart.shares_caption")
     shown = drawn(key, title, caption, lines, across, up, marks, (name, ""), (), sides)
     header = (tr("report.bench_run"), *(f"p{round(share * 100)}" for share in TABLE_SHARES))

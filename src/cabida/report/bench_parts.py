@@ -195,7 +195,7 @@ def _sought(one: dict[str, Any]) -> str:
     for value in (sought.get("level"), sought.get("failed_level")):
         known = isinstance(value, int | float)
         closed = tr("report.bench_load.closed", count=say.count(value)) if known else say.UNKNOWN
-        levels.append(closed if sought.get("closed") or not known else text.rate(value))
+        levels.append(closed if sought.get("closed") or not known else text.rate(float(value or 0.0)))
     return tr(f"report.bench_sought.{sought['why']}", level=levels[0], failed=levels[1])
 
 

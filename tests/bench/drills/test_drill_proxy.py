@@ -337,7 +337,7 @@ def test_words_of_a_fault():
     assert fault_of(["delay=0.2", "jitter=0.05", "bandwidth=2e4"]) == Fault(0.2, 0.05, 2e4)
     assert fault_of(["cut-after=500", "reset"]) == Fault(cut_after_bytes=500, reset=True)
     assert fault_of(["clear"]) == Fault()
-    for wrong in ("delay=-1", "delay=nan", "bandwidth=0", "dleay=1", "reset=1", "delay"):
+    for wrong in ("delay=-1", "delay=nan", "bandwidth=0", "wait=1", "reset=1", "delay"):
         with pytest.raises(ValueError, match=wrong.partition("=")[0]):
             fault_of([wrong])
 

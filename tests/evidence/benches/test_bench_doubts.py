@@ -42,6 +42,7 @@ def read(tmp_path):
         ({"output_throughput": 64.0}, {"output_tok_s"}, "counts"),
         ({"total_token_throughput": 640.0}, {"total_tok_s"}, "counts"),
         ({"mean_e2el_ms": 30680.0}, {"req_s", "e2e_ms_mean", "e2e_ms_p50", "e2e_ms_p99"}, "crowd"),
+        ({"mean_itl_ms": 90.0}, {"itl_ms_mean", "itl_ms_p50", "itl_ms_p99"}, "pieces"),
         ({"mean_ttft_ms": 5000.0}, {"ttft_ms_mean", "e2e_ms_mean"}, "later"),
     ],
 )

@@ -26,13 +26,14 @@ STATISTICS = ("mean", *ORDERED)
 LATENCY = re.compile(r"(ttft|tpot|itl|e2e)_ms")
 POSITIVE = re.compile(r"(ttft|tpot|itl|e2e)_ms|tok_s|req_s|seconds|it_s|items_s|samples_s|minutes")
 ROUNDING_RATIO = 1.005  # how far a rounded percentile may be below a lower one
+PIECE_RATIO = 1.25  # of the time between pieces over that per token, beyond which a piece is no token
 BY_OUTPUT = ("tpot_ms", "output_tok_s", "total_tok_s")  # figures that rest on a count of output tokens
 SAME_RATIO = 1.02  # how far two counts of the same tokens may differ
 COUNTED_RATIO = 1.05  # how far a rate may be from what is counted over the time it took
 CROWD_RATIO = 1.15  # how far requests under way may be above the clients there are
 # codes of a reason, told in words by evidence.note.refused.CODE
-ZERO, NEGATIVE, NO_NUMBER, ORDER, COUNTS, CROWD, LATER, MIXED, TOKENS, UNSTREAMED = (
-    "zero", "negative", "no_number", "order", "counts", "crowd", "later", "mixed", "tokens", "unstreamed",
+ZERO, NEGATIVE, NO_NUMBER, ORDER, COUNTS, CROWD, LATER, MIXED, TOKENS, UNSTREAMED, PIECES = (
+    "zero", "negative", "no_number", "order", "counts", "crowd", "later", "mixed", "tokens", "unstreamed", "pieces",
 )  # fmt: skip
 
 
@@ -141,6 +142,9 @@ def check(one: Result) -> None:
         one.refuse(
             UNSTREAMED, *(name for name in list(one.measured) if re.match(r"(ttft|tpot|itl)_ms", name))
         )
+    gap, token = one.measured.get("itl_ms_mean"), one.measured.get("tpot_ms_mean")
+    if gap and token and gap > PIECE_RATIO * token and not one.more.get("spec_decode"):
+        one.refuse(PIECES, *(name for name in list(one.measured) if name.startswith("itl_ms")))
     for statistic in STATISTICS:
         first, whole = one.measured.get(f"ttft_ms_{statistic}"), one.measured.get(f"e2e_ms_{statistic}")
         if first and whole and first > ROUNDING_RATIO * whole:

@@ -358,6 +358,29 @@ def test_a_log_that_is_not_there_yet_is_told_and_followed_later(bare, tmp_path):
     ]
 
 
+def test_an_exporters_page_tells_what_happens_to_its_cards(bare):
+    line = (
+        'DCGM_FI_DEV_XID_ERRORS{{gpu="1"}} {}\nDCGM_FI_DEV_CLOCK_THROTTLE_REASONS{{gpu="1"}} {}\n'
+        'DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{{gpu="1"}} {}\n'
+    )
+
+    async def run(server):
+        one = watcher(
+            Target("http://192.0.2.1/v1", metrics=f"{server.url}/metrics"), loopback=False, roots=bare
+        )
+        rows = await one.begin() + await one.sample()
+        for said in ((79, 4, 2), (79, 4, 2), (79, 1, 2)):
+            server.text = line.format(*said)
+            rows += await one.sample()
+        one.close()
+        return rows
+
+    with serving_pages(line.format(0, 0, 2)) as server:
+        rows = asyncio.run(run(server))
+    told = [row for row in rows if "event" in row and row["event"] not in ("page", "facts")]
+    assert [(row["event"], row["gpu"]) for row in told] == [("xid", 1), ("slowed", 1), ("full-speed", 1)]
+
+
 def test_elsewhere_this_machines_cards_are_not_read(bare):
     async def run():
         one = watcher(Target("http://192.0.2.1/v1"), loopback=False, roots=replace(bare, nvml=True))

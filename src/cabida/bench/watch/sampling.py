@@ -18,7 +18,7 @@ from cabida.bench.watch.aside import Aside, Late
 from cabida.bench.watch.capacity import sizes
 from cabida.bench.watch.fetching import HTML, PAGES, STATUS, Address, NoPage, addresses
 from cabida.bench.watch.gpus import Cards, opened
-from cabida.bench.watch.source import Seen, Source, together
+from cabida.bench.watch.source import Seen, Source, card_events, together
 from cabida.bench.watch.tail import Tail
 from cabida.evidence.machine.nouns import Roots
 from cabida.evidence.pages import engine_title
@@ -59,6 +59,7 @@ class Watcher:
         self._gpus: Aside[tuple[Row, list[Row]]] | None = None
         self._lost: set[str] = set()
         self._late: dict[str, float] = {}
+        self._before: dict[str, float] = {}
 
     async def begin(self) -> list[Row]:
         """The first look: what answers, what doesn't, what stands still. Takes seconds at most; never raises."""
@@ -180,7 +181,10 @@ class Watcher:
         late_count = sum(figures.pop("late_count", 0) for figures, _ in answers)
         pages = [figures for figures, _ in answers[: len(self._pages)]]
         if any(pages):  # of one that is gone the counters stand, or those of all would fall
-            row |= together([one or source.grown for one, source in zip(pages, self._pages, strict=True)])
+            merged = together([one or source.grown for one, source in zip(pages, self._pages, strict=True)])
+            told += card_events(self._before, merged) if self._gpus is None else []
+            self._before = merged
+            row |= merged
         for at, (figures, events) in enumerate(answers):
             row |= figures if at >= len(pages) else {}
             told += events

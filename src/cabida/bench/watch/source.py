@@ -9,6 +9,7 @@ from typing import Any
 
 from cabida.bench.watch.aside import Aside
 from cabida.bench.watch.fetching import Address
+from cabida.bench.watch.gpus import slowed
 from cabida.evidence.pages import Increases, Page, ours, read_page
 from cabida.text import printable
 
@@ -123,3 +124,23 @@ def _one(name: str, values: list[float]) -> float:
     known = ours().get(name.split(".")[0])
     how = "most" if name.endswith(MOST) or known is None else known.how
     return max(values) if how == "most" else sum(values) / (len(values) if how == "mean" else 1)
+
+
+def card_events(before: dict[str, float], after: dict[str, float]) -> list[Row]:
+    """What happened to cards between two samples of an exporter's page, as a driver of this machine would tell it."""
+    told: list[Row] = []
+    for name, value in after.items():
+        _, number, figure = name.split(".", 2) if name.startswith("gpu.") else ("", "", "")
+        earlier = before.get(name)
+        if not figure or earlier is None or value == earlier:
+            continue
+        gpu = int(number)
+        if figure == "xid_code" and value:
+            told.append({"event": "xid", "gpu": gpu, "code": int(value)})
+        elif figure == "ecc_uncorrected_count" and value > earlier:
+            told.append({"event": "ecc", "gpu": gpu, "count": int(value - earlier)})
+        elif figure == "throttle_bits" and (reasons := slowed(int(value))) != slowed(int(earlier)):
+            told.append(
+                {"event": "slowed" if reasons else "full-speed", "gpu": gpu, "reasons": list(reasons)}
+            )
+    return told

@@ -5,9 +5,11 @@ reads do), departures the first. With a mean lateness L and a measured latency M
 client's error L / (M - L). Ticks come at any moment and reads when the client is awake anyway, so that L is rather
 too much for it alone (0.2 to 0.9 of it was the client's in 12 runs of 64 to 256 streams on two cores beside other
 work). A server on the same machine waits for the same processors and reads requests as late: with it the error was 1.1
-to 4.8 times L, 1.7 at the median, and L is counted twice there. A window is the client's where
+to 4.8 times L, 1.7 at the median, which is what L is multiplied by there. With these limits no part of 24 such runs
+that was let through was off by more than 12 % of the mean or 25 % of the 99th percentile; without the factor 4 were.
+A window is the client's where
 
-* **lag**: that error of the mean exceeds 8 % (of the 12 % that a measurement may be off),
+* **lag**: that error of the mean exceeds 10 % (of the 12 % that a measurement may be off),
 * **late**: departures are late by more than 5 % of the latency on average,
 * **cpu**: the client takes more than 0.85 of a core: a queue with one server and equal work waits
   u / (2 (1 - u)) of its work (M/D/1, Pollaczek-Khinchine), 2.8 at 0.85, and twice that at 0.92,
@@ -30,12 +32,12 @@ from cabida.text import duration, percent, tr
 
 WINDOW_S = 1.0
 CPU_RATIO_MOST = 0.85
-MEAN_ERROR_MOST_RATIO = 0.08
+MEAN_ERROR_MOST_RATIO = 0.10
 LATE_MOST_RATIO = 0.05
 TAIL_MOST_RATIO = 0.20
 TAIL_SHARE_RATIO = 0.01
 WHOLE_RATIO = 0.5
-BESIDE_FACTOR = 2.0  # of a server on the same machine
+BESIDE_FACTOR = 1.7  # of a server on the same machine
 REASONS = ("cpu", "lag", "late", "tail")
 
 

@@ -83,7 +83,7 @@ class Now:
         elif kind == "health":
             self.cpu_ratio, self.lag_s = row.get("cpu_ratio"), row.get("lag_s")
             self.bound = bool(row.get("bound", False))
-        elif kind == "watch":
+        elif kind == "watch" and "event" not in row:
             self.watched.update({name: value for name, value in row.items() if name not in ("kind", "at_s")})
         elif kind in ("drill", "point", "memory-step"):
             self.last = _told(row)

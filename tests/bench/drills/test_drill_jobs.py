@@ -172,6 +172,18 @@ def test_time_ends_a_job_and_its_children(tmp_path):
     assert started(int(pid.read_text())) is None
 
 
+def test_a_job_ends_when_it_ends_whoever_holds_its_output():
+    script = (
+        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "print('loss: 1.5', flush=True)"
+    )
+    began_s = now_s()
+    done = run(train(Job(python(script), {"loss": r"loss: ([\d.]+)"}, warm_up_steps=0)))
+    assert done.code == 0
+    assert done.figures["loss"].value == 1.5
+    assert now_s() - began_s < 30
+
+
 @pytest.mark.parametrize(
     ("script", "code", "said"),
     [
@@ -219,9 +231,10 @@ def test_lines_are_bounded_and_ended_by_returns_too():
     )
 
     async def work():
-        process = await started_job(Job(python(script)))
-        found = [line async for _, line in lines(process)]
-        await process.wait()
+        job = await started_job(Job(python(script)))
+        found = [line async for _, line in lines(job.output)]
+        await job.ended()
+        await job.end()
         return found
 
     found = run(work())

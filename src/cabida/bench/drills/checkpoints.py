@@ -13,8 +13,8 @@ from typing import Any
 from cabida.bench.clock import now_s
 from cabida.bench.drills.acts import Drilled, Told, plain, surely
 from cabida.bench.drills.checks import refuse_unsound
-from cabida.bench.drills.jobs import Reading, Step, lines, started_job
-from cabida.bench.drills.process import command, end_group
+from cabida.bench.drills.jobs import Reading, Started, Step, lines, started_job
+from cabida.bench.drills.process import command
 from cabida.errors import CabidaError
 from cabida.plan.bench import Drill, Job
 from cabida.text import tr
@@ -27,11 +27,15 @@ SETTLED_S = 0.5  # a checkpoint that hasn't changed for so long is taken as writ
 class _Life:
     """One start of the job: its process and what it has told so far."""
 
-    process: asyncio.subprocess.Process
+    job: Started
     began_s: float
     steps: list[Step] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     following: asyncio.Task[None] | None = None
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        return self.job.process
 
     @property
     def last_step(self) -> int | None:
@@ -125,7 +129,7 @@ async def _started(job: Job, lives: list[_Life]) -> _Life:
     reading = Reading(job.patterns)
 
     async def follow() -> None:
-        async for at_s, line in lines(life.process):
+        async for at_s, line in lines(life.job.output):
             if (step := reading.read(line, at_s)) is not None:
                 life.steps.append(step)
                 life.heard.set()
@@ -141,7 +145,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 async def _end(one: Drill, lives: list[_Life]) -> Any:
     for life in lives:
-        await end_group(life.process)
+        await life.job.end()
         if life.following:
             life.following.cancel()
             await asyncio.gather(life.following, return_exceptions=True)

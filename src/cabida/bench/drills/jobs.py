@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import math
+import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ METRICS = (
     "peak_gib_per_gpu",
 )
 TAIL_LINES = 20
+REST_S = 2.0  # for reading what a job printed before it ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,34 +183,60 @@ class Reading:
                 continue
 
 
-async def started_job(job: Job) -> asyncio.subprocess.Process:
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job that runs, and what it prints. The pipe is ours: a process's end is seen though a child holds it open."""
+
+    process: asyncio.subprocess.Process
+    output: asyncio.StreamReader
+    transport: asyncio.ReadTransport
+
+    async def end(self) -> None:
+        """End its whole group and let the pipe go."""
+        await end_group(self.process)
+        self.transport.close()
+
+    async def ended(self) -> int:
+        """Wait until the process has ended by itself; its exit code."""
+        return await self.process.wait()
+
+
+async def started_job(job: Job) -> Started:
     """The job's command, without a shell, in a process group of its own.
 
     Raises:
         EndpointFailed: CB-D032, it can't be started.
     """
+    reading, writing = os.pipe()
+    output = asyncio.StreamReader(limit=READ_BYTES)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", buffering=0)
+    )
     try:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *job.command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=writing,
             stderr=subprocess.STDOUT,
             cwd=job.folder or None,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
+        transport.close()
         why = getattr(error, "strerror", None) or str(error)
         command = " ".join(job.command)[:200]
         raise EndpointFailed([problem("CB-D032", command=shown(command), why=why)]) from None
+    finally:
+        os.close(writing)
+    return Started(process, output, transport)
 
 
-async def lines(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[float, str]]:
+async def lines(output: asyncio.StreamReader) -> AsyncIterator[tuple[float, str]]:
     """What a process prints, line by line, with the moment it was read; a carriage return ends a line too."""
-    if process.stdout is None:
-        return
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     rest = ""
-    while piece := await process.stdout.read(READ_BYTES):
+    while piece := await output.read(READ_BYTES):
         at_s = now_s()
         *whole, rest = (rest + decoder.decode(piece)).replace("\r", "\n").split("\n")
         rest = rest[:LINE_CHARS_MOST]
@@ -236,13 +264,13 @@ async def train(
     """
     reading = Reading(job.patterns)
     began_s = now_s()
-    process = await started_job(job)
+    running = await started_job(job)
     steps: list[Step] = []
     last: list[str] = []
     counted = [0]
 
     async def follow() -> None:
-        async for at_s, line in lines(process):
+        async for at_s, line in lines(running.output):
             counted[0] += 1
             last.append(line[:500])
             del last[:-TAIL_LINES]
@@ -252,19 +280,20 @@ async def train(
                     told(step)
 
     following = asyncio.ensure_future(follow())
+    ending = asyncio.ensure_future(running.ended())
     stopping = asyncio.ensure_future((stop or asyncio.Event()).wait())
     try:
-        await asyncio.wait((following, stopping), timeout=job.duration_s, return_when=asyncio.FIRST_COMPLETED)
-        ended_here = not following.done()
-        if not ended_here:
-            await process.wait()
+        await asyncio.wait((ending, stopping), timeout=job.duration_s, return_when=asyncio.FIRST_COMPLETED)
+        ended_here = not ending.done()
+        if not ended_here:  # what it printed last; a child that keeps its output open is not waited for
+            await asyncio.wait((following,), timeout=REST_S)
     finally:
-        stopping.cancel()
-        await asyncio.shield(end_group(process))
-        following.cancel()
-        await asyncio.gather(following, stopping, return_exceptions=True)
+        await asyncio.shield(running.end())
+        for one in (following, ending, stopping):
+            one.cancel()
+        await asyncio.gather(following, ending, stopping, return_exceptions=True)
     output = shown("\n".join(last))
-    code = None if ended_here else process.returncode
+    code = None if ended_here else running.process.returncode
     if code:
         raise EndpointFailed([problem("CB-D033", exit_code=code, output=output[-600:])])
     if not steps:

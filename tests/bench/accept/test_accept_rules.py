@@ -180,7 +180,7 @@ def test_a_command_knows_the_reference_and_its_complaint_is_kept_short():
         ("json-schema", {"description": "x" * 2**20}),
         ("regex", "(unclosed"),
         ("regex", {"pattern": "a", "flags": "q"}),
-        ("regex", {"patern": "a"}),
+        ("regex", {"pattrn_": "a"}),
         ("regex", {"pattern": "a", "timeout": "soon"}),
         ("length", None),
         ("length", {"min_words": 5, "max_words": 2}),
@@ -194,7 +194,7 @@ def test_a_command_knows_the_reference_and_its_complaint_is_kept_short():
         ("command", {"command": ["true"], "folder": "/nowhere/at/all"}),
         ("judge", {"target": {"model": "m"}, "prompt": "{output}"}),
         ("judge", {"target": "http://127.0.0.1/v1", "prompt": "is it good?"}),
-        ("judge", {"target": {"url": "http://127.0.0.1/v1", "modell": "m"}, "prompt": "{output}"}),
+        ("judge", {"target": {"url": "http://127.0.0.1/v1", "model_": "m"}, "prompt": "{output}"}),
         ("judge", {"target": "http://127.0.0.1/v1", "prompt": "{output}", "accept": "("}),
     ],
 )  # fmt: skip

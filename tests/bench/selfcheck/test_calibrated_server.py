@@ -345,7 +345,7 @@ def test_models_that_say_nothing_follow_the_servers_own_manner():
 
 
 @pytest.mark.parametrize(
-    "name", ["m,n=-1", "m,n=1.5", "m,role=2", "m,usage=some", "m,coalesc=2", "m,ttft=nan", "m,x" * 2000]
+    "name", ["m,n=-1", "m,n=1.5", "m,role=2", "m,usage=some", "m,coalesce_=2", "m,ttft=nan", "m,x" * 2000]
 )
 def test_a_name_that_says_nothing_sensible_is_refused(name):
     with pytest.raises(ValueError, match=r"."):

@@ -116,6 +116,7 @@ class _Making:
         self.free = free
         self.walk = walk
         self.currency = currency
+        self.ends_itself = False  # a search measures level after level, a ramp step after step
 
     def named(self, group: str, said: Mapping[str, Any]) -> dict[str, Any]:
         """What was said, under the plan's names."""
@@ -203,6 +204,7 @@ class _Making:
             if contenders and said["candidate"] not in contenders:
                 self._unknown_contender(said["candidate"], path, contenders)
             plain = self.named("run", self.amount(self.amount(said, "cost", path), "worth", path))
+            self.ends_itself = said["phase"] in ("search", "memory")
             plain["load"] = self.load(said.get("load"), f"{path}.load")
             plain["drills"] = tuple(
                 self.drill(one, f"{path}.drills[{place}]", plain["load"])
@@ -271,7 +273,7 @@ class _Making:
         if load.kind == "profile" and load.requests_per_s is None:
             self.refuse("CB-P019", path, kind=load.kind, key="requests_per_s")
         ends = load.duration_s is not None or load.requests_count is not None
-        if not ends and load.kind not in ("steps", "trace"):
+        if not ends and not self.ends_itself and load.kind not in ("steps", "trace"):
             self.refuse("CB-P020", path)
         return load
 

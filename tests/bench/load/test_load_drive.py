@@ -156,6 +156,18 @@ def test_attempts_and_their_amplification_are_counted():
     assert sum(one.final for one in told) == 100
 
 
+def test_a_repetition_waits_as_long_as_the_server_said_or_the_policy_says():
+    for after_s, least_s, most_s in ((None, 1.0, 3.0), (9.0, 9.0, 9.9)):
+        serve = lambda ask, at, after_s=after_s: ("rate-limited", at, at + 0.1, after_s)  # noqa: E731
+        load = Load("poisson", requests_per_s=1.0, requests_count=20)
+        _, _, wire = run(load, serve, Policy(retries_count=1, backoff_s=2.0))
+        times = {}
+        for id_, _, sent_s, _ in wire.asked:
+            times.setdefault(id_, []).append(sent_s)
+        assert len(wire.asked) == 40
+        assert all(least_s <= again - first - 0.1 <= most_s for first, again in times.values())
+
+
 def test_what_is_not_worth_repeating_is_not_repeated():
     load = Load("closed", concurrency=1, requests_count=3)
     driven, _, wire = run(load, fixed(0.01, "unauthorised"), Policy(retries_count=5))

@@ -16,7 +16,7 @@ def refusals(plan: BenchPlan, names: list[str], *, yes: bool) -> tuple[list[Prob
         Problems: faults of an address, its key or a rule; CB-N001 of one elsewhere without leave or without a ceiling
         of requests. And notices, as sentences.
     """
-    wanted = {one.candidate for one in plan.runs if one.name in names and one.phase != "training"}
+    wanted = {one.candidate for one in plan.runs if one.name in names and one.job is None}
     found: list[Problem] = []
     notices: list[str] = []
     allowed = yes and plan.policy.requests_most is not None

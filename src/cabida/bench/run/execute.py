@@ -12,6 +12,7 @@ from cabida.bench.load.limits import Budget
 from cabida.bench.run import phases
 from cabida.bench.run.followers import Followers
 from cabida.bench.run.place import Going, place
+from cabida.errors import CabidaError, EndpointFailed, InvalidInput, Problem
 from cabida.plan.bench import Run
 
 PHASES = {"load": phases.load, "search": phases.search, "drill": phases.drills, "memory": phases.memory}
@@ -45,6 +46,7 @@ async def execute(
         done=done,
     )
     wanted = [one for one in plan.runs if one.name in names]
+    failed: dict[type[CabidaError], list[Problem]] = {}
     for at, run in enumerate(wanted, 1):
         if stop.is_set() or run.name in over:
             continue
@@ -52,11 +54,19 @@ async def execute(
             "run", run=run.name, phase=run.phase, candidate=run.candidate, place=at, of=len(wanted),
             duration_s=run.duration_s or run.load.duration_s, load=asdict(run.load),
         )  # fmt: skip
-        await _made(going, run)
+        try:
+            await _made(going, run)
+        except CabidaError as error:  # the others may still be measured
+            failed[type(error)] = [*failed.get(type(error), ()), *error.problems]
+            why = "; ".join(str(one) for one in error.problems)
+            journal.event("run-end", run=run.name, stopped="failed", why=why)
+    for kind in (InvalidInput, EndpointFailed):
+        if kind in failed:
+            raise kind(list(dict.fromkeys(failed[kind])))
 
 
 async def _made(going: Going, run: Run) -> None:
-    if run.phase == "training":
+    if run.job is not None or run.phase == "training":
         await phases.training(going, run)
         return
     async with place(going, run, watched=run.phase != "memory") as one:
@@ -71,6 +81,6 @@ def _earlier(journal: Journal) -> tuple[int, frozenset[str], set[str]]:
     over = {
         str(row.get("run"))
         for row in kept.events.get("run-end", ())
-        if row.get("stopped") not in ("stopped", None)
+        if row.get("stopped") not in ("stopped", "failed", None)
     }
     return kept.requests.count, frozenset(done_ids(journal.folder)), over

@@ -287,26 +287,28 @@ async def _alive(one: Place) -> bool:
 
 
 async def training(going: Going, run: Run) -> None:
-    """A training job's steps; and its checkpoint drills, each a life of its own."""
+    """A training job's steps, or its checkpoint drills, each with lives of its own.
+
+    Raises:
+        InvalidInput: a pattern or a drill can't be used.
+        EndpointFailed: the job can't be started, ends with an error, or tells no step.
+    """
     journal, job = going.journal, run.job
-    if job is None:
-        journal.event("run-end", run=run.name, stopped="nothing", measured={})
-        return
+    measured: dict[str, Any] = {}
+    more: dict[str, Any] = {}
 
     def told(step: Step) -> None:
-        journal.event(
-            "step", run=run.name, at_s=journal.at(step.at_s), step=step.step, **{"values": step.values}
-        )
+        values = {"values": step.values}
+        journal.event("step", run=run.name, at_s=journal.at(step.at_s), step=step.step, **values)
 
-    measured: dict[str, Any] = {}
-    trained = await train(job, told=told, stop=going.stop)
-    for metric, figure in trained.figures.items():
-        measured[metric] = figure.value
-        journal.event("figure", run=run.name, metric=metric, **asdict(figure))
+    if job is not None and run.phase == "training":
+        trained = await train(job, told=told, stop=going.stop)
+        for metric, figure in trained.figures.items():
+            measured[metric] = figure.value
+            journal.event("figure", run=run.name, metric=metric, **asdict(figure))
+        more = {"lines_count": trained.lines_count, "format": trained.format, "took_s": trained.took_s}
     for each in run.drills:
-        if not going.stop.is_set():
+        if job is not None and not going.stop.is_set():
             await checkpoint_drill(each, job, journal, stop=going.stop)
-    journal.event(
-        "run-end", run=run.name, stopped="ended" if trained.code == 0 else "stopped", measured=measured,
-        lines_count=trained.lines_count, format=trained.format, took_s=trained.took_s,
-    )  # fmt: skip
+    ended = "stopped" if going.stop.is_set() else "ended"
+    journal.event("run-end", run=run.name, stopped=ended, measured=measured, **more)

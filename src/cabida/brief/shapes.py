@@ -73,6 +73,7 @@ class Walk:
     unknown: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     whole: str = ""
+    taken: set[str] = field(default_factory=set)  # paths whose value was refused and left out
 
     def refuse(self, code: str, line: int, **values: object) -> None:
         """Notes one problem."""
@@ -192,6 +193,7 @@ def _group(said: Said, group: Group, path: str, into: Walk) -> dict[str, Any]:
         if value is not None:
             found[key] = value
     for key in group.required:
-        if key not in items or f"{path}.{key}" in into.unknown:
+        below = f"{path}.{key}"
+        if key not in items or (below in into.unknown and below not in into.taken):
             into.refuse("CB-B014", said.line, path=path, key=key)
     return found

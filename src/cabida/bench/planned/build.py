@@ -129,6 +129,10 @@ class _Making:
             here = here[: max(here.rfind("."), here.rfind("["), 0)]
         self.walk.refuse(code, self.walk.where.get(here, 0), path=path, **values)
 
+    def told_of(self, path: str) -> bool:
+        """Whether a fault at ``path`` or below it is noted: then it isn't missing as well."""
+        return any(one.what.startswith(path) for one in self.walk.problems)
+
     def amount(self, said: Mapping[str, Any], key: str, path: str) -> dict[str, Any]:
         """``said`` with one amount as a number of the plan's currency."""
         found: Money | None = said.get(key)
@@ -240,7 +244,7 @@ class _Making:
             "load": ("load", said.get("load")),
         }
         key, there = needs.get(run.phase, ("", True))
-        if not there:
+        if not there and not self.told_of(f"{path}.{key}"):
             self.refuse("CB-P016", path, phase=run.phase, key=key)
         if any(one.kind == "checkpoint" for one in run.drills) and not (run.job and run.job.checkpoint):
             self.refuse("CB-P024", f"{path}.drills")
@@ -268,11 +272,13 @@ class _Making:
             "profile": ("profile", load.profile), "trace": ("trace", load.trace),
         }  # fmt: skip
         key, there = needs[load.kind]
-        if not there:
+        if not there and not self.told_of(f"{path}.{key}"):
             self.refuse("CB-P019", path, kind=load.kind, key=key)
-        if load.kind == "profile" and load.requests_per_s is None:
+        has_rate = load.requests_per_s is not None or self.told_of(f"{path}.requests_per_s")
+        if load.kind == "profile" and not has_rate:
             self.refuse("CB-P019", path, kind=load.kind, key="requests_per_s")
         ends = load.duration_s is not None or load.requests_count is not None
+        ends = ends or self.told_of(f"{path}.duration") or self.told_of(f"{path}.requests:")
         if not ends and not self.ends_itself and load.kind not in ("steps", "trace"):
             self.refuse("CB-P020", path)
         return load
@@ -283,8 +289,13 @@ class _Making:
             return ()
         if isinstance(said, tuple):
             return named(said[0])
-        if len(said) not in (DAY_HOURS, WEEK_HOURS) or not any(said):
+        if self.told_of(f"{path}["):
+            return ()
+        if len(said) not in (DAY_HOURS, WEEK_HOURS):
             self.refuse("CB-B027", path, count=len(said))
+            return ()
+        if not any(said):
+            self.refuse("CB-P033", path)
             return ()
         kept = tuple(float(one) for one in said)
         return kept if abs(sum(kept) / len(kept) - 1) < 1e-9 else normalised(kept)
@@ -310,7 +321,7 @@ class _Making:
             "bad-deploy": (bool(drill.command and drill.undo), "command + undo"),
             "cold-start": (called and bool(drill.undo), "pid_file + undo, command + undo"),
         }.get(drill.kind, (called, "command, pid_file"))
-        if not there:
+        if not there and not self.told_of(f"{path}."):
             self.refuse("CB-P021", path, kind=drill.kind, needed=needed)
         if load.duration_s is not None and drill.at_s >= load.duration_s:
             self.refuse("CB-P022", f"{path}.at")
@@ -321,6 +332,6 @@ class _Making:
         plain = self.named("job", said)
         plain["command"] = self.free.get(f"{path}.command") or ()
         plain["patterns"] = self.free.get(f"{path}.patterns") or {}
-        if not plain["command"]:
+        if not plain["command"] and not self.told_of(f"{path}.command"):
             self.refuse("CB-P023", path)
         return Job(**plain)

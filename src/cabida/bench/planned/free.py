@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from cabida.brief.lines import Said
@@ -97,7 +98,9 @@ def plain(said: Said) -> Any:
         return said.value.lower() == "true"
     if _INTEGER.fullmatch(said.value):
         return int(said.value)
-    return float(said.value) if _FLOAT.fullmatch(said.value) else said.value
+    if _FLOAT.fullmatch(said.value) and isfinite(number := float(said.value)):
+        return number
+    return said.value
 
 
 def _written(said: Said) -> str:
@@ -165,6 +168,7 @@ def without_secrets(said: Said, path: str, walk: Walk, key: str = "") -> Said:
         return Said(below, said.line)
     if said.value is not None and _is_secret(_written(said), key):
         walk.refuse("CB-P001", said.line, path=path)
+        walk.taken.add(path)
         return Said(None, said.line)
     return said
 

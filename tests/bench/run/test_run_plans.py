@@ -157,7 +157,7 @@ def test_a_run_that_isn_t_there_is_told_with_the_nearest(server, tmp_path):
 
 def test_nobody_listens(tmp_path):
     plan = planned("http://127.0.0.1:9/v1", Run("closed", "load", "one", CLOSED))
-    with pytest.raises(EndpointFailed, match="CB-N004"):
+    with pytest.raises(EndpointFailed, match="CB-W201"):
         run_plan(plan, tmp_path / "run")
 
 

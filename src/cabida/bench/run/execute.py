@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 
 from cabida.bench.accept.rules import rules
 from cabida.bench.keep.journal import Journal
@@ -34,21 +35,26 @@ async def execute(
         EndpointFailed: an endpoint doesn't answer at all.
     """
     plan = journal.plan
-    spent, done, over = _earlier(journal) if journal.resume else (0, frozenset(), set())
+    earlier = _earlier(journal) if journal.resume else Earlier()
+    salt = earlier.salt or secrets.token_hex(4)
+    if not earlier.salt:
+        journal.event("begin", salt=salt)
     most = plan.policy.requests_most
     going = Going(
         journal=journal,
         plan=plan,
         stop=stop,
-        budget=Budget(most, spent),
+        budget=Budget(most, earlier.attempts_count),
         rules=rules(plan.rules, where=plan.where, file=plan.file),
         followers=followers,
-        done=done,
+        salt=salt,
+        done=earlier.done,
+        spent_s=earlier.spent_s,
     )
     wanted = [one for one in plan.runs if one.name in names]
     failed: dict[type[CabidaError], list[Problem]] = {}
     for at, run in enumerate(wanted, 1):
-        if stop.is_set() or run.name in over:
+        if stop.is_set() or run.name in earlier.over:
             continue
         journal.event(
             "run", run=run.name, phase=run.phase, candidate=run.candidate, place=at, of=len(wanted),
@@ -73,8 +79,18 @@ async def _made(going: Going, run: Run) -> None:
         await PHASES[run.phase](one, run)
 
 
-def _earlier(journal: Journal) -> tuple[int, frozenset[str], set[str]]:
-    """Of the parts before: attempts made, requests that ended, and runs that are over."""
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Of the parts before: attempts, requests that ended, runs that are over, how long the others lasted."""
+
+    attempts_count: int = 0
+    done: frozenset[str] = frozenset()
+    over: frozenset[str] = frozenset()
+    spent_s: dict[str, float] = field(default_factory=dict)
+    salt: str = ""
+
+
+def _earlier(journal: Journal) -> Earlier:
     from cabida.bench.keep.kept import done_ids, read_journal
 
     kept = read_journal(journal.folder)
@@ -83,4 +99,11 @@ def _earlier(journal: Journal) -> tuple[int, frozenset[str], set[str]]:
         for row in kept.events.get("run-end", ())
         if row.get("stopped") not in ("stopped", "failed", None)
     }
-    return kept.requests.count, frozenset(done_ids(journal.folder)), over
+    spent_s = {}
+    for name in kept.runs:
+        rows = kept.requests.rows_of(name)
+        if name not in over and len(rows):
+            times = kept.requests.times
+            spent_s[name] = float(times["ended_s"][rows].max() - times["intended_s"][rows].min())
+    salt = next((str(row.get("salt", "")) for row in kept.events.get("begin", ())), "")
+    return Earlier(kept.requests.count, frozenset(done_ids(journal.folder)), frozenset(over), spent_s, salt)

@@ -51,9 +51,7 @@ async def _driven(
     deck = one.deck(seed, salt=salt, lengths=lengths)
     count = processes_count(one, load)
     wanted: Iterator[Ask | None] = asks(name, deck, one.body, done=going.done, share=(0, count))
-    spent_s = (
-        0.0 if any(each.startswith(f"{name}/") for each in going.done) else None
-    )  # else its arrivals are awaited
+    spent_s = going.spent_s.get(name)  # None: nothing of it was done
     if going.followers is None or count == 1:
         return await drive(
             load, wanted, one.wire, going.plan.policy, one.told, one.health, going.stop,
@@ -67,9 +65,9 @@ async def _driven(
             budget=shares[0], start_s=start_s, spent_s=spent_s, rate_share=1.0 / count,
         ),
         going.followers.drive(
-            name, load, seed=seed, salt=salt, done=[each for each in going.done if each.startswith(f"{name}/")],
-            all_count=count, start_s=start_s, budgets=[each.most for each in shares[1:]], told=one.told,
-            stop=going.stop,
+            name, load, seed=seed, salt=f"{going.salt} {salt}",
+            done=[each for each in going.done if each.startswith(f"{name}/")], all_count=count,
+            start_s=start_s, budgets=[each.most for each in shares[1:]], told=one.told, stop=going.stop,
         ),
     )  # fmt: skip
     journal_sketch(one, name)

@@ -24,8 +24,10 @@ from cabida.bench.watch.sampling import Watcher, watcher
 from cabida.bench.wire.address import Endpoint, endpoint
 from cabida.bench.wire.dialects.bodies import request_body
 from cabida.bench.wire.exchange import Wire
+from cabida.bench.wire.probe import Probe
 from cabida.bench.wire.tokens import counted, token_counter
-from cabida.errors import EndpointFailed
+from cabida.bench.wire.words import problem_of, why_text
+from cabida.errors import EndpointFailed, Problem
 from cabida.plan.bench import BenchPlan, Contender, Run
 from cabida.text import problem, tr
 
@@ -43,8 +45,10 @@ class Going:
     budget: Budget
     rules: Rules
     done: frozenset[str] = frozenset()
+    spent_s: dict[str, float] = field(default_factory=dict)  # run -> how long an earlier part of it lasted
     known: dict[str, Calibrated] = field(default_factory=dict)  # contender -> what its words are in tokens
     followers: Followers | None = None  # processes that share the loads
+    salt: str = ""  # of this benchmark's prompts, so that a server asked before hasn't cached them
 
     def contender(self, run: Run) -> Contender:
         """Whom a run measures."""
@@ -94,7 +98,9 @@ class Place:
         """Prompts of a run."""
         plan = self.going.plan.prompts
         target = self.contender.target
-        self.asked = prompts(plan, target, seed, measured=self.measured, salt=salt, lengths=lengths)
+        self.asked = prompts(
+            plan, target, seed, measured=self.measured, salt=f"{self.going.salt} {salt}", lengths=lengths
+        )
         return self.asked
 
     def body(self, prompt: Prompt) -> bytes:
@@ -237,34 +243,27 @@ async def _first_look(going: Going, contender: Contender, wire: Wire) -> Calibra
         context_tokens=probe.context_tokens, requests_count=probe.requests_count,
     )  # fmt: skip
     if not probe.is_answering:
-        first = probe.first
-        why = f"{first.verdict}: {first.why}" if first.why else first.verdict
-        cure = tr("bench.cure.models", models=", ".join(probe.models[:5])) if probe.is_listed is False else ""
-        raise EndpointFailed(
-            [
-                problem(
-                    "CB-N004", url=wire.endpoint.url, why=why, cure=cure or tr(f"bench.cure.{_cure(first)}")
-                )
-            ]
-        )
+        raise EndpointFailed([_unfit(probe, contender, wire)])
     measured = await _words(going, contender, wire)
     going.known[contender.name] = measured or Calibrated()
     return measured
 
 
-def _cure(first: Outcome) -> str:
-    if first.verdict == "unauthorised":
-        return "key"
-    if first.verdict in ("refused", "dns", "tls", "timeout"):
-        return "reach"
-    return "other"
+def _unfit(probe: Probe, contender: Contender, wire: Wire) -> Problem:
+    """Why an endpoint can't be measured, and what to do."""
+    target, url = contender.target, wire.endpoint.url
+    if probe.is_listed is False:
+        models = ", ".join(probe.models[:5])
+        return problem("CB-N012", url=url, model=target.model or "–", models=models)
+    told = problem_of(probe.first, url, target.key, target.ca)
+    return told or problem("CB-N004", url=url, why=why_text(probe.first))
 
 
 async def _words(going: Going, contender: Contender, wire: Wire) -> Calibrated | None:
     """What a prompt of so many words is in the server's tokens: three short requests."""
     if going.plan.prompts.source != "synthetic" or contender.target.api not in TOKEN_APIS:
         return None
-    deck = prompts(going.plan.prompts, contender.target, going.plan.seed, salt="calibrate")
+    deck = prompts(going.plan.prompts, contender.target, going.plan.seed, salt=f"{going.salt} calibrate")
 
     async def count(words: int) -> int | None:
         if not _spend(going, 1):

@@ -90,6 +90,7 @@ def _journal(kept: Kept) -> dict[str, Any]:
         "missing_count": kept.missing_count,
         "twice_count": kept.requests.twice_count,
         "again_count": kept.requests.again_count,
+        "unjudged_count": kept.requests.unjudged_count,
     }
 
 

@@ -90,6 +90,8 @@ def journal_notes(answer: dict[str, Any]) -> list[str]:
             lines = ", ".join(map(str, one["broken_lines"])) or say.UNKNOWN
             counts = {"broken": say.count(one["broken_count"]), "missing": say.count(one["missing_count"])}
             found.append(tr("report.bench_broken", lines=lines, **counts, **where))
+        if one["unjudged_count"]:
+            found.append(tr("report.bench_unjudged", count=say.count(one["unjudged_count"]), **where))
         if one["twice_count"] or one["again_count"]:
             counts = {"twice": say.count(one["twice_count"]), "again": say.count(one["again_count"])}
             found.append(tr("report.bench_repeated", **counts, **where))

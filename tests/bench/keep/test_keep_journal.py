@@ -48,6 +48,31 @@ def test_everything_that_was_told_is_read_again(tmp_path):
     assert (tmp_path / "plan.yaml").read_text().startswith("{")
 
 
+def test_what_rules_say_later_joins_the_attempt_that_left_before(tmp_path):
+    with Journal(tmp_path, plan()) as journal:
+        journal.event("run", run="steady", candidate="here")
+        for at in range(4):
+            one = outcome(at, journal.at(0.0) + at, text="said")
+            journal.request(one, judging=True)
+            if at == 3:
+                continue  # it was killed while a judge thought
+            one.accepted, one.valid = at != 1, at != 2
+            one.broken_rules = ("short",) if at == 1 else ()
+            one.unjudged_rules = ("judge",) if at == 2 else ()
+            journal.judged(one)
+            journal.judged(one)  # once more changes nothing
+    kept = read_journal(tmp_path)
+    assert kept.requests.count == 4
+    assert kept.requests.accepted.tolist() == [1, 0, 1, -1]
+    assert kept.requests.valid.tolist() == [1, 1, 0, -1]
+    assert kept.requests.tallies["steady"].broken_rules == {"short": 1}
+    assert kept.requests.tallies["steady"].unjudged_rules == {"judge": 1}
+    assert kept.requests.unjudged_count == 1
+    assert kept.broken_count == 0
+    assert len(done_ids(tmp_path)) == 4
+    assert [one[:2] for one in kept.samples] == [("steady/0", True), ("steady/1", False)]
+
+
 fields = st.fixed_dictionaries(
     {
         "verdict": st.sampled_from(VERDICTS),

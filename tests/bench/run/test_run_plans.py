@@ -114,6 +114,27 @@ def test_what_ctrl_c_stops_resume_takes_up(server, tmp_path):
     assert answer["stored"] == []  # what answered isn't stated, so there is nothing to learn from
 
 
+def test_a_kill_while_a_judge_thinks_loses_nothing_that_was_measured(server, tmp_path):
+    rules = (Rule("command", [sys.executable, "-c", "import time; time.sleep(60)"]),)
+    plan = planned(server.url, Run("closed", "load", "one", CLOSED), rules=rules)
+    file, folder = tmp_path / "plan.yaml", tmp_path / "run"
+    file.write_text(plan_yaml(plan), encoding="utf-8")
+    command = [sys.executable, "-m", "cabida", "bench", "run", str(file), "--out", str(folder)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while time.monotonic() < until and not (
+        (folder / JOURNAL).exists() and (folder / JOURNAL).read_bytes().count(b'"request"') >= 40
+    ):
+        time.sleep(0.05)
+    os.kill(read_journal(folder).openings[0]["pid"], signal.SIGKILL)
+    running.communicate(timeout=60)
+    assert running.returncode == 5
+    kept = read_journal(folder)
+    assert numbers(folder, "closed") == list(range(40))
+    assert kept.requests.unjudged_count == 40
+    assert set(kept.requests.accepted.tolist()) == {-1}
+
+
 def test_a_killed_leader_takes_its_process_with_it(server, tmp_path):
     plan = planned(server.url, Run("open", "load", "one", Load("poisson", requests_per_s=50, duration_s=60)))
     file, folder = tmp_path / "plan.yaml", tmp_path / "run"

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from cabida.bench.clock import now_s, wall
-from cabida.bench.keep.rows import encoded, numbered, read_line, request_row
+from cabida.bench.keep.rows import encoded, judged_row, numbered, read_line, request_row
 from cabida.bench.keep.samples import Sampler
 from cabida.bench.outcome import Outcome
 from cabida.errors import InvalidInput, Problem
@@ -96,9 +96,19 @@ class Journal:
         """A moment of the monotonic clock as the journal tells it; a resumed journal goes on where it ended."""
         return clock_s - self._origin_s
 
-    def request(self, one: Outcome) -> None:
-        """Keep one attempt. Costs microseconds; never waits for the disk and never raises."""
-        self._rows.append(request_row(one, self._origin_s, self._sampler.sample(one)))
+    def request(self, one: Outcome, *, judging: bool = False) -> None:
+        """Keep one attempt. Costs microseconds; never waits for the disk and never raises.
+
+        Args:
+            one: the attempt.
+            judging: rules have yet to say what they think of it: :meth:`judged` will tell.
+        """
+        sample = None if judging else self._sampler.sample(one)
+        self._rows.append(request_row(one, self._origin_s, sample, judging=judging))
+
+    def judged(self, one: Outcome) -> None:
+        """Keep what the rules said of an attempt that was kept before."""
+        self._rows.append(judged_row(one, self.at(now_s()), self._sampler.sample(one)))
 
     def event(self, kind: str, **plain: Any) -> None:
         """Keep anything else that happened, as plain data; ``at_s`` is now unless it is given (of :meth:`at`)."""

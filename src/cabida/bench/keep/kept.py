@@ -145,8 +145,11 @@ def read_journal(folder: Path | str) -> Kept:
         rows_count += 1
         kind = str(fields.get("kind", ""))
         try:
-            if kind == "request":
-                columns.add_row(fields, len(openings))
+            if kind in ("request", "judged"):
+                if kind == "request":
+                    columns.add_row(fields, len(openings))
+                elif not columns.judge(fields):
+                    continue
                 if "sample" in fields and len(samples) < 2000:
                     samples.append((str(fields["id"]), fields.get("ok"), str(fields["sample"])))
                 continue

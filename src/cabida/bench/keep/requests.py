@@ -52,6 +52,7 @@ class Requests:
         gaps_stride: gaps of one in so many requests were kept.
         twice_count: rows of requests that had ended before; again_count: attempts that a crash left without an end and
             that were made anew. Both are left out of every figure.
+        unjudged_count: answers that rules were still looking at when the journal ended.
     """
 
     runs: list[str]
@@ -74,6 +75,7 @@ class Requests:
     tallies: dict[str, Tally]
     twice_count: int = 0
     again_count: int = 0
+    unjudged_count: int = 0
 
     @property
     def count(self) -> int:
@@ -99,6 +101,9 @@ class Columns:
         self.counts = {name: array("d") for name in COUNTS}
         self.gaps = array("i")
         self.gaps_from, self.gaps_count, self.stride = array("q"), array("q"), 1
+        self.judging: dict[
+            tuple[int, int, int], int
+        ] = {}  # attempts that rules have yet to judge -> their place
 
     def add_row(self, row: dict[str, Any], part: int) -> None:
         """One row of the journal.
@@ -134,16 +139,31 @@ class Columns:
         for column, count in zip(self.counts.values(), counts, strict=True):
             column.append(count)
         self._add_gaps(number, gaps)
+        if row.get("judging"):
+            self.judging[code, number, attempt] = len(self.number) - 1
         tally = self.tallies.setdefault(run, Tally())
         if verdict:
             _count(tally.reasons, f"{row['verdict']}: {row.get('why', '')}".removesuffix(": "))
         if final:
-            for rule in row.get("broken", ()):
-                _count(tally.broken_rules, str(rule))
-            for rule in row.get("unjudged", ()):
-                _count(tally.unjudged_rules, str(rule))
+            _count_rules(tally, row)
             _count(tally.finish_reasons, str(row.get("finish", "")))
             _count(tally.replicas, str(row.get("replica", "")))
+
+    def judge(self, row: dict[str, Any]) -> bool:
+        """What the rules said of an attempt that is there already; ``False`` = it isn't, or they had said it before.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is no such row.
+        """
+        run, number = split_id(row["id"])
+        place = self.judging.pop((self.codes.get(run, -1), number, int(row.get("try", 0))), None)
+        if place is None:
+            return False
+        accepted, valid = row.get("ok"), row.get("valid")
+        self.small["accepted"][place] = -1 if accepted is None else int(bool(accepted))
+        self.small["valid"][place] = -1 if valid is None else int(bool(valid))
+        _count_rules(self.tallies[run], row)
+        return True
 
     def _add_gaps(self, number: int, gaps: array[int]) -> None:
         if not gaps or number % self.stride:
@@ -193,6 +213,7 @@ class Columns:
             gaps_count=_column(self.gaps_count, np.int64),
             gaps_stride=self.stride,
             tallies=self.tallies,
+            unjudged_count=len(self.judging),
         )
         return without_repeats(made)
 
@@ -257,6 +278,13 @@ def split_id(id: str) -> tuple[str, int]:
     if last.isascii() and last.isdigit() and len(last) < 18:
         return run, int(last)
     return run, int.from_bytes(hashlib.blake2b(last.encode(), digest_size=7).digest(), "big")
+
+
+def _count_rules(tally: Tally, row: dict[str, Any]) -> None:
+    for rule in row.get("broken", ()):
+        _count(tally.broken_rules, str(rule))
+    for rule in row.get("unjudged", ()):
+        _count(tally.unjudged_rules, str(rule))
 
 
 def _count(counter: Counter[str], word: str) -> None:

@@ -25,13 +25,14 @@ LINE_BYTES_MOST = 4 << 20
 _HEAD = re.compile(rb'\{"n":(\d{1,15}),"c":(\d{1,10})([,}])')
 
 
-def request_row(one: Outcome, origin_s: float, sample: str | None = None) -> bytes:
+def request_row(one: Outcome, origin_s: float, sample: str | None = None, *, judging: bool = False) -> bytes:
     """An attempt as a row without number and checksum; what is unknown or usual is left out.
 
     Args:
         one: the attempt; of its texts only ``sample`` is kept.
         origin_s: what of the clock is 0 in the journal.
         sample: what is kept of the output, ``None`` = nothing.
+        judging: a row of :func:`judged_row` is to follow.
     """
     row: dict[str, Any] = {
         "kind": "request",
@@ -65,19 +66,45 @@ def request_row(one: Outcome, origin_s: float, sample: str | None = None) -> byt
             row[key] = word[:MOST_CHARS]
     if one.prefix >= 0:
         row["prefix"] = one.prefix
-    if one.accepted is not None:
-        row["ok"] = one.accepted
-    if one.valid is not None:
-        row["valid"] = one.valid
-    if one.broken_rules:
-        row["broken"] = list(one.broken_rules)
-    if one.unjudged_rules:
-        row["unjudged"] = list(one.unjudged_rules)
+    row |= _judgement(one)
+    if judging:
+        row["judging"] = True
     if one.gaps_s:
         row["gaps_us"] = [int(gap * 1e6 + 0.5) for gap in one.gaps_s]
     if sample is not None:
         row["sample"] = sample
     return encoded(row)
+
+
+def judged_row(one: Outcome, at_s: float, sample: str | None = None) -> bytes:
+    """What the rules said of an attempt whose own row left before they did: ``id``, ``try``, and the judgement.
+
+    Args:
+        one: the attempt, judged.
+        at_s: when, seconds of the journal.
+        sample: what is kept of its output, ``None`` = nothing.
+    """
+    row: dict[str, Any] = {"kind": "judged", "at_s": round(at_s, 6), "id": one.id}
+    if one.attempt:
+        row["try"] = one.attempt
+    row |= _judgement(one)
+    if sample is not None:
+        row["sample"] = sample
+    return encoded(row)
+
+
+def _judgement(one: Outcome) -> dict[str, Any]:
+    """What the rules said, what is unknown left out."""
+    said: dict[str, Any] = {}
+    if one.accepted is not None:
+        said["ok"] = one.accepted
+    if one.valid is not None:
+        said["valid"] = one.valid
+    if one.broken_rules:
+        said["broken"] = list(one.broken_rules)
+    if one.unjudged_rules:
+        said["unjudged"] = list(one.unjudged_rules)
+    return said
 
 
 def encoded(row: dict[str, Any]) -> bytes:

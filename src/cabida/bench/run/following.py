@@ -78,6 +78,8 @@ class Now:
         kind = row.get("kind")
         if kind == "request":
             self._request(row)
+        elif kind == "judged":
+            self._judged(row)
         elif kind == "run":
             self._begin(row)
         elif kind == "health":
@@ -111,15 +113,18 @@ class Now:
         if final:
             self.ended_count += 1
             self.verdicts[verdict] += 1
-        if "ok" in row:
-            self.judged_count += 1
-            self.accepted_count += bool(row["ok"])
+        self._judged(row)
         first, due, last, out = row.get("first"), row.get("due"), row.get("last"), row.get("out")
         ttft_s = first - due if first is not None and due is not None else None
         tpot_s = None
         if first is not None and last is not None and out is not None and out > 1:
             tpot_s = (last - first) / (out - 1)
         self._recent.append((float(row.get("at_s", 0.0)), ttft_s, tpot_s, verdict == "ok"))
+
+    def _judged(self, row: dict[str, Any]) -> None:
+        if "ok" in row:
+            self.judged_count += 1
+            self.accepted_count += bool(row["ok"])
 
     def _close_windows(self) -> None:
         while self.run and self.at_s >= self._window_end_s:

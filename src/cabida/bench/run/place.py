@@ -109,12 +109,14 @@ class Place:
         return request_body(self.contender.target, prompt, prompt.output_tokens, exact)
 
     def told(self, one: Outcome) -> None:
-        """An attempt ended: count its tokens, keep it, and have its answer judged."""
+        """An attempt ended: count its tokens, keep it at once, and have its answer judged."""
         if self.count is not None:
             counted(one, self.count, keep_text=True)
         if self.judging is None or not one.final:
-            self._keep(one)
+            self.going.journal.request(one)
+            self.outcomes.add(one)
             return
+        self.going.journal.request(one, judging=True)
         task = asyncio.ensure_future(self._judge(one, self.judging))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -124,18 +126,15 @@ class Place:
         self.sketches.add(one)
         self.told(one)
 
-    def _keep(self, one: Outcome) -> None:
-        self.going.journal.request(one)
-        self.outcomes.add(one)
-
     async def _judge(self, one: Outcome, judging: Judging) -> None:
         try:
             number = one.id.rpartition("/")[2]
             deck = self.asked if number.isdecimal() else None
             prompt, reference = deck.expected(int(number)) if deck else ("", None)
             put(one, await judging.judged(one, prompt=prompt, reference=reference))
+            self.going.journal.judged(one)
         finally:
-            self._keep(one)
+            self.outcomes.add(one)
 
     async def judged(self) -> None:
         """Wait for what is still being judged."""

@@ -76,13 +76,18 @@ def bench_run(
 
 
 def _planned(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> list[dict[str, Any]]:
-    """The runs that would be made, as plain data."""
+    """The runs that would be made, as plain data; ``does`` tells line by line what their drills would do."""
     from dataclasses import asdict
 
+    from cabida.bench.drills.checks import described
     from cabida.bench.run.parent import picked
 
     names = picked(plan, only, phases)
-    return [asdict(one) for one in plan.runs if one.name in names]
+    return [
+        asdict(one) | {"does": [line for drill in one.drills for line in described(drill)]}
+        for one in plan.runs
+        if one.name in names
+    ]
 
 
 def bench_report(

@@ -59,7 +59,8 @@ def line(now: Now) -> str:
 def _head(now: Now) -> str:
     place = f"{now.place}/{now.of} " if now.of else ""
     of = f"/{duration(now.duration_s)}" if now.duration_s else ""
-    return f"{place}{now.run} {duration(max(now.elapsed_s, 0.0))}{of}"
+    whole_s = max(round(now.elapsed_s), 0)
+    return f"{place}{now.run} {duration(whole_s) if whole_s else '0 s'}{of}"
 
 
 def figures(now: Now) -> list[tuple[str, str]]:

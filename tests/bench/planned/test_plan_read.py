@@ -199,7 +199,7 @@ def test_faults_are_told_in_spanish_too() -> None:
         )
     finally:
         use_language("en")
-    assert "ningún candidato se llama b" in told
+    assert "ningún candidato de contenders se llama b" in told
     assert "Falta name" in told
     assert "el plan: nam" in told
 

@@ -9,4 +9,4 @@ import llama_server
 
 if __name__ == "__main__":
     said = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
-    llama_server.main(said["--port"], os.devnull, "/dev/stdout")
+    llama_server.main(said["--port"], os.devnull, "/dev/stdout", "1024")

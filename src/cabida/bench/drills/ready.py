@@ -71,7 +71,10 @@ class Readiness:
             await asyncio.sleep(EVERY_S)
 
     def down_after(self, moment_s: float) -> float | None:
-        """When it was first seen not ready from ``moment_s`` on."""
+        """When it was first seen not ready from ``moment_s`` on: that moment itself where it wasn't ready then."""
+        before = [ready for at_s, ready in self.changes if at_s < moment_s]
+        if before and not before[-1]:
+            return moment_s
         return next((at_s for at_s, ready in self.changes if not ready and at_s >= moment_s), None)
 
     def back_after(self, moment_s: float) -> float | None:

@@ -50,6 +50,7 @@ _PUBLIC = {
     "record": "cabida.app",
     "speed": "cabida.app",
     "track": "cabida.app",
+    "traffic": "cabida.app",
     "validate": "cabida.app",
 }
 __all__ = sorted([*_PUBLIC, "__version__"])

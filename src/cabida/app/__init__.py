@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.app.api_prices import api_prices
+from cabida.app.arriving import traffic
 from cabida.app.bench_exports import bench_export
 from cabida.app.bench_money import bench_normalised
 from cabida.app.bench_runs import bench_report, bench_run, bench_selftest, bench_write
@@ -318,5 +319,6 @@ __all__ = [
     "record",
     "speed",
     "track",
+    "traffic",
     "validate",
 ]

@@ -35,6 +35,7 @@ COMMANDS = {
     "record": "commands_record",
     "bench": "commands_bench",
     "track": "commands_track",
+    "traffic": "commands_traffic",
     "validate": "commands_record",
     "calibrate": "commands_calibrate",
     "observe": "commands_observe",

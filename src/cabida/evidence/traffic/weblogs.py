@@ -1,0 +1,124 @@
+"""Access logs of web servers and balancers: when, whether and how long, never how many tokens.
+
+nginx and Apache write the common or combined format at the end of a request
+(https://nginx.org/en/docs/http/ngx_http_log_module.html); what people add behind it most often is ``rt=$request_time``
+or a bare ``$request_time``, which always has three decimals. HAProxy's ``option httplog`` is described in section
+8.2.3 of its configuration manual, timers in 8.4 (``TR/Tw/Tc/Tr/Ta``, before 1.8 ``Tq/Tw/Tc/Tr/Tt``) and states of
+ending in 8.5 (https://docs.haproxy.org/2.6/configuration.html).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from cabida.evidence.secrets import redacted
+from cabida.evidence.traffic.columns import CUT, FAILED, Requests
+from cabida.evidence.traffic.times import Clock
+from cabida.text import printable
+
+# paths that ask a model for something; before them may stand what a proxy adds
+ASKS = re.compile(
+    rb"/(?:v\d+[\w.]*/)?(?:chat/completions|completions?|embeddings?|responses|messages|rerank|score|"
+    rb"images/generations|audio/(?:speech|transcriptions|translations)|generate|generate_stream|infer|invocations|"
+    rb"api/(?:chat|generate|embed|embeddings))(?:$|[/?])"
+)
+COMBINED = re.compile(
+    rb'(\S+) \S+ (?:\S+|.{1,200}?) \[([^\]]{20,32})\] "([A-Z]{3,8}) ([^" ]*)[^"]*" (\d{3}) (?:\d+|-)(.*)\Z'
+)
+ODD_REQUEST = re.compile(rb'\S+ \S+ \S+ \[[^\]]{20,32}\] "(?:[^"\\]|\\.)*" \d{3} (?:\d+|-)')
+NAMED_TIME = re.compile(rb'(?:\brt|request_time|\btime)[=:]"?(\d+\.\d+)')
+BARE_TIME = re.compile(rb'(?:^|[ "])(\d+\.\d{3})(?=$|[ "])')
+QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
+HAPROXY = re.compile(
+    rb"(\S+):\d+ \[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d{3})\] \S+ \S+ "
+    rb"(-?\d+)/(-?\d+)/(-?\d+)/(-?\d+)/\+?(-?\d+) (-?\d{1,3}) \+?\d+ \S+ \S+ (\S\S\S\S) \S+ \S+ (?:\{[^}]*\} ){0,2}"
+    rb'"(?:([A-Z]{3,8}) ([^" ]*)|<BADREQ>)'
+)
+PATHS_KEPT = 1000
+
+
+class Paths:
+    """Which requests count: those below the paths named; without any, those that ask a model for something."""
+
+    def __init__(self, named: Sequence[str] = ()) -> None:
+        self._named = tuple(one.encode() for one in named)
+        self._known: dict[bytes, bool] = {}
+        self.others: Counter[str] = Counter()
+
+    def counts(self, method: bytes, target: bytes) -> bool:
+        """Whether it does; of the others the paths are kept, without what stands behind a ``?``."""
+        path = target.partition(b"?")[0]
+        known = self._known.get(path)
+        if known is None:
+            known = path.startswith(self._named) if self._named else bool(ASKS.search(path))
+            if len(self._known) < PATHS_KEPT:
+                self._known[path] = known
+        if known and (self._named or method == b"POST"):
+            return True
+        shown = printable(redacted(path.decode("utf-8", "replace")))[:80]
+        if shown in self.others or len(self.others) < PATHS_KEPT:
+            self.others[shown] += 1
+        else:
+            self.others["…"] += 1
+        return False
+
+
+def nginx_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:
+    """One line of nginx or Apache into ``requests``; the reason where it makes no sense, "" where all is well."""
+    found = COMBINED.match(line)
+    if found is None:
+        return (
+            "" if ODD_REQUEST.match(line) else "shape"
+        )  # a request line that is no HTTP: a scanner, not traffic
+    _, stamp, method, target, status, rest = found.groups()
+    if not paths.counts(method, target):
+        return ""
+    at_s = clock.clf(stamp)
+    if at_s is None:
+        return "time"
+    code = int(status)
+    taken_s = _taken_s(rest) if rest else None
+    requests.resolution_s = max(requests.resolution_s, clock.resolution_s)
+    requests.add(
+        at_s - (taken_s or 0.0),
+        status=CUT if code == CUT else code,
+        duration_s=taken_s,
+        line_hash=hash(line) if hashed else 0,
+    )
+    return ""
+
+
+def _taken_s(rest: bytes) -> float | None:
+    """``$request_time`` of what stands behind the combined format."""
+    found = NAMED_TIME.search(rest) or BARE_TIME.search(QUOTED.sub(b'""', rest))
+    return float(found[1]) if found else None
+
+
+def haproxy_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:
+    """One line of HAProxy's HTTP format, with what syslog puts before it."""
+    found = HAPROXY.search(line)
+    if found is None:
+        return (
+            "shape" if b"[" in line and b'"' in line else ""
+        )  # starts, stops and health are told in between
+    _, stamp, _, _, _, _, whole_ms, status, state, method, target = found.groups()
+    if method is None or not paths.counts(method, target):
+        return ""
+    at_s = clock.clf(stamp)
+    if at_s is None:
+        return "time"
+    code, ended = int(status), state[:1]
+    if code < 100:
+        code = CUT if ended in b"Cc" else FAILED
+    elif code < 400 and ended in b"CcSs":
+        code = CUT
+    requests.resolution_s = max(requests.resolution_s, clock.resolution_s)
+    requests.add(
+        at_s,
+        status=code,
+        duration_s=int(whole_ms) / 1000 if int(whole_ms) >= 0 else None,
+        line_hash=hash(line) if hashed else 0,
+    )
+    return ""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cabida.bench.load.lengths import Calibrated, calibrate, calibrated, law
-from cabida.bench.load.prompts import asks, prompts
+from cabida.bench.load.prompts import Prompt, asks, body_of, prompts
 from cabida.bench.load.words import WORDS
 from cabida.errors import InvalidInput
 from cabida.plan.bench import Prompts, Spread, Target
@@ -167,7 +167,7 @@ def test_a_tokenizer_that_is_none_is_refused_and_not_done_without(tmp_path):
     pytest.importorskip("tokenizers")
     (tmp_path / "tokenizer.json").write_text("{}", "utf-8")
     for path in (tmp_path, tmp_path / "nowhere.json"):
-        with pytest.raises(InvalidInput, match="CB-G006"):
+        with pytest.raises(InvalidInput, match="CB-W015"):
             prompts(Prompts(), Target("http://127.0.0.1:1/v1", tokenizer=str(path)), 1)
 
 
@@ -294,3 +294,31 @@ def test_asks_are_numbered_and_those_done_or_anothers_pass():
     assert len(made) == 3  # what passes is not made
     assert found[1].body == deck.at(1).text.encode()
     assert (found[1].input_tokens, found[1].output_tokens, found[1].prefix) == (8, 128, 0)
+
+
+def test_a_deck_for_another_run_reads_no_file_again(tmp_path):
+    target, plan = (
+        Target("http://127.0.0.1:1/v1"),
+        Prompts("jsonl", str(written(tmp_path, '{"prompt": "a"}\n'))),
+    )
+    first = prompts(plan, target, 1, salt="x")
+    (tmp_path / "prompts.jsonl").unlink()
+    other = first.again(2, salt="y", lengths=[(7, 3)])
+    assert (other.at(0).text, other.at(0).output_tokens) == ("a", 3)
+    plain = prompts(Prompts(), target, 1, salt="x").again(2, salt="y")
+    again = prompts(Prompts(), target, 2, salt="y")
+    assert [plain.at(k) for k in range(5)] == [again.at(k) for k in range(5)]
+
+
+def test_texts_of_so_many_words_are_others_in_another_benchmark():
+    target = Target("http://127.0.0.1:1/v1")
+    first, second = (prompts(Prompts(), target, 1, salt=salt).of_words(9000) for salt in ("a", "b"))
+    assert len(first.split()) == len(second.split()) == 9000
+    assert first.split()[:16] != second.split()[:16]
+
+
+def test_the_body_is_as_the_plan_and_target_say():
+    target = Target("http://127.0.0.1:1/v1", "m", body={"temperature": 0})
+    said = json.loads(body_of(Prompts(exact_output=True), target)(Prompt("hello", output_tokens=9)))
+    assert (said["max_tokens"], said["ignore_eos"], said["temperature"]) == (9, True, 0)
+    assert said["messages"] == [{"role": "user", "content": "hello"}]

@@ -1,4 +1,4 @@
-"""What requests ask: prompts of wanted lengths that share what is meant to be shared, and nothing else.
+"""What requests ask: prompts of wanted lengths whose beginnings share what they are meant to, and nothing else.
 
 A deck gives prompt number k without making those before it, so that a run goes on where it stopped and several load
 processes deal one deck between them.
@@ -10,8 +10,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, count
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,12 +19,15 @@ from cabida.bench.load.lengths import Calibrated, law
 from cabida.bench.load.texts import Texts, texts
 from cabida.bench.load.words import WORDS
 from cabida.bench.outcome import Ask
+from cabida.bench.wire.dialects.bodies import request_body
+from cabida.bench.wire.tokens import token_counter
 from cabida.errors import InvalidInput
 from cabida.plan.bench import PROMPTS, Prompts, Target
 from cabida.text import printable, problem
 
 NONCE_WORDS = 4
 MOST_WORDS = 5_000_000  # of one prompt
+MANY_WORDS, STRETCH_WORDS = 65_536, 4096
 _PRIME = 64_088_633  # odd and no multiple of 3 or 53: stepping by it visits every word before it repeats one
 
 
@@ -59,10 +62,18 @@ class Deck:
     ) -> None:
         self.plan, self.seed, self.calibrated = plan, seed, measured
         self._word_tokens, self._file, self._lengths = word_tokens, file, lengths
+        self._salt = salt
         self._input, self._output = law(plan.input), law(plan.output)
         self._offset = Random(f"{seed}/{salt}/nonce").randrange(len(WORDS) ** NONCE_WORDS)
         self._prefixes: dict[int, tuple[str, int]] = {}
         self._numbers = count()
+
+    def again(self, seed: int, *, salt: str = "", lengths: Iterable[tuple[int, int]] | None = None) -> Deck:
+        """The same plan's prompts for another run: its file and tokenizer aren't read a second time."""
+        return Deck(
+            self.plan, seed, measured=self.calibrated, word_tokens=self._word_tokens, salt=salt, file=self._file,
+            lengths=_held(lengths),
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Prompt]:
         return self
@@ -89,9 +100,9 @@ class Deck:
         return ("", None) if self._file is None else self._file.expected(index % len(self._file))
 
     def of_words(self, words_count: int, index: int = 0) -> str:
-        """A text of so many words that begins like no prompt of this deck, for :func:`lengths.calibrate`."""
-        random = Random(f"{self.seed}/warm-up/{index}/{words_count}")
-        return " ".join(random.choices(WORDS, k=max(1, words_count)))
+        """A text of so many words, another for each index, salt and seed, as :func:`lengths.calibrate` wants it."""
+        random = Random(f"{self.seed}/{self._salt}/warm-up/{index}/{words_count}")
+        return " ".join(_chosen(random, max(1, words_count)))
 
     def nonce(self, index: int) -> list[str]:
         """Words that begin prompt ``index`` only; those of two neighbours differ from the first word on."""
@@ -126,7 +137,7 @@ class Deck:
         else:
             chosen = max(1, round(tokens - measured.overhead_tokens))
         chosen = min(chosen, MOST_WORDS)
-        words = nonce[:chosen] + random.choices(WORDS, k=max(0, chosen - len(nonce)))
+        words = nonce[:chosen] + _chosen(random, chosen - len(nonce))
         if self._word_tokens is not None:
             reached = list(accumulate(map(self._word_tokens.__getitem__, words)))
             words = words[: max(1, bisect_right(reached, tokens - measured.overhead_tokens))]
@@ -167,7 +178,7 @@ def prompts(
         lengths: (input, output) tokens one after another instead of the plan's laws, as a trace has them.
 
     Raises:
-        InvalidInput: no such source (``CB-G004``), tokenizer (``CB-G005``, ``CB-G006``) or file, or faults in it
+        InvalidInput: no such source (``CB-G004``), tokenizer (``CB-W014``, ``CB-W015``) or file, or faults in it
             (``CB-G007``, the first twenty, each with its line).
     """
     if plan.source not in PROMPTS:
@@ -176,13 +187,6 @@ def prompts(
     if counts is not None:
         mean = sum(counts.values()) / len(counts)
         measured = Calibrated(mean, measured.overhead_tokens if measured else 0.0, "tokenizer")
-    held = None
-    if lengths is not None:
-        held = (array("q"), array("q"))
-        for asked, answered in lengths:
-            held[0].append(asked)
-            held[1].append(answered)
-        held = held if held[0] else None
     file = texts(plan.file, plan.source) if plan.source != "synthetic" else None
     return Deck(
         plan,
@@ -191,29 +195,51 @@ def prompts(
         word_tokens=counts,
         salt=salt,
         file=file,
-        lengths=held,
+        lengths=_held(lengths),
     )
+
+
+def body_of(plan: Prompts, target: Target) -> Callable[[Prompt], bytes]:
+    """What makes a prompt's JSON, as the target wants it."""
+
+    def body(prompt: Prompt) -> bytes:
+        return request_body(target, prompt, prompt.output_tokens, plan.exact_output)
+
+    return body
+
+
+def _held(lengths: Iterable[tuple[int, int]] | None) -> tuple[array[int], array[int]] | None:
+    held = (array("q"), array("q"))
+    for asked, answered in lengths or ():
+        held[0].append(asked)
+        held[1].append(answered)
+    return held if held[0] else None
+
+
+def _chosen(random: Random, count: int) -> list[str]:
+    """So many words: stretches of one long text, for to draw each would hold up whoever reads meanwhile."""
+    many = _many_words()
+    found: list[str] = []
+    while (left := count - len(found)) > 0:
+        start = random.randrange(len(many))
+        found += many[start : start + min(left, STRETCH_WORDS)]
+    return found
+
+
+@cache
+def _many_words() -> list[str]:
+    return Random("words").choices(WORDS, k=MANY_WORDS)
 
 
 def word_tokens(path: str) -> dict[str, int]:
     """What each word is in tokens of the tokenizer in this file or folder, behind a space.
 
     Raises:
-        InvalidInput: CB-G005, the library isn't there; CB-G006, the file isn't, or is none.
+        InvalidInput: CB-W014, the library isn't there; CB-W015, the file isn't, or is none.
     """
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise InvalidInput(problem("CB-G005", file=path)) from None
-    file = Path(path)
-    file = file / "tokenizer.json" if file.is_dir() else file
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-        once = len(tokenizer.encode(WORDS[0], add_special_tokens=False).ids)
-        pairs = tokenizer.encode_batch([f"{WORDS[0]} {word}" for word in WORDS], add_special_tokens=False)
-    except Exception as error:  # the library raises bare ones
-        raise InvalidInput(problem("CB-G006", file=str(file), why=printable(str(error))[:200])) from None
-    return {word: max(1, len(one.ids) - once) for word, one in zip(WORDS, pairs, strict=True)}
+    counted = token_counter(path)
+    once = counted(WORDS[0])
+    return {word: max(1, counted(f"{WORDS[0]} {word}") - once) for word in WORDS}
 
 
 def asks(

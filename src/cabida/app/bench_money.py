@@ -88,8 +88,9 @@ def _of_journals(folders: Sequence[Path | str]) -> list[Measured]:
 def measured_of(kept: Kept, plan: BenchPlan, told: Sequence[Summary]) -> list[Measured]:
     """What one benchmark measured of each contender that stands for an option; of a figure made twice, the last.
 
-    Speed comes from a search (with the rates it lies between as its interval), else from a closed load's throughput or
-    a job's tokens; acceptance, failures and amplification from the load with the most requests. What the client was
+    Speed comes from a search (with the rates it lies between as its interval; where no rate failed but for the client,
+    ``speed_low`` alone is known), else from a closed load's throughput, where it missed no objective, or a job's
+    tokens; acceptance, failures and amplification from the load with the most requests. What the client was
     the bottleneck of is left out.
     """
     from cabida.choose.normalise import Measured
@@ -130,14 +131,11 @@ def _speed(
         sought = ends.get(run.name, {}).get("sought") if run.phase == "search" else None
         if not isinstance(sought, Mapping) or sought.get("closed"):
             continue
-        level = sought.get("level")
-        if level:
-            return (
-                _each(level, contender),
-                _each(level, contender),
-                _each(sought.get("failed_level"), contender),
-                True,
-            )
+        if level := sought.get("level"):
+            passed, failed = _each(level, contender), _each(sought.get("failed_level"), contender)
+            if failed is None or sought.get("why") == "client":  # it carries so much, and nobody knows how much more
+                return None, passed, None, True
+            return passed, passed, failed, True
         if sought.get("why") == "never":
             return None, None, None, False
     closed = {run.name for run in runs if run.phase == "load" and run.load.kind == "closed"}
@@ -151,7 +149,8 @@ def _speed(
                 return figure.value, figure.low, figure.high, None
             if plain is not None:
                 return plain, None, None, None
-        figure = one.metrics.get("req_s") if one.run in closed else None
+        late = any(each.met is False for each in one.objectives)  # what it carries then isn't within them
+        figure = one.metrics.get("req_s") if one.run in closed and not late else None
         if figure is not None and figure.value is not None:
             return _figure(figure, contender)
     return None, None, None, None

@@ -38,7 +38,7 @@ class Measured:
     Attributes:
         option: id of the option.
         speed: requests per second of one replica within the objectives, or tokens per second of an accelerator.
-        speed_low, speed_high: ends of its 90 % interval.
+        speed_low, speed_high: ends of its 90 % interval; without ``speed``, ``speed_low`` is what it carries at least.
         acceptance_ratio: of whole answers; failure_ratio: of attempts.
         amplification_ratio: attempts for each request, as the client's policy made them.
         meets: whether the objectives can be kept at any rate; False rules the option out.
@@ -145,7 +145,7 @@ def normalised(
         measured: of options among ``worked``; others are left out.
     """
     by_id = {one.candidate.id: one for one in (*everything, *worked)}
-    found = [(by_id[one.option], one) for one in measured if one.option in by_id]
+    found = [(by_id[one.option], _at_least(by_id[one.option], one)) for one in measured if one.option in by_id]
     values: dict[str, float] = {}
     for one, told in found:
         values |= _values(one, told)
@@ -173,6 +173,13 @@ def normalised(
         saved = max(0.0, more) * _accepted(before, values)
     old, new = _id(before), _id(after)
     return Normalised(tuple(rows), old, new, old != new, saved)
+
+
+def _at_least(one: Worked, told: Measured) -> Measured:
+    """Where only a lower bound was found: it is the speed where less was predicted, else the prediction holds."""
+    if told.speed is None and told.speed_low is not None and told.speed_low > (speed_of(one) or 0.0):
+        return replace(told, speed=told.speed_low)
+    return told
 
 
 def _id(one: Worked | None) -> str:

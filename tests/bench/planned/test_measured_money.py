@@ -101,6 +101,43 @@ def test_a_journal_says_what_was_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "sought",
+    [
+        {"level": 6.0, "failed_level": None, "why": "enough", "closed": False},
+        {"level": 6.0, "failed_level": 8.0, "why": "client", "closed": False},
+    ],
+)
+def test_a_rate_that_nothing_but_the_client_ended_is_a_lower_bound(
+    tmp_path: Path, chat: Decision, sought: dict[str, object]
+) -> None:
+    first = chat.options[0]
+    predicted = first.replica.capacity_requests_per_s
+    for ratio, speed_ratio in ((0.5, None), (1.5, 1.5)):
+        folder = tmp_path / f"{ratio}"
+        journalled(folder, plan_for(first.id), {**sought, "level": predicted * ratio})
+        found = found_of(folder, plan_for(first.id))
+        assert (found.speed, found.speed_low, found.speed_high, found.meets) == (
+            None,
+            pytest.approx(predicted * ratio),
+            None,
+            True,
+        )
+        row = bench_normalised(chat, measured=[Measured(first.id, speed_low=found.speed_low)])["rows"][0]
+        assert row["speed_ratio"] == (None if speed_ratio is None else pytest.approx(speed_ratio))
+
+
+@pytest.mark.parametrize(("limit_s", "known"), [(5.0, True), (0.05, False)])
+def test_what_a_closed_load_carried_beyond_the_objectives_is_no_speed(
+    tmp_path: Path, limit_s: float, known: bool
+) -> None:
+    plan = plan_for("x")
+    closed = replace(plan.runs[0], load=Load("closed", concurrency=8, duration_s=60.0))
+    plan = replace(plan, runs=(closed, plan.runs[1]), objectives={"ttft": {"p95": limit_s}})
+    journalled(tmp_path / "j", plan, {})
+    assert (found_of(tmp_path / "j", plan).speed is not None) == known
+
+
+@pytest.mark.parametrize(
     ("sought", "speed", "meets"),
     [
         ({"level": None, "failed_level": 0.1, "why": "never", "closed": False}, None, False),

@@ -92,16 +92,17 @@ def locust_stats(failures=1):
     return csv_text([head, ["POST", "/v1/chat/completions", *row], ["", "Aggregated", *row]])
 
 
-def locust_history(users=(0, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8)):
-    """``x_stats_history.csv`` of locust, a row a second."""
+def locust_history(users=(0, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8), full=False):
+    """``x_stats_history.csv`` of locust, a row a second; ``full`` = with a row for each kind of request too."""
     head = ["Timestamp", "User Count", "Type", "Name", "Requests/s", "Failures/s", "50%", "66%", "75%", "80%", "90%",
             "95%", "98%", "99%", "99.9%", "99.99%", "100%", "Total Request Count", "Total Failure Count",
             "Total Median Response Time", "Total Average Response Time", "Total Min Response Time",
             "Total Max Response Time", "Total Average Content Size"]  # fmt: skip
     rows = [
-        [1793700000 + at, count, "", "Aggregated", "5.000000", "0.000000", 1200, 1300, 1400, 1500, 1700, 1900, 2100,
+        [1793700000 + at, count, kind, name, "5.000000", "0.000000", 1200, 1300, 1400, 1500, 1700, 1900, 2100,
          2300, 2500, 2500, 2500, at * 6, 0, 1200, 1250.5, 800, 2500, 900]
         for at, count in enumerate(users)
+        for kind, name in ([("POST", "/v1/chat/completions")] if full else []) + [("", "Aggregated")]
     ]  # fmt: skip
     return csv_text([head, *rows])
 
@@ -250,7 +251,8 @@ def mlperf_training(status="success"):
             mllog("run_start", at=1000, kind="INTERVAL_START"),
             "0: " + mllog("tracked_stats", {"throughput": 5.0}, at=2000),
             "0: " + mllog("tracked_stats", {"throughput": 6.0}, at=3000),
-            mllog("eval_accuracy", 0.92, at=500_000, samples_count=3072),
+            mllog("eval_accuracy", 0.90, at=400_000, epoch_num=1, samples_count=2688),
+            mllog("eval_accuracy", 0.92, at=500_000, epoch_num=2, samples_count=3072),
             mllog("run_stop", at=601_000, kind="INTERVAL_END", status=status),
         ]
     )

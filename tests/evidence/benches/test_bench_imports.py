@@ -268,6 +268,15 @@ def test_locust_history_tells_users_only_when_they_stayed(read):
     assert "users changed" in ramp.note
 
 
+def test_percentiles_of_a_full_locust_history_are_of_its_last_seconds(read):
+    (whole,) = read(more.locust_history()).observations
+    assert whole.measured["e2e_ms_p99"] == 2300
+    (full,) = read(more.locust_history(full=True)).observations
+    assert full.measured["e2e_ms_mean"] == 1250.5
+    assert full.measured["e2e_ms_p50"] == 1200
+    assert full.more["refused"]["e2e_ms_p99"] == "window"
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("llama-bench")])
 def test_llama_bench_reads_and_writes(read, name):
     pp, tg = read(FILES[name][0]).observations[:2]
@@ -315,6 +324,8 @@ def test_mlperf_training_has_a_time_to_target_only_when_it_was_reached(read):
     assert one.kind == "training"
     assert one.measured == {"minutes_to_target": 10, "samples_to_target": 3072, "samples_s": 5.5}
     assert (one.setup["model"], one.more["global_batch"]) == ("llama2_70b_lora", 8)
+    (epochs,) = read(more.mlperf_training().replace("samples_count", "samples_unsaid")).observations
+    assert epochs.measured == {"minutes_to_target": 10, "samples_s": 5.5}
     (lost,) = read(more.mlperf_training("aborted")).observations
     assert lost.measured["total_minutes"] == 10
     assert "minutes_to_target" not in lost.measured

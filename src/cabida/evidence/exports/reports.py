@@ -48,8 +48,7 @@ def _guidellm(one: Measured) -> dict[str, Any]:
 
     strategy: dict[str, Any]
     if one.requests_per_s is not None:
-        kind = "constant" if one.burst_ratio == 0 else "poisson"
-        strategy = {"type_": kind, "rate": one.requests_per_s}
+        strategy = {"type_": "poisson", "rate": one.requests_per_s}
     else:
         strategy = {"type_": "concurrent", "streams": one.concurrency}
     return {
@@ -97,8 +96,7 @@ def _aiperf(one: Measured) -> dict[str, Any]:
     known = {name: {"mean": mean} for name, mean in means.items() if mean}
     lengths = {"prompts": known} if known else {}
     if one.requests_per_s is not None:
-        kind = "constant" if one.burst_ratio == 0 else "poisson"
-        phase: dict[str, Any] = {"type": kind, "rate": one.requests_per_s}
+        phase: dict[str, Any] = {"type": "poisson", "rate": one.requests_per_s}
     else:
         phase = {"type": "concurrency", "concurrency": one.concurrency}
     found = {

@@ -53,7 +53,7 @@ def _vllm(one: Measured) -> dict[str, Any]:
         "tokenizer_id": one.model,
         "num_prompts": one.completed_count + one.failed_count,
         "request_rate": "inf" if one.requests_per_s is None else one.requests_per_s,
-        "burstiness": 1.0 / one.burst_ratio if one.burst_ratio > 0 else None,
+        "burstiness": 1.0 / one.burst_ratio,  # its gaps' shape
         "max_concurrency": one.concurrency,
         "duration": one.duration_s,
         "completed": one.completed_count,

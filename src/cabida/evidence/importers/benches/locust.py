@@ -2,7 +2,8 @@
 
 Columns from ``locust/stats.py`` of locust 2.47.0: times are milliseconds, those above 100 rounded to two digits. A
 response time is that of a whole answer, unless a task reports a time under a name of its own: one called TTFT is
-taken as such. Failed requests are counted among the requests, and their times among the times.
+taken as such. Failed requests are counted among the requests, and their times among the times. A history of every
+request (``--csv-full-history``) has the percentiles of the last seconds, not of the run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 from cabida.evidence.importers.benches.opening import CSV, Opened
 from cabida.evidence.importers.benches.pages import Page
-from cabida.evidence.importers.benches.result import MIXED, Result, day_of
+from cabida.evidence.importers.benches.result import MIXED, WINDOW, Result, day_of
 
 NAME = "locust"
 SIGNS = ()
@@ -43,7 +44,11 @@ def read(found: Opened) -> list[Result]:
         if len(row) == len(head)
     ]
     if head[:4] == HISTORY:
-        return _history([page for page in pages if page.words("Name") == ALL])
+        found = _history([page for page in pages if page.words("Name") == ALL])
+        if any(page.words("Name") != ALL for page in pages):
+            for one in found:
+                one.refuse(WINDOW, *(f"e2e_ms_{name}" for name in PERCENTILES.values()))
+        return found
     named = [page for page in pages if page.words("Name") != ALL]
     return [_one(page, "") for page in named or pages]
 

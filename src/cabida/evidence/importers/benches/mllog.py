@@ -130,11 +130,8 @@ class _Training:
             self.samples = metadata.number("samples_count") or self.samples
         elif key == "eval_accuracy":
             self.reached = value
-            self.samples = (
-                metadata.number("samples_count", "epoch_num") if self.samples is None else self.samples
-            )
-            if (told := metadata.number("samples_count")) is not None:
-                self.samples = told
+            told = metadata.number("samples_count")  # ``epoch_num`` counts epochs
+            self.samples = self.samples if told is None else told
         elif key == "tracked_stats":
             rate = event.table("value").number("throughput")
             if rate is not None and rate > 0 and len(self.rates) < MOST_FIGURES:

@@ -32,8 +32,9 @@ SAME_RATIO = 1.02  # how far two counts of the same tokens may differ
 COUNTED_RATIO = 1.05  # how far a rate may be from what is counted over the time it took
 CROWD_RATIO = 1.15  # how far requests under way may be above the clients there are
 # codes of a reason, told in words by evidence.note.refused.CODE
-ZERO, NEGATIVE, NO_NUMBER, ORDER, COUNTS, CROWD, LATER, MIXED, TOKENS, UNSTREAMED, PIECES = (
+ZERO, NEGATIVE, NO_NUMBER, ORDER, COUNTS, CROWD, LATER, MIXED, TOKENS, UNSTREAMED, PIECES, WINDOW = (
     "zero", "negative", "no_number", "order", "counts", "crowd", "later", "mixed", "tokens", "unstreamed", "pieces",
+    "window",
 )  # fmt: skip
 
 

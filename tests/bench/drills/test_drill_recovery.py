@@ -208,6 +208,14 @@ def test_a_bad_deployment_must_be_taken_out_before_it_is_rolled_back():
     assert found.verdict == "failed"
 
 
+def test_a_bad_deployment_that_nobody_felt_or_that_was_brief_is_not_said_to_have_stayed():
+    assert verdict(series(30), a_drill("bad-deploy", undo_s=11.0)).verdict == "passed"
+    felt = series(30, bad=lambda due_s: "server-error" if 10 <= due_s < 11.5 else "ok")
+    brief = verdict(felt, a_drill("bad-deploy", undo_s=12.0))
+    assert brief.recovery.recovery_s > 0
+    assert (brief.verdict, "lasts" in brief.why) == ("undecided", True)
+
+
 @given(st.integers(1, 40), st.integers(10, 300), st.integers(10, 100))
 def test_allowances_are_counts_and_grow_with_what_was_usual(failed, before, count):
     failed = min(failed, before)
@@ -260,9 +268,11 @@ def test_from_a_journal(tmp_path):
             journal.request(replace(one, **moved))
         drilled = a_drill(began_s=10.0 + base_s)
         journal.event("drill", step="ended", **{**plain(drilled, journal.at), "at_s": 12.5})
+        journal.event("drill", name="unmade", drill="drain", step="failed", why="no such program")
         journal.event("watch", at_s=11.0, running_count=3)
         journal.event("run-end", run="steady", at_s=30.0)
-    found = recoveries(read_journal(tmp_path / "j"), "steady")
+    unmade, *found = recoveries(read_journal(tmp_path / "j"), "steady")
+    assert (unmade.drilled.name, unmade.verdict, unmade.why) == ("unmade", "undecided", "no such program")
     assert len(found) == 1
     direct = recovered(outcomes, a_drill(), watched_s=[11.0], error_ratio_most=0.01)
     assert found[0].recovery.recovery_s == pytest.approx(direct.recovery_s, abs=0.1)

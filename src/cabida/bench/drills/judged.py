@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cabida.bench.drills.acts import MOMENTS, Drilled, drilled_of
 from cabida.bench.drills.recovery import (
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from cabida.bench.keep.kept import Kept
 
 PASSED, FAILED, UNDECIDED = "passed", "failed", "undecided"
+EJECTION_WINDOWS = (
+    2.0  # a bad version has to be up so long: one until it is taken out, one to see that all is well
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,11 @@ def _judged(drilled: Drilled, recovery: Recovery, until_s: float | None) -> tupl
     if recovery.recovery_s > drilled.within_s:
         values = {"took": duration(recovery.recovery_s), "within": duration(drilled.within_s)}
         return FAILED, tr("drills.too_late", **values)
-    if drilled.kind == "bad-deploy" and recovery.ejected_s is None:
+    if drilled.kind == "bad-deploy" and recovery.ejected_s is None and recovery.recovery_s > 0:
+        up_s = (drilled.undo_s or drilled.began_s) - drilled.began_s
+        if up_s < EJECTION_WINDOWS * recovery.window_s:  # no whole window after it could have been taken out
+            values = {"up": duration(up_s), "needed": duration(EJECTION_WINDOWS * recovery.window_s)}
+            return UNDECIDED, tr("drills.too_brief", **values)
         return FAILED, tr("drills.not_ejected")
     if recovery.recovery_s == 0 and not recovery.lost_count:
         return PASSED, tr("drills.nothing_felt", window=duration(recovery.window_s))
@@ -215,15 +222,20 @@ def _judged_checkpoint(drilled: Drilled) -> tuple[str, str]:
         return FAILED, tr("drills.not_resumed")
     if lost is None:
         return UNDECIDED, tr("drills.no_step_numbers")
-    if drilled.details.get("checkpoint_step") is not None and drilled.details.get("resumed_step") == 1:
-        return FAILED, tr("drills.from_scratch")
+    first, told, resumed = (
+        drilled.details.get(name) for name in ("first_step", "checkpoint_step", "resumed_step")
+    )
+    if told is not None and resumed is not None and (resumed == 1 or (first or 0) >= resumed < told):
+        return FAILED, tr("drills.from_scratch", step=resumed)
     return PASSED, tr("drills.resumed", took=duration(float(resumed_s)), count=lost)
 
 
 def recoveries(kept: Kept, run: str) -> list[Judged]:
     """Every drill of a run in a journal, judged; usual is what was seen before them and between, when all was well."""
-    rows = [row for row in kept.of_run("drill", run) if row.get("step") == "ended"]
-    drills = sorted((drilled_of(row) for row in rows), key=lambda one: one.began_s or 0.0)
+    rows = kept.of_run("drill", run)
+    drills = [drilled_of(row) for row in rows if row.get("step") == "ended"]
+    drills += [_refused(row) for row in rows if row.get("step") == "failed"]
+    drills.sort(key=lambda one: one.began_s or 0.0)
     watched = kept.of_run("watch", run)
     watched_s = [float(row["at_s"]) for row in watched] if kept.events.get("watch") else None
     ended = kept.ended_run(run).get("at_s")
@@ -252,6 +264,11 @@ def recoveries(kept: Kept, run: str) -> list[Judged]:
                 else max([calm[-1][1], *(one for one in over if one != math.inf)])
             )
     return found
+
+
+def _refused(row: dict[str, Any]) -> Drilled:
+    """A drill that couldn't even begin."""
+    return Drilled(str(row.get("name", "")), str(row.get("drill", "")), failed=str(row.get("why", "")))
 
 
 def tries_in(kept: Kept, run: str) -> list[Try]:

@@ -123,7 +123,7 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
                 say.figure(metric, its["metrics"].get(metric)),
                 say.figure("error_ratio", its["error_ratio"]),
                 say.figure("goodput_ratio", its["goodput_ratio"]),
-                _state(its),
+                _state(one),
             )
         )
     whole = [one for one in answer["runs"] if not one["point_of"]]
@@ -134,18 +134,17 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
     return Part("overview", tr("report.bench_part.overview"), tuple(journal_notes(answer)), tables, charts)
 
 
-def _state(its: dict[str, Any]) -> str:
-    """Whether the figures are the server's, and whether it held its objectives."""
+def _state(one: dict[str, Any]) -> str:
+    """Whether the figures are the server's, and whether it held its objectives; of a search whether it found any."""
+    its = one["summary"]
     if its["client_bound"]:
         return tr("report.bench_state.client")
     if its["saturated"]:
         return tr("report.bench_state.saturated")
     if its["points_count"]:
-        return tr(
-            "report.bench_state.found"
-            if its["metrics"].get("req_s", {}).get("value")
-            else "report.bench_state.none_found"
-        )
+        sought = one["ended"].get("sought")
+        found = isinstance(sought, dict) and sought.get("level") is not None
+        return tr(f"report.bench_state.{'found' if found else 'none_found'}")
     met = [one["met"] for one in its["objectives"]]
     if not met:
         return tr("report.bench_state.none")
@@ -179,7 +178,7 @@ def _search(answer: dict[str, Any], one: dict[str, Any], at: int) -> Part:
                 say.figure("ttft_ms_p95", its["metrics"].get("ttft_ms_p95")),
                 say.figure("tpot_ms_p95", its["metrics"].get("tpot_ms_p95")),
                 say.figure("goodput_ratio", its["goodput_ratio"]),
-                _state(its),
+                _state(each),
             )
         )
     found = [sentence for sentence in (one["why"], _sought(one), *one["told"]) if sentence]
@@ -235,6 +234,7 @@ def _sentences(one: dict[str, Any]) -> list[str]:
     if its["saturated"]:
         found.append(tr("report.bench_saturated", growth=text.rate(its["backlog_growth_per_s"])))
     found += [_objective(met) for met in its["objectives"]]
+    found += [f"{_name(each['drilled'])}: {each['why']}" for each in one["drills"] if each["why"]]
     found += [
         tr(f"keep.note.{note}") for note in its["notes"] if note != "client" and has_text(f"keep.note.{note}")
     ]
@@ -272,7 +272,9 @@ def _outputs(its: dict[str, Any]) -> str:
     broken = [f"{name} ({say.count(count)})" for name, count in its["broken_rules"].items()]
     if broken:
         told += " " + tr("report.bench_broken_rules", rules=", ".join(broken[:MOST_REASONS]))
-    by = [f"{tr(f'report.bench_by.{name}')} {say.count(count)}" for name, count in its["counted_by"].items()]
+    by = [
+        f"{tr(f'report.bench_by.{name}')} ({say.count(count)})" for name, count in its["counted_by"].items()
+    ]
     lengths = [its["input_tokens_mean"], its["output_tokens_mean"]]
     if all(one is not None for one in lengths):
         means = {"input": text.number(lengths[0]), "output": text.number(lengths[1])}
@@ -282,11 +284,17 @@ def _outputs(its: dict[str, Any]) -> str:
 
 def _objective(met: dict[str, Any]) -> str:
     state = {True: "met", False: "missed", None: "open"}[met["met"]]
-    value = say.UNKNOWN if met["value_s"] is None else text.duration(met["value_s"])
+    share = met.get("limit_ratio")
+    limit, value = (met["limit_s"], met["value_s"]) if share is None else (share, met["value_ratio"])
+    said = text.duration if share is None else text.percent
     return tr(
         f"report.bench_objective.{state}",
-        metric=say.label(met["metric"]), limit=text.duration(met["limit_s"]), value=value,
+        metric=say.label(met["metric"]), limit=said(limit), value=say.UNKNOWN if value is None else said(value),
     )  # fmt: skip
+
+
+def _name(drilled: dict[str, Any]) -> str:
+    return str(drilled["name"] or drilled["kind"])
 
 
 def _samples(answer: dict[str, Any]) -> Part:

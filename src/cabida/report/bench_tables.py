@@ -1,14 +1,13 @@
-"""The tables of a run: latencies, rates, what was predicted, drills, the steps of a ramp, what was watched."""
+"""The tables of a run: latencies, rates, and what was predicted."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cabida import text
-from cabida.bench.watch.told import verdict_words
 from cabida.report import bench_words as say
 from cabida.report.money_sections import Table
-from cabida.text import has_text, tr
+from cabida.text import tr
 
 LATENCIES = ("ttft_ms", "tpot_ms", "itl_ms", "e2e_ms")
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
@@ -42,10 +41,10 @@ def rates(its: dict[str, Any]) -> Table:
     rows = [(say.label(name), say.shown(name, one)) for name, one in found if one and its["requests_count"]]
     if its["requests_count"]:
         if its["offered_req_s"] is not None:
-            rows.insert(0, (tr("report.bench_offered"), text.rate(its["offered_req_s"])))
-        rows.append((tr("report.bench_errors"), say.shown("error_ratio", its["error_ratio"])))
-        rows.append((tr("report.bench_accepted"), say.shown("acceptance_ratio", its["acceptance_ratio"])))
-        rows.append((tr("report.bench_goodput"), say.shown("goodput_ratio", its["goodput_ratio"])))
+            rows.insert(0, (say.label("offered_req_s"), text.rate(its["offered_req_s"])))
+        rows.append((say.label("error_ratio"), say.shown("error_ratio", its["error_ratio"])))
+        rows.append((say.label("acceptance_ratio"), say.shown("acceptance_ratio", its["acceptance_ratio"])))
+        rows.append((say.label("goodput_ratio"), say.shown("goodput_ratio", its["goodput_ratio"])))
     return Table(
         tr("report.bench_table.rates"), (tr("report.metric_head"), tr("report.bench_measured")), tuple(rows)
     )
@@ -85,76 +84,3 @@ def beside(one: dict[str, Any]) -> Table:
             )
         )
     return Table(tr("report.bench_table.beside"), tuple(tr(f"report.{key}") for key in keys), tuple(rows))
-
-
-def drills(one: dict[str, Any]) -> Table:
-    """What each drill cost."""
-    keys = ("drill", "verdict", "recovery", "lost", "truncated", "refused_count", "tokens_lost", "budget")
-    rows = []
-    for each in one["drills"]:
-        its = each["recovery"]
-        budget, took = its["budget_used_ratio"], its["recovery_s"]
-        rows.append(
-            (
-                str(each["drilled"]["name"] or each["drilled"]["kind"]),
-                _drill_verdict(each),
-                say.UNKNOWN if took is None else text.duration(took) if took else "0 s",
-                say.count(its["lost_count"]),
-                say.count(its["truncated_count"]),
-                say.count(its["refused_count"]),
-                say.count(its["lost_tokens"]),
-                say.UNKNOWN if budget is None else text.percent(budget),
-            )
-        )
-    return Table(
-        tr("report.bench_table.drills"), tuple(tr(f"report.bench_{key}") for key in keys), tuple(rows)
-    )
-
-
-def steps(one: dict[str, Any]) -> Table:
-    """The steps of a ramp to the edge of memory."""
-    keys = ("context", "at_once", "verdict", "held", "kv_used", "queued", "preempted")
-    rows = []
-    for step in one["steps"]:
-        used, verdict = step.get("kv_used_ratio_most"), str(step.get("verdict") or "")
-        rows.append(
-            (
-                say.count(step.get("context_tokens")),
-                say.count(step.get("concurrency")),
-                say.verdict(verdict) if verdict == "ok" else verdict_words(verdict),
-                say.count(step.get("held_tokens")),
-                say.UNKNOWN if used is None else text.percent(used),
-                say.count(step.get("waiting_most")),
-                say.count(step.get("preemptions_count")),
-            )
-        )
-    header = tuple(tr(f"report.bench_{key}") for key in keys)
-    return Table(tr("report.bench_table.steps"), header, tuple(rows))
-
-
-def watched(one: dict[str, Any]) -> Table:
-    """What was watched, over the window: mean and most of gauges, increase of counters."""
-    found = one["watched"] or {}
-    rows = []
-    for name, gauge in found.get("figures", {}).items():
-        if has_text(f"report.bench_watch.{name}"):
-            shown = text.percent if name.endswith("_ratio") else text.number
-            rows.append((tr(f"report.bench_watch.{name}"), shown(gauge["mean"]), shown(gauge["most"])))
-    for name, value in found.get("increases", {}).items():
-        if has_text(f"report.bench_watch.{name}"):
-            rows.append((tr(f"report.bench_watch.{name}"), "", text.number(value, 6)))
-    for name, value in (found.get("memory_most_bytes") or {}).items():
-        rows.append((tr("report.bench_watch.memory", card=name), "", text.size(value)))
-    if found.get("power_mean_w") is not None:
-        rows.append((tr("report.bench_watch.power"), f"{text.number(found['power_mean_w'])} W", ""))
-    if found.get("energy_j") is not None:
-        rows.append((tr("report.bench_watch.energy"), "", f"{text.number(found['energy_j'] / 3600)} Wh"))
-    if found.get("prefix_hit_ratio") is not None:
-        rows.append((tr("report.bench_watch.prefix_hit_ratio"), text.percent(found["prefix_hit_ratio"]), ""))
-    header = tuple(tr(f"report.bench_{key}") for key in ("watched", "mean", "most"))
-    return Table(tr("report.bench_table.watched"), header, tuple(rows))
-
-
-def _drill_verdict(each: dict[str, Any]) -> str:
-    name = tr(f"report.bench_drill.{each['verdict']}")
-    return f"{name}: {each['why']}" if each["why"] else name

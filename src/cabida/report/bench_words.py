@@ -81,6 +81,16 @@ def count(value: float | None) -> str:
     return UNKNOWN if value is None else text.number(value, 12)
 
 
+def lasted(seconds: float) -> str:
+    """A time; nothing at all is ``0 s``."""
+    return text.duration(seconds) if seconds else "0 s"
+
+
+def drill(judged: dict[str, Any]) -> str:
+    """What a drill is called."""
+    return str(judged["drilled"]["name"] or judged["drilled"]["kind"])
+
+
 def load(summary: dict[str, Any]) -> str:
     """How requests arrived: ``20 req/s at random``, ``8 at once``."""
     said = summary["load"]
@@ -105,9 +115,11 @@ def verdict(name: str) -> str:
 
 
 def reason(said: str) -> str:
-    """``server error: 500`` of ``server-error: 500``."""
-    name, colon, rest = said.partition(": ")
-    return f"{verdict(name)}{colon}{rest}"
+    """``server error: 500`` of ``server-error: 500``, ``truncated: within the answer`` of ``truncated: cut``."""
+    name, _, rest = said.partition(": ")
+    key = f"wire.why.{rest}"
+    told = (verdict(name), tr(key) if rest and has_text(key) else rest)
+    return ": ".join(dict.fromkeys(one for one in told if one))
 
 
 def turned(one: dict[str, Any]) -> str:

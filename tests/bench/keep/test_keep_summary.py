@@ -56,6 +56,19 @@ def test_a_server_of_known_speed():
     json.dumps(one.plain(), allow_nan=False)
 
 
+@pytest.mark.parametrize(("each", "met"), [(0, True), (3, False), (40, None)])
+def test_the_share_that_may_fail_is_an_objective_too(each, met):
+    """3 % may fail: none does; each third does; each fortieth does, and that can't be told from 3 %."""
+    told = [
+        failed(at, due, "server-error") if each and at % each == 0 else outcome(at, due)
+        for at, due in enumerate(poisson(60.0, 20.0))
+    ]
+    one = of(told, error_ratio_most=0.03)
+    assert [(its.metric, its.met, its.limit_ratio) for its in one.objectives] == [("error_ratio", met, 0.03)]
+    assert one.objectives[0].value_ratio == one.error_ratio.value
+    assert of(told).objectives == ()
+
+
 def test_a_late_client_hides_nothing():
     """Requests that left two seconds late took two seconds longer, whatever the server did."""
     late = [outcome(at, due, ttft_s=2.2, sent_s=due + 2.0) for at, due in enumerate(poisson(60, 20))]

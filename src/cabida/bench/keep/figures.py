@@ -12,7 +12,7 @@ from cabida.bench.keep.asked import Asked, asked_of
 from cabida.bench.keep.ends import client_of, figure_of_row, found_rate, number_of, windows_of
 from cabida.bench.keep.kept import Kept
 from cabida.bench.keep.latency import in_windows, latencies, values_of
-from cabida.bench.keep.objectives import Met, good_flags, judged
+from cabida.bench.keep.objectives import Met, good_flags, judged, judged_errors
 from cabida.bench.keep.requests import COUNTED_BY, Requests
 from cabida.bench.keep.statistics import BATCHES, Figure, rate, share
 from cabida.bench.keep.throughput import backlog_growth, came_by, output_tokens_by, saturated
@@ -175,6 +175,7 @@ def summary(
         load=load,
         window=(start, max(start, end)),
         objectives=kept.plan.get("objectives") or {},
+        error_ratio_most=kept.plan.get("error_ratio_most"),
         bound=client_bound,
         client_windows=windows,
         why=client_why or str(ended.get("client_why") or ""),
@@ -221,6 +222,7 @@ def summed(
     load: Mapping[str, Any],
     window: tuple[float, float],
     objectives: Mapping[str, Mapping[str, float]],
+    error_ratio_most: float | None = None,
     bound: bool | None = None,
     client_windows: Sequence[tuple[float, float]] = (),
     why: str = "",
@@ -271,6 +273,7 @@ def summed(
     found += ["short"] if end - start < SHORTEST_S or here.count < FEWEST_REQUESTS else []
     tallies = [all.tallies[name] for name in all.runs if name == run or name.startswith(f"{run}/")]
     window_s = end - start
+    errors = share(failed, here.count - cut)
     return Summary(
         run=run,
         phase=phase,
@@ -290,7 +293,7 @@ def summed(
         accepted_count=accepted,
         broken_rules=_merged(one.broken_rules for one in tallies),
         unjudged_rules=_merged(one.unjudged_rules for one in tallies),
-        error_ratio=share(failed, here.count - cut),
+        error_ratio=errors,
         acceptance_ratio=Figure(None, why="no_rules") if accepted is None else share(accepted, judged_count),
         metrics=metrics,
         service=service,
@@ -300,7 +303,7 @@ def summed(
         goodput_req_s=None
         if unseen or window_s <= 0 or not told_count
         else float(good.sum()) / told_count * (here.count - cut) / window_s,
-        objectives=judged(objectives, metrics),
+        objectives=judged(objectives, metrics) + judged_errors(error_ratio_most, errors),
         offered_req_s=here.count / window_s if window_s > 0 else None,
         saturated=saturated(asked, start, end) if open_load and here.count else None,
         backlog_growth_per_s=growth,

@@ -18,12 +18,14 @@ UNKNOWN_MOST_RATIO = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """One objective. ``met`` is ``None`` where the interval holds the limit, or nothing is known."""
+    """One objective: a latency, or a share. ``met`` is ``None`` where that can't be told."""
 
-    metric: str  # of the summary's metrics
-    limit_s: float
+    metric: str  # of the summary's metrics, or "error_ratio"
+    limit_s: float | None
     value_s: float | None
     met: bool | None
+    limit_ratio: float | None = None
+    value_ratio: float | None = None
 
 
 def judged(objectives: Mapping[str, Mapping[str, float]], metrics: Mapping[str, Figure]) -> tuple[Met, ...]:
@@ -39,10 +41,18 @@ def judged(objectives: Mapping[str, Mapping[str, float]], metrics: Mapping[str, 
     return tuple(found)
 
 
-def _side(figure: Figure, limit_ms: float) -> bool | None:
-    if figure.high is not None and figure.high <= limit_ms:
+def judged_errors(limit_ratio: Any, errors: Figure) -> tuple[Met, ...]:
+    """The objective of the share of requests that may fail; none where the plan has none."""
+    if not isinstance(limit_ratio, int | float) or isinstance(limit_ratio, bool):
+        return ()
+    met = _side(errors, limit_ratio)
+    return (Met("error_ratio", None, None, met, float(limit_ratio), errors.value),)
+
+
+def _side(figure: Figure, limit: float) -> bool | None:
+    if figure.high is not None and figure.high <= limit:
         return True
-    if figure.low is not None and figure.low > limit_ms:
+    if figure.low is not None and figure.low > limit:
         return False
     return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cabida.bench.keep.rows import read_line
+from cabida.text import has_text, tr
 
 WINDOW_S = 5.0
 BLOCK_BYTES = 1 << 20
@@ -173,9 +174,18 @@ def _median(values: list[float | None]) -> float | None:
 
 def _told(row: dict[str, Any]) -> str:
     """A row of a drill, of a point or of the ramp in a few words, as it stands."""
-    said = [str(row[name]) for name in ("name", "step") if row.get(name)]
+    step = str(row.get("step") or "")
+    said = [one for one in (str(row.get("name") or ""), _worded("bench.step", step)) if one]
     if row.get("kind") == "memory-step":
-        said = [f"{row.get('concurrency')} × {row.get('context_tokens')}", str(row.get("verdict", ""))]
+        said = [
+            f"{row.get('concurrency')} × {row.get('context_tokens')}",
+            _worded("watch.verdict", str(row.get("verdict", ""))),
+        ]
     if "requests_per_s" in row:
         said.append(f"{row['requests_per_s']:.3g}/s {'✓' if row.get('good') else '✗'}")
     return " · ".join(said)
+
+
+def _worded(family: str, name: str) -> str:
+    key = f"{family}.{name.replace('-', '_')}"
+    return tr(key) if name and has_text(key) else name

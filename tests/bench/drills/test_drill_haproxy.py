@@ -56,6 +56,11 @@ def test_one_that_never_empties_is_not_drained(tmp_path):
     assert fake.run(drained(fake.path, "be/s1", 0.3)) is None
 
 
+def test_one_that_the_page_does_not_name_is_not_drained(tmp_path):
+    fake = Fake(tmp_path / "s", sessions=0)
+    assert fake.run(drained(fake.path, "be/s9", 0.3)) is None
+
+
 def test_states_are_read_and_odd_lines_left_out(tmp_path):
     fake = Fake(tmp_path / "s")
     assert fake.run(states(fake.path)) == (ServerState("be", "s1", "UP", 2), ServerState("be", "s2", "UP", 1))

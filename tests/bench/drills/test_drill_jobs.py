@@ -271,6 +271,21 @@ def test_a_job_that_begins_again_has_not_used_it(tmp_path):
     assert verdict(drilled) == "failed"
 
 
+@pytest.mark.parametrize(
+    ("first", "told", "resumed", "wanted"),
+    [(10, 30, 10, "failed"), (10, 30, 40, "passed"), (10, 10, 10, "passed"), (1, 12, 11, "passed")],
+)
+def test_a_job_that_tells_every_tenth_step_begins_again_at_the_first_it_told(first, told, resumed, wanted):
+    details = {
+        "first_step": first,
+        "checkpoint_step": told,
+        "resumed_step": resumed,
+        "resume_s": 1.0,
+        "steps_lost": 0,
+    }
+    assert verdict(Drilled("c", "checkpoint", began_s=1.0, acted_s=1.0, details=details)) == wanted
+
+
 def test_no_checkpoint_in_time(tmp_path):
     drilled = checkpointed(tmp_path, "dry", within_s=1.0)
     assert "checkpoint" in drilled.failed

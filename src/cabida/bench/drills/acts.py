@@ -55,7 +55,6 @@ class Drilled:
     first_token_s: float | None = None
     load_s: float | None = None
     within_s: float = 120.0
-    undo_expected: bool = False
     ready_asked: bool = False
     failed: str = ""
     commands: tuple[Done, ...] = ()
@@ -156,7 +155,7 @@ async def _drilled(its: _Drilling, readiness: Readiness, log: str) -> Drilled:
     finally:
         undoing = surely(_undo(its))
         trouble = await undoing
-        failed = failed or trouble
+        failed = " ".join(filter(None, (failed, trouble)))
     began_s = float(its.seen["began_s"])
     if not failed:
         await _until_back(its, readiness, began_s + one.within_s)
@@ -177,7 +176,6 @@ async def _drilled(its: _Drilling, readiness: Readiness, log: str) -> Drilled:
             ready_s=readiness.back_after(after_s),
             load_s=load_s(mark) if mark else None,
             within_s=one.within_s,
-            undo_expected=bool(one.undo),
             ready_asked=bool(one.ready),
             failed=failed,
             commands=tuple(its.done),
@@ -255,25 +253,40 @@ async def _lasting(its: _Drilling, readiness: Readiness) -> None:
 
 
 async def _undo(its: _Drilling) -> str:
-    """Everything as it was; returns what went wrong, "" = nothing."""
-    one = its.one
+    """Everything as it was, each part whatever became of the others; returns what went wrong, "" = nothing."""
     if not its.touched:
         return ""
     its.mark("undo")
-    trouble = ""
-    try:
-        if its.proxy is not None and one.kind in ("slow-network", "cut-network"):
-            await its.proxy.change(None)
-        if its.signalled is not None and one.signal == "STOP":
-            tell(its.signalled, "CONT")
-        if one.undo:
-            done = await its.told(one.undo, max(1.0, one.within_s))
-            trouble = "" if done.ok else tr("drills.undo_failed", why=_told_failure(done))
-    except (CabidaError, OSError) as error:
-        trouble = tr("drills.undo_failed", why=str(error))
-    if not trouble:
-        its.mark("undone")
-    return trouble
+    troubles = []
+    for part in (_network_back, _let_go_on, _undone):
+        try:
+            trouble = await part(its)
+        except (CabidaError, OSError) as error:
+            trouble = str(error)
+        troubles += [trouble] if trouble else []
+    if troubles:
+        return tr("drills.undo_failed", why=" ".join(troubles))
+    its.mark("undone")
+    return ""
+
+
+async def _network_back(its: _Drilling) -> str:
+    if its.proxy is not None and its.one.kind in ("slow-network", "cut-network"):
+        await its.proxy.change(None)
+    return ""
+
+
+async def _let_go_on(its: _Drilling) -> str:
+    if its.signalled is not None and its.one.signal == "STOP":
+        tell(its.signalled, "CONT")
+    return ""
+
+
+async def _undone(its: _Drilling) -> str:
+    if not its.one.undo:
+        return ""
+    done = await its.told(its.one.undo, max(1.0, its.one.within_s))
+    return "" if done.ok else _told_failure(done)
 
 
 async def _until_back(its: _Drilling, readiness: Readiness, until_s: float) -> None:

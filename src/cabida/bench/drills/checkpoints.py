@@ -47,7 +47,7 @@ async def checkpoint_drill(
 ) -> Drilled:
     """Start ``job``, wait for its checkpoint, let it go on for ``lasts_s``, kill -9 its group, start it again.
 
-    ``details``: ``checkpoint_after_s`` and ``checkpoint_step`` (the last step told before it was whole),
+    ``details``: ``first_step`` told, ``checkpoint_after_s`` and ``checkpoint_step`` (the last told before it was whole),
     ``killed_step``, ``resumed_step`` (first told after the new start), ``steps_lost``, ``resume_s`` (kill to first
     step), ``regained_s`` (kill to the first step beyond the killed one). What isn't seen is ``None``. ``one.command``
     replaces the job's at the second start; ``one.undo`` cleans up at the end. Both lives are ended in any case.
@@ -67,10 +67,10 @@ async def checkpoint_drill(
     finally:
         undo = await surely(_end(one, lives))
     if undo is not None and not undo.ok:
-        failed = failed or tr("drills.undo_failed", why=undo.why or str(undo.code))
+        failed = " ".join(filter(None, (failed, tr("drills.undo_failed", why=undo.why or str(undo.code)))))
     moments = {name: seen.pop(name, None) for name in ("began_s", "acted_s", "undo_s", "undone_s", "ready_s")}
     drilled = Drilled(
-        one.name or one.kind, one.kind, **moments, within_s=one.within_s, undo_expected=True, ready_asked=True,
+        one.name or one.kind, one.kind, **moments, within_s=one.within_s, ready_asked=True,
         failed=failed, commands=(undo,) if undo else (), details=seen,
     )  # fmt: skip
     journal.event("drill", step="ended", **plain(drilled, journal.at))
@@ -87,6 +87,7 @@ async def _both_lives(
     if whole_s is None:
         return tr("drills.no_checkpoint", path=job.checkpoint)
     seen["checkpoint_after_s"] = whole_s - first.began_s
+    seen["first_step"] = next((one.step for one in first.steps if one.step is not None), None)
     seen["checkpoint_step"] = first.last_step
     journal.event("drill", name=name, drill=one.kind, step="checkpoint", told_step=first.last_step)
     await _wait(stop, one.lasts_s)

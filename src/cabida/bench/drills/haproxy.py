@@ -106,7 +106,7 @@ async def drained(path: str, server: str, within_s: float) -> float | None:
     await put(path, server, "drain")
     while now_s() - began_s < within_s:
         of_it = [one for one in await states(path) if f"{one.backend}/{one.server}" == server]
-        if all(one.sessions_count == 0 for one in of_it):
+        if of_it and all(one.sessions_count == 0 for one in of_it):
             return now_s() - began_s
         await asyncio.sleep(0.05)
     return None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cabida.bench.clock import now_s
-from cabida.bench.drills.proxy import HELD_BYTES_MOST, Fault, Proxy, place
+from cabida.bench.drills.proxy import HELD_BYTES_MOST, RESET, Fault, Proxy, place
 from cabida.bench.drills.proxying import fault_of, is_loopback, main
 
 
@@ -196,6 +196,27 @@ def test_an_answer_is_cut_after_so_many_bytes(after, reset):
         assert seen <= after
     else:
         assert (how, seen) == ("end", after)
+
+
+@pytest.mark.parametrize("kind", ["end", "reset"])
+def test_an_end_is_passed_on_as_the_server_made_it(kind):
+    async def handle(reader, writer):
+        await reader.readline()
+        writer.write(b"half")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        if kind == "reset":
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        writer.transport.abort()
+
+    async def work():
+        async with served(handle) as to, Proxy("127.0.0.1:0", to) as proxy:
+            reader, writer = await connected(proxy)
+            writer.write(b"ask\n")
+            found = await ended(reader, writer)
+            return found, proxy.counts.cut
+
+    assert run(work()) == ((kind, 4), 0)
 
 
 def test_everything_open_is_cut_at_once():

@@ -47,7 +47,7 @@ async def checkpoint_drill(
 ) -> Drilled:
     """Start ``job``, wait for its checkpoint, let it go on for ``lasts_s``, kill -9 its group, start it again.
 
-    ``details``: ``first_step`` told, ``checkpoint_after_s`` and ``checkpoint_step`` (the last told before it was whole),
+    ``details``: ``first_step`` told, ``checkpoint_after_s`` and ``checkpoint_step`` (last told before it was whole),
     ``killed_step``, ``resumed_step`` (first told after the new start), ``steps_lost``, ``resume_s`` (kill to first
     step), ``regained_s`` (kill to the first step beyond the killed one). What isn't seen is ``None``. ``one.command``
     replaces the job's at the second start; ``one.undo`` cleans up at the end. Both lives are ended in any case.

@@ -31,7 +31,7 @@ class Fault:
     Attributes:
         delay_s: later by this long in each direction; jitter_s: give or take so much, evenly, in order all the same.
         bytes_per_s: of one connection in one direction.
-        cut_after_bytes: of an answer; then the connection ends, by RST where ``reset``.
+        cut_after_bytes: of what a connection carried to its client; then it ends, by RST where ``reset``.
         stall: nothing is passed on, nothing is closed, until that ends.
         half_open: the server's side is closed and the client never told: its bytes go nowhere.
         refuse: nobody listens; what is connected stays so.
@@ -61,10 +61,14 @@ class Counts:
 
 @dataclass(slots=True)
 class _Held:
-    """What was read and isn't passed on yet, with the moment each piece is due; an empty piece is the end."""
+    """What was read and isn't passed on yet, with the moment each piece is due; an empty piece is the end.
+
+    ``broken``: it ended by RST, which is passed on too.
+    """
 
     pieces: deque[tuple[float, bytes]] = field(default_factory=deque)
     size_bytes: int = 0
+    broken: bool = False
     moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, due_s: float, piece: bytes) -> None:
@@ -235,6 +239,8 @@ class Proxy:
                     await held.change()
                 due_s, piece = held.pieces[0]
                 await self._until(due_s)
+                if not piece and held.broken:
+                    raise ConnectionResetError
                 if not piece:
                     break
                 await self._give(link, writer, piece, down=down)
@@ -258,7 +264,7 @@ class Proxy:
             try:
                 piece = await reader.read(CHUNK_BYTES)
             except OSError:
-                piece = b""
+                piece, held.broken = b"", True
             late_s = self.fault.delay_s + draws.uniform(-1.0, 1.0) * self.fault.jitter_s
             last_s = max(last_s, now_s() + max(0.0, late_s))
             held.put(last_s, piece)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from math import inf, isfinite
 from pathlib import Path
 from random import Random
@@ -16,12 +16,15 @@ from random import Random
 from cabida.errors import InvalidInput, Problem
 from cabida.files import text_lines
 from cabida.plan.bench import LOADS, Load
-from cabida.text import problem
+from cabida.text import problem, tr
 
 HOURS = (24, 168)
 S_PER_HOUR = 3600.0
 HIGHEST_PER_S = 1e6
 LARGEST_TRACE_BYTES = 500_000_000
+LARGEST_TRACE_ROWS_COUNT = 2_000_000
+ROWS_LOOKED_AT_COUNT = 10_000
+CONCURRENCY_MOST = 100_000  # of one process, each a task of its own
 
 
 def arrivals(load: Load, seed: int | None = None) -> Iterator[float]:
@@ -49,6 +52,20 @@ def trace_lengths(load: Load) -> Iterator[tuple[int, int]]:
     return ((max(1, round(asked)), max(1, round(answered))) for _, asked, answered in _trace(load.trace))
 
 
+def looked_at(load: Load) -> None:
+    """Look at the beginning of a load's trace.
+
+    Raises:
+        InvalidInput: CB-B039, what the trace's reader refuses.
+    """
+    try:
+        for row in islice(_lines(load.trace), ROWS_LOOKED_AT_COUNT):
+            if not all(0 <= value < inf for value in row):
+                raise ValueError(load.trace)  # noqa: TRY301 - the careful reader below says what is wrong
+    except (ValueError, IndexError, OSError, csv.Error):
+        _trace(load.trace)
+
+
 def lasts_s(load: Load) -> float | None:
     """How long arrivals go on, where the load says it."""
     if load.kind == "steps":
@@ -68,7 +85,7 @@ def faults(load: Load) -> list[Problem]:
 
     if load.kind not in LOADS:
         return [problem("CB-G002", kind=str(load.kind), kinds=", ".join(LOADS))]
-    if load.kind == "closed" and not (load.concurrency and load.concurrency > 0):
+    if load.kind == "closed" and not (load.concurrency and 0 < load.concurrency <= CONCURRENCY_MOST):
         wrong("concurrency", load.concurrency)
     if load.kind in ("poisson", "gamma", "profile") and not _rate(load.requests_per_s):
         wrong("requests_per_s", load.requests_per_s)
@@ -173,7 +190,9 @@ def _trace(file: str) -> Iterator[tuple[float, float, float]]:
 
     try:
         last = -inf
-        for row in _lines(file):
+        for count, row in enumerate(_lines(file), 1):
+            if count > LARGEST_TRACE_ROWS_COUNT:
+                raise InvalidInput(_too_long(file))
             if not last <= row[0] < inf or not (0 <= row[1] < inf and 0 <= row[2] < inf):
                 raise ValueError(file)  # noqa: TRY301 - the careful reader below says what is wrong
             last = row[0]
@@ -182,6 +201,11 @@ def _trace(file: str) -> Iterator[tuple[float, float, float]]:
     except (ValueError, IndexError, OSError, csv.Error):
         return iter(read_trace(Path(file)))
     return _lines(file)
+
+
+def _too_long(file: str) -> Problem:
+    what = tr("brief.trace.too_long", limit=f"{LARGEST_TRACE_ROWS_COUNT:,}")
+    return problem("CB-B039", file=file, line=LARGEST_TRACE_ROWS_COUNT + 2, what=what)
 
 
 def _lines(file: str) -> Iterator[tuple[float, float, float]]:

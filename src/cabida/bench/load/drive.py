@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cabida.bench.clock import now_s
-from cabida.bench.load.arrivals import arrivals, faults, lasts_s
+from cabida.bench.load.arrivals import CONCURRENCY_MOST, arrivals, faults, lasts_s
 from cabida.bench.load.limits import Budget, Pace
 from cabida.bench.outcome import REPEATABLE, Ask, Outcome
 from cabida.errors import InvalidInput
@@ -251,7 +251,7 @@ class _Driving:
         await self._until(self.driven.started_s)
         last_s = lasts_s(self.load)
         until_s = inf if last_s is None else self.driven.started_s + last_s - (spent_s or 0.0)
-        for _ in range(self.load.concurrency or 1):
+        for _ in range(min(self.load.concurrency or 1, self.load.requests_count or CONCURRENCY_MOST)):
             self._fly(self._worker(until_s))
         if until_s == inf:
             await self.sent.wait()

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from cabida.bench.keep.journal import JOURNAL
+from cabida.bench.run.beforehand import unready
 from cabida.bench.run.consent import refusals
 from cabida.bench.run.following import Following, Now
 from cabida.bench.run.plain import plain_of
@@ -56,12 +57,13 @@ def run_plan(
         ``folder``, ``interrupted`` (stopped by a person or a signal), ``notices`` (sentences).
 
     Raises:
-        InvalidInput: CB-N001 no leave for a target elsewhere, CB-N002 no such run, or what the journal refuses.
+        InvalidInput: CB-N001 no leave for a target elsewhere, CB-N002 no such run, what :func:`beforehand.unready`
+            finds, or what the journal refuses.
         EndpointFailed: CB-N003 the process ended early, or no endpoint could be used.
     """
     names = picked(plan, only, phases)
     against, notices = refusals(plan, names, yes=yes)
-    if against:
+    if against := [*against, *unready(plan, names)]:
         raise InvalidInput(against)
     place = Path(folder)
     order = {

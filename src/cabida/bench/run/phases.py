@@ -9,7 +9,8 @@ from math import inf
 from typing import Any
 
 from cabida.bench.clock import now_s
-from cabida.bench.drills.acts import drill
+from cabida.bench.drills.acts import Drilled, drill
+from cabida.bench.drills.acts import plain as plain_drilled
 from cabida.bench.drills.checkpoints import checkpoint_drill
 from cabida.bench.drills.jobs import Step, train
 from cabida.bench.load.arrivals import trace_lengths
@@ -20,9 +21,9 @@ from cabida.bench.load.prompts import asks
 from cabida.bench.load.seek import seek
 from cabida.bench.load.steady import Steady, steady
 from cabida.bench.outcome import Ask, Outcome
-from cabida.bench.run.followers import STARTS_AFTER_S, shared_load
+from cabida.bench.run.followers import STARTS_AFTER_S, all_or_none, shared_load
 from cabida.bench.run.place import Going, Place, keep_row
-from cabida.bench.run.shares import bound_of, journal_sketch, processes_count, split_budget, together
+from cabida.bench.run.shares import bound_of, journal_sketch, processes_count, reserved, settled, together
 from cabida.bench.watch.memory import MemoryLimits, Tried
 from cabida.bench.watch.memory import Step as MemoryStep
 from cabida.bench.watch.ramping import ramp
@@ -34,6 +35,7 @@ POINTS_EXPECTED = 12
 POINT_LEAST_S = 2.0
 SAMPLE_EVERY_S = 0.5  # of the watched figures while the ramp asks
 ALIVE_EVERY_S = 1.0
+WINDOWS_MOST = 200  # of the client, told in the journal
 
 
 async def load(one: Place, run: Run) -> None:
@@ -58,20 +60,20 @@ async def _driven(
             budget=going.budget, start_s=begins_s, spent_s=spent_s,
         )  # fmt: skip
     start_s = begins_s if begins_s is not None else now_s() + STARTS_AFTER_S
-    shares = split_budget(going.budget, count)
-    mine, theirs = await asyncio.gather(
+    parts = reserved(going.budget, count)
+    mine, theirs = await all_or_none(
         drive(
             shared_load(load, 0, count), wanted, one.wire, going.plan.policy, one.told_own, one.health, going.stop,
-            budget=shares[0], start_s=start_s, spent_s=spent_s, rate_share=1.0 / count,
+            budget=going.budget, start_s=start_s, spent_s=spent_s, rate_share=1.0 / count,
         ),
         going.followers.drive(
             name, load, seed=seed, salt=f"{going.salt} {salt}",
             done=[each for each in going.done if each.startswith(f"{name}/")], all_count=count,
-            start_s=start_s, budgets=[each.most for each in shares[1:]], told=one.told, stop=going.stop,
+            start_s=start_s, spent_s=spent_s, budgets=parts, told=one.told, stop=going.stop,
         ),
     )  # fmt: skip
     journal_sketch(one, name)
-    going.budget.spent_count += sum(each.attempts_count for each in (mine, *theirs))
+    settled(going.budget, parts, [each.attempts_count for each in theirs])
     return together([mine, *theirs])
 
 
@@ -94,8 +96,7 @@ async def _ended(
             "client_bound": held.bound, "client_why": held.why, "client_cpu_ratio": held.cpu_ratio,
             "client_lag_s_p99": held.lag_s_p99, "client_bound_ratio": held.bound_ratio,
             "client_windows": [
-                [round(journal.at(each.from_s), 6), round(journal.at(each.until_s), 6)]
-                for each in held.windows[:200]
+                [round(journal.at(at_s), 6) for at_s in each] for each in held.spans(WINDOWS_MOST)
             ],
         }  # fmt: skip
     if driven is not None:
@@ -200,9 +201,8 @@ async def _drill(one: Place, wanted: Drill, begins_s: float) -> None:
             log=one.contender.target.log, stop=going.stop,
         )  # fmt: skip
     except CabidaError as error:  # the load goes on: what it showed without the drill is still a measurement
-        going.journal.event(
-            "drill", name=wanted.name or wanted.kind, drill=wanted.kind, step="failed", why=str(error)
-        )
+        failed = Drilled(wanted.name or wanted.kind, wanted.kind, within_s=wanted.within_s, failed=str(error))
+        going.journal.event("drill", step="ended", **plain_drilled(failed, going.journal.at))
 
 
 async def memory(one: Place, run: Run) -> None:

@@ -50,7 +50,8 @@ def traffic(
         brief: file of a brief whose timezone counts, and that is written to with ``write``.
         write: put what was found into the brief, its comments kept.
         format: of the files; "" = found out.
-        from_, until: ISO days or moments; a day stands for all of it.
+        from_: ISO day or moment that it begins with.
+        until: ISO day, of which all is in, or moment.
         models: only requests of these, together; without, each model by itself.
         paths: beginnings of the paths that count in access logs; without, those that ask a model for something.
         timezone: whose hours the profile has; "" = that of the brief's profile, else UTC.
@@ -180,7 +181,13 @@ def _of_logs(
         "traffic": [],
         "notes": _notes(read),
     }
-    groups = [("  +  ".join(models), list(models))] if models else [(one, [one]) for one in names]
+    named = [one for one in names if one]
+    if models:
+        groups = [(" + ".join(models), list(models))]
+    elif len(named) == 1:  # what failed before its model was read is of the only one there is
+        groups = [(named[0], names)]
+    else:
+        groups = [(one, [one]) for one in names]
     sized = sorted(((_of(columns, [names.index(one) for one in group]), name, group) for name, group in groups),
                    key=lambda one: -len(one[0]))  # fmt: skip
     for chosen, name, group in sized[:MODELS_SHOWN]:

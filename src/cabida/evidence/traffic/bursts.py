@@ -29,7 +29,7 @@ WINDOW_COUNT_LEAST = 5.0  # requests in a window, in the mean: with fewer the no
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Squared coefficient of variation; ``how`` is gaps or counts; from ``hours_count`` hours; ``window_s`` of counts."""
+    """Squared coefficient of variation, told by ``how``, gaps or counts (in windows of ``window_s``)."""
 
     ratio: float
     how: str

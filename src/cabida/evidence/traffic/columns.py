@@ -104,6 +104,24 @@ class Requests:
             self._put("line", "q", 0, line_hash)
         return True
 
+    def add_plain(self, at_s: float, status: int, duration_s: float | None, line_hash: int = 0) -> None:
+        """The same for what web servers write, of which there may be ten million lines."""
+        if not self.from_s <= at_s < self.until_s or len(self.at) >= REQUESTS_MOST:
+            self.add(at_s)  # counts or refuses it
+            return
+        self.at.append(at_s)
+        self.status.append(status)
+        self.model.append(self.models[""] if "" in self.models else self._model(""))
+        self.file.append(self.place)
+        if duration_s is not None and duration_s < DURATION_S_MOST:
+            column = self._more.get("duration")
+            if column is not None and len(column) == len(self.at) - 1:
+                column.append(duration_s)
+            else:
+                self._put("duration", "f", NAN, duration_s)
+        if line_hash:
+            self._put("line", "q", 0, line_hash)
+
     def _model(self, name: str) -> int:
         shown = printable(name)[:MODEL_CHARS_MOST]
         if shown not in self.models and len(self.models) >= MODELS_MOST:

@@ -70,10 +70,9 @@ class Vllm:
             at_s = self._at_s(line)
             if at_s is None:
                 return "time"
-            behind = line[answered.end() :].rpartition(", output_token_ids: ")
             reason = line.rpartition("finish_reason: ")[2].strip()
             status = {"abort": CUT, "error": FAILED}.get(reason, OK)
-            self._end(answered[1], at_s, status, _listed(behind[1] + behind[2], "output_token_ids"))
+            self._end(answered[1], at_s, status, _listed(line[answered.end() :], "output_token_ids"))
         elif "borted" in line and (aborted := VLLM_ABORTED.search(line)) and aborted[1] in self._open:
             self._end(aborted[1], self._at_s(line), CUT, None)
         elif found := VLLM_HITS.search(line):

@@ -124,14 +124,15 @@ class Rows:
         if self._elsewhere(row):
             return ""
         answers = [answer_of(one) for way in self.gateway.paths["response"] if (one := look_up(row, way))]
-        answer = next((one for one in answers if one.usage.output is not None), answers[0] if answers else Answer(usage_of(None)))  # fmt: skip
+        told = (one for one in answers if one.usage.output is not None)
+        answer = next(told, answers[0] if answers else Answer(usage_of(None)))
         timed = self._timed(row, answer)
         if timed is None:
             return "time"
         at_s, duration_s = timed
         model = self.said(row, "model") or answer.model
         model = model if isinstance(model, str) else ""
-        request = next((one for way in self.gateway.paths["request"] if (one := look_up(row, way)) and prompt_of(one)), None)  # fmt: skip
+        request = self._request(row)
         if not self.wanted(model) or not self.requests.from_s <= at_s < self.requests.until_s:
             request = None
         asked, answered, cached = self._tokens(row, answer)
@@ -151,6 +152,10 @@ class Rows:
         if added and self.kept is not None and request is not None:
             self._keep(request, answered)
         return ""
+
+    def _request(self, row: Any) -> Any:
+        found = (look_up(row, way) for way in self.gateway.paths["request"])
+        return next((one for one in found if one and prompt_of(one)), None)
 
     def _elsewhere(self, row: Mapping[str, Any]) -> bool:
         """Whether a web server's row is of something that isn't asked of a model."""
@@ -213,7 +218,8 @@ class Rows:
         code = whole_tokens(self.said(row, "status"))
         outcome = str(self.said(row, "outcome") if self.said(row, "outcome") is not None else "").lower()
         flags = {one.strip() for one in str(self.said(row, "flags") or "").split(",")}
-        if str(self.said(row, "cancelled")).lower() in ("true", "1"):
+        cancelled = str(self.said(row, "cancelled") or "").lower()
+        if cancelled in ("true", "1"):
             return CUT
         if code is not None and 100 <= code < 600:
             if code < 400 and (flags & GONE or answer.cut):
@@ -228,6 +234,7 @@ class Rows:
         told = (
             outcome in ("success", "true", "1", "default", "warning", "debug")
             or answer.usage.output is not None
+            or cancelled == "false"
         )
         return OK if told else 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import io
 import os
 import sys
 import zlib
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import orjson
 
@@ -38,6 +37,13 @@ FAULTY_RATIO_MOST = 0.5
 UNPACKED_RATIO_MOST = 500  # logs pack some twenty times
 UNPACKED_BYTES_FREE = 256 * 2**20
 PACKED = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip"), (b"\xfd7zXZ", "xz"))
+
+
+class Stream(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many; none at the end."""
 
 
 @dataclass(slots=True)
@@ -143,7 +149,7 @@ def read_logs(paths: Sequence[str], requests: Requests, wish: Wish) -> Read:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[IO[bytes], float, str]]:
+def _opened(path: str) -> Iterator[tuple[Stream, float, str]]:
     """A file's bytes, when it was written, and a hash of its beginning and size by which it is known again."""
     import time
 
@@ -161,7 +167,7 @@ def _opened(path: str) -> Iterator[tuple[IO[bytes], float, str]]:
             digest = hashlib.sha256(head + str(status.st_size).encode()).hexdigest()
             if head[:2] == b"\x1f\x8b":
                 with gzip.open(file) as unpacked:
-                    yield _Bounded(unpacked, status.st_size), status.st_mtime, digest  # type: ignore[misc]
+                    yield _Bounded(unpacked, status.st_size), status.st_mtime, digest
             else:
                 yield file, status.st_mtime, digest
     except (OSError, EOFError, zlib.error, ValueError) as error:
@@ -172,23 +178,23 @@ def _unreadable(path: str, why: str) -> Any:
     return problem("CB-I001", file=printable(redacted(path)), why=printable(why)[:200])
 
 
-class _Bounded(io.BufferedIOBase):
+class _Bounded:
     """An unpacked stream that ends in an error where it grows beyond what logs do."""
 
-    def __init__(self, stream: IO[bytes], packed_bytes: int) -> None:
+    def __init__(self, stream: Stream, packed_bytes: int) -> None:
         self._stream, self._bytes = stream, 0
         self._most = UNPACKED_BYTES_FREE + packed_bytes * UNPACKED_RATIO_MOST
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """As the stream does."""
-        found = self._stream.read(-1 if size is None else size)
+        found = self._stream.read(size)
         self._bytes += len(found)
         if self._bytes > self._most:
             raise OSError(None, tr("traffic.unpacks"))
         return found
 
 
-def _lines(head: bytes, stream: IO[bytes]) -> Iterator[bytes | None]:
+def _lines(head: bytes, stream: Stream) -> Iterator[bytes | None]:
     """Lines without their ends; ``None`` for one that is longer than LINE_BYTES_MOST."""
     rest, long = head, False
     while True:
@@ -209,7 +215,7 @@ def _lines(head: bytes, stream: IO[bytes]) -> Iterator[bytes | None]:
         yield from rest.split(b"\n") if rest else ()
 
 
-def _head(stream: IO[bytes]) -> bytes:
+def _head(stream: Stream) -> bytes:
     """The first part of a stream, so long as it takes to know what it is."""
     found = b""
     while len(found) < HEAD_BYTES and (block := stream.read(HEAD_BYTES - len(found))):
@@ -217,9 +223,7 @@ def _head(stream: IO[bytes]) -> bytes:
     return found
 
 
-def _read(
-    stream: IO[bytes], written_s: float, source: Source, read: Read, wish: Wish, *, hashed: bool
-) -> None:
+def _read(stream: Stream, written_s: float, source: Source, read: Read, wish: Wish, *, hashed: bool) -> None:
     head = _head(stream).removeprefix(b"\xef\xbb\xbf")
     shape, source.format = sniffed(head, wish.format, source.file)
     clock, paths = Clock(wish.zone), Paths(wish.paths)
@@ -238,13 +242,13 @@ def _read(
     else:
         _texts(head, stream, written_s, source, read, clock, paths, hashed=hashed)
     source.naive_count = clock.naive_count
-    source.others_count = sum(paths.others.values())
-    source.others = dict(paths.others.most_common(5))
+    others = paths.others
+    source.others_count, source.others = others.total(), dict(others.most_common(5))
 
 
 def _texts(
     head: bytes,
-    stream: IO[bytes],
+    stream: Stream,
     written_s: float,
     source: Source,
     read: Read,
@@ -273,7 +277,7 @@ def _texts(
     source.hit_ratio, source.unanswered_count = engine.hit_ratio, engine.unanswered_count
 
 
-def _json_lines(head: bytes, stream: IO[bytes], source: Source) -> Iterator[tuple[int, Any]]:
+def _json_lines(head: bytes, stream: Stream, source: Source) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(_lines(head, stream), 1):
         if line is None:
             source.lines_count += 1
@@ -285,7 +289,7 @@ def _json_lines(head: bytes, stream: IO[bytes], source: Source) -> Iterator[tupl
                 yield number, None
 
 
-def _json_whole(head: bytes, stream: IO[bytes], source: Source) -> Iterator[tuple[int, Any]]:
+def _json_whole(head: bytes, stream: Stream, source: Source) -> Iterator[tuple[int, Any]]:
     text = head + stream.read(WHOLE_BYTES_MOST - len(head) + 1)
     if len(text) > WHOLE_BYTES_MOST:
         raise InvalidInput([_unreadable(source.file, tr("traffic.whole", most=WHOLE_BYTES_MOST >> 20))])
@@ -296,7 +300,7 @@ def _json_whole(head: bytes, stream: IO[bytes], source: Source) -> Iterator[tupl
     yield from enumerate(listed(found) or [found], 1)
 
 
-def _table(head: bytes, stream: IO[bytes], source: Source) -> Iterator[tuple[int, Any]]:
+def _table(head: bytes, stream: Stream, source: Source) -> Iterator[tuple[int, Any]]:
     csv.field_size_limit(LINE_BYTES_MOST)
     texts = (
         line.decode("utf-8", "replace").replace("\0", "") + "\n"

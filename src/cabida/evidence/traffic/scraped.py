@@ -32,6 +32,7 @@ COUNTED = (
 SAMPLES_MOST = 2_000_000
 STEPS_MOST = 200_000
 HOLE_STEPS, HOLE_S_LEAST = 3.0, 900.0
+PAGE_RATIO = 0.8  # of lines that must look like a page's
 
 
 @dataclass(slots=True)
@@ -69,13 +70,13 @@ class Metered:
 def is_page(text: str) -> bool:
     """Whether a text is a metrics page, known or not: names with values, none of it JSON or a log."""
     lines = [line for line in text[:20_000].splitlines()[:-1] or text.splitlines() if line.strip()][:50]
-    told = sum(
-        line.startswith(("# HELP ", "# TYPE "))
-        or (line[:1] not in "#{[" and line.replace("{", " ").split(" ")[0].replace(":", "_").replace(".", "_").isidentifier()
-            and _is_value(line.rsplit(" ", 1)[-1]))
-        for line in lines
-    )  # fmt: skip
-    return bool(lines) and told > 0.8 * len(lines)
+    told = sum(line.startswith(("# HELP ", "# TYPE ")) or _is_sample(line) for line in lines)
+    return bool(lines) and told > PAGE_RATIO * len(lines)
+
+
+def _is_sample(line: str) -> bool:
+    name = line.replace("{", " ").split(" ")[0].replace(":", "_").replace(".", "_")
+    return name.isidentifier() and _is_value(line.rsplit(" ", 1)[-1])
 
 
 def _is_value(text: str) -> bool:

@@ -128,5 +128,6 @@ def listed(found: Any) -> list[Any] | None:
     if isinstance(found, list):
         return found
     if isinstance(found, dict):
-        return next((one for name in ("data", "logs", "result", "items") if isinstance(one := found.get(name), list)), None)  # fmt: skip
+        named = (found.get(name) for name in ("data", "logs", "result", "items"))
+        return next((one for one in named if isinstance(one, list)), None)
     return None

@@ -189,8 +189,10 @@ def _profile(profile: hours.Profile) -> dict[str, Any]:
 def _spread(spread: Spread | None) -> dict[str, Any] | None:
     if spread is None:
         return None
-    bounds = spread.bounds and {name: [low, None if high == float("inf") else high]
-                                for name, (low, high) in spread.bounds.items()}  # fmt: skip
+    bounds = {
+        name: [low, None if high == float("inf") else high]
+        for name, (low, high) in (spread.bounds or {}).items()
+    }
     return asdict(spread) | {"fits": spread.fits, "bounds": bounds}
 
 

@@ -25,9 +25,10 @@ ASKS = re.compile(
     rb"api/(?:chat|generate|embed|embeddings))(?:$|[/?])"
 )
 COMBINED = re.compile(
-    rb'(\S+) \S+ (?:\S+|.{1,200}?) \[([^\]]{20,32})\] "([A-Z]{3,8}) ([^" ]*)[^"]*" (\d{3}) (?:\d+|-)(.*)\Z'
+    rb'[^ ]+ [^ ]+ [^\[]{1,200} \[([^\]]{20,32})\] "([A-Z]{3,8}) ([^" ]*)[^"]*" (\d{3}) (?:\d+|-)(.*)\Z'
 )
 ODD_REQUEST = re.compile(rb'\S+ \S+ \S+ \[[^\]]{20,32}\] "(?:[^"\\]|\\.)*" \d{3} (?:\d+|-)')
+SHORT_TIME = re.compile(rb' rt="?(\d+\.\d+)')  # apart, since it is found five times as fast
 NAMED_TIME = re.compile(rb'(?:\brt|request_time|\btime)[=:]"?(\d+\.\d+)')
 BARE_TIME = re.compile(rb'(?:^|[ "])(\d+\.\d{3})(?=$|[ "])')
 QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -37,6 +38,7 @@ HAPROXY = re.compile(
     rb'"(?:([A-Z]{3,8}) ([^" ]*)|<BADREQ>)'
 )
 PATHS_KEPT = 1000
+MORE = "…".encode()
 
 
 class Paths:
@@ -45,7 +47,7 @@ class Paths:
     def __init__(self, named: Sequence[str] = ()) -> None:
         self._named = tuple(one.encode() for one in named)
         self._known: dict[bytes, bool] = {}
-        self.others: Counter[str] = Counter()
+        self._others: Counter[bytes] = Counter()
 
     def counts(self, method: bytes, target: bytes) -> bool:
         """Whether it does; of the others the paths are kept, without what stands behind a ``?``."""
@@ -55,14 +57,18 @@ class Paths:
             known = path.startswith(self._named) if self._named else bool(ASKS.search(path))
             if len(self._known) < PATHS_KEPT:
                 self._known[path] = known
-        if known and (self._named or method == b"POST"):
+        if known and (method == b"POST" or self._named):
             return True
-        shown = printable(redacted(path.decode("utf-8", "replace")))[:80]
-        if shown in self.others or len(self.others) < PATHS_KEPT:
-            self.others[shown] += 1
-        else:
-            self.others["…"] += 1
+        self._others[path if path in self._others or len(self._others) < PATHS_KEPT else MORE] += 1
         return False
+
+    @property
+    def others(self) -> Counter[str]:
+        """What else was asked for, by path, as it may be shown."""
+        found: Counter[str] = Counter()
+        for path, count in self._others.items():
+            found[printable(redacted(path.decode("utf-8", "replace")))[:80]] += count
+        return found
 
 
 def nginx_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:
@@ -72,7 +78,7 @@ def nginx_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, h
         return (
             "" if ODD_REQUEST.match(line) else "shape"
         )  # a request line that is no HTTP: a scanner, not traffic
-    _, stamp, method, target, status, rest = found.groups()
+    stamp, method, target, status, rest = found.groups()
     if not paths.counts(method, target):
         return ""
     at_s = clock.clf(stamp)
@@ -80,19 +86,21 @@ def nginx_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, h
         return "time"
     code = int(status)
     taken_s = _taken_s(rest) if rest else None
-    requests.resolution_s = max(requests.resolution_s, clock.resolution_s)
-    requests.add(
-        at_s - (taken_s or 0.0),
-        status=CUT if code == CUT else code,
-        duration_s=taken_s,
-        line_hash=hash(line) if hashed else 0,
-    )
+    if clock.resolution_s > requests.resolution_s:
+        requests.resolution_s = clock.resolution_s
+    requests.add_plain(at_s - (taken_s or 0.0), code, taken_s, hash(line) if hashed else 0)
     return ""
 
 
 def _taken_s(rest: bytes) -> float | None:
-    """``$request_time`` of what stands behind the combined format."""
-    found = NAMED_TIME.search(rest) or BARE_TIME.search(QUOTED.sub(b'""', rest))
+    """``$request_time`` of what stands behind the combined format; who asks chooses what is in the first two quotes."""
+    parts = rest.split(b'"', 4)
+    tail = parts[4] if len(parts) == 5 else rest
+    if len(tail) < 5:
+        return None
+    found = SHORT_TIME.search(tail) or NAMED_TIME.search(tail)
+    if found is None:
+        found = BARE_TIME.search(QUOTED.sub(b'""', tail) if b'"' in tail else tail)
     return float(found[1]) if found else None
 
 
@@ -115,10 +123,6 @@ def haproxy_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *,
     elif code < 400 and ended in b"CcSs":
         code = CUT
     requests.resolution_s = max(requests.resolution_s, clock.resolution_s)
-    requests.add(
-        at_s,
-        status=code,
-        duration_s=int(whole_ms) / 1000 if int(whole_ms) >= 0 else None,
-        line_hash=hash(line) if hashed else 0,
-    )
+    taken_s = int(whole_ms) / 1000 if int(whole_ms) >= 0 else None
+    requests.add_plain(at_s, code, taken_s, hash(line) if hashed else 0)
     return ""

@@ -4,13 +4,14 @@ import asyncio
 import os
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from cabida.bench.clock import now_s
 from cabida.bench.load import ticks
 from cabida.bench.load.bound import bound, quantile
-from cabida.bench.load.health import Health, HealthSample
+from cabida.bench.load.health import LAGS_MOST, Health, HealthSample, coarser
 from cabida.bench.load.ticks import Ticks
 from cabida.bench.outcome import Outcome
 from cabida.text import use_language
@@ -165,3 +166,34 @@ def test_health_tells_what_the_client_takes_and_how_late_it_sends():
     assert told[0].cpu_ratio > told[-1].cpu_ratio >= 0.0
     assert told[-1].late_s_mean is None
     assert sum(one.lasted_s for one in told) == pytest.approx(0.9, abs=0.6)
+
+
+def test_coarser_samples_judge_as_fine_ones_do():
+    samples, outcomes = a_run(200, odd=(50, 100, {"lag_s": 0.012, "late_s": 0.003}))
+    fewer = coarser(samples, 1.0)
+    assert len(fewer) == len(samples) / 4
+    assert sum(one.lasted_s for one in fewer) == pytest.approx(200.0)
+    assert sum(one.sent_count for one in fewer) == sum(one.sent_count for one in samples)
+    fine, coarse = bound(samples, outcomes), bound(fewer, outcomes)
+    assert coarse.reasons == fine.reasons
+    assert coarse.bound_s == pytest.approx(fine.bound_s, abs=2.0)
+    assert coarse.lag_s_mean == pytest.approx(fine.lag_s_mean)
+    assert coarse.late_s_mean == pytest.approx(fine.late_s_mean)
+    assert coarse.lag_s_p99 == fine.lag_s_p99
+    assert max(len(one.lags_s) for one in coarser(samples, 200.0)) <= 2 * LAGS_MOST
+
+
+def test_windows_are_told_apart_and_as_few_as_wanted():
+    found, _ = a_run(200)
+    late = [replace(one, cpu_ratio=3.0) if int(one.at_s) % 4 == 1 else one for one in found]
+    judged = bound(late, [answered(at / 50) for at in range(50 * 200)])
+    assert len(judged.windows) > 20
+    every, few = judged.spans(1000), judged.spans(20)
+    assert 0 < len(few) <= 20 < len(every)
+    assert all(before[1] < after[0] for before, after in pairwise(every))
+    for one in judged.windows:
+        assert any(from_s <= one.from_s and one.until_s <= until_s for from_s, until_s in few)
+    overlapping = (*judged.windows, replace(judged.windows[0], until_s=judged.windows[2].until_s))
+    spans = replace(judged, windows=overlapping).spans(1000)
+    assert spans[0] == (judged.windows[0].from_s, judged.windows[2].until_s)
+    assert spans[1:] == every[3:]

@@ -113,6 +113,14 @@ class Bound:
             reasons="; ".join(told),
         )
 
+    def spans(self, most_count: int) -> list[tuple[float, float]]:
+        """Its windows as (from, until), ascending and apart; those nearest to each other joined where they are many."""
+        found = _apart([(one.from_s, one.until_s) for one in self.windows], 0.0)
+        near_s = WINDOW_S
+        while len(found) > most_count:
+            found, near_s = _apart(found, near_s), 2.0 * near_s
+        return found
+
     def holds(self, at_s: float | None) -> bool:
         """Whether a moment lies in one of the client's windows."""
         return at_s is not None and any(one.from_s <= at_s < one.until_s for one in self.windows)
@@ -262,6 +270,16 @@ def _merged(windows: Sequence[Window]) -> list[Window]:
             )
         else:
             found.append(one)
+    return found
+
+
+def _apart(spans: Iterable[tuple[float, float]], near_s: float) -> list[tuple[float, float]]:
+    found: list[tuple[float, float]] = []
+    for from_s, until_s in sorted(spans):
+        if found and from_s <= found[-1][1] + near_s:
+            found[-1] = (found[-1][0], max(found[-1][1], until_s))
+        else:
+            found.append((from_s, until_s))
     return found
 
 

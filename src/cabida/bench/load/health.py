@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any
@@ -18,7 +18,7 @@ from cabida.bench.load.ticks import Ticks
 
 EVERY_S = 0.25
 SAMPLES_HELD = 4 * 600  # of the last ten minutes; all go through ``told``
-LATE_S, LATES_MOST = 0.002, 500
+LATE_S, LATES_MOST, LAGS_MOST = 0.002, 500, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,46 @@ class HealthSample:
         for name in ("lags_s", "lates_s"):
             known[name] = tuple(known.get(name) or ())
         return HealthSample(**known)
+
+
+def coarser(samples: Sequence[HealthSample], lasting_s: float) -> list[HealthSample]:
+    """Neighbours as one as long as they last no longer than ``lasting_s``, so that those of a day are as few.
+
+    Counts, means and the greatest are those of all; of the lags no more than LAGS_MOST are kept, evenly.
+    """
+    found: list[HealthSample] = []
+    for one in samples:
+        if found and found[-1].lasted_s + one.lasted_s <= lasting_s:
+            found[-1] = _as_one(found[-1], one)
+        else:
+            found.append(one)
+    return found
+
+
+def _as_one(a: HealthSample, b: HealthSample) -> HealthSample:
+    lags = (*a.lags_s, *b.lags_s)
+    lasted_s = a.lasted_s + b.lasted_s
+    return HealthSample(
+        at_s=b.at_s,
+        lasted_s=lasted_s,
+        cpu_ratio=(a.cpu_ratio * a.lasted_s + b.cpu_ratio * b.lasted_s) / lasted_s,
+        ticks_count=a.ticks_count + b.ticks_count,
+        lag_s_mean=_mean(a.lag_s_mean, a.ticks_count, b.lag_s_mean, b.ticks_count),
+        lag_s_most=max((one for one in (a.lag_s_most, b.lag_s_most) if one is not None), default=None),
+        lags_s=lags[:: 1 + len(lags) // LAGS_MOST],
+        sent_count=a.sent_count + b.sent_count,
+        late_s_mean=_mean(a.late_s_mean, a.sent_count, b.late_s_mean, b.sent_count),
+        late_s_most=max((one for one in (a.late_s_most, b.late_s_most) if one is not None), default=None),
+        lates_s=(*a.lates_s, *b.lates_s)[:LATES_MOST],
+        in_flight_count=b.in_flight_count,
+        reads_per_wakeup=b.reads_per_wakeup,
+    )
+
+
+def _mean(a: float | None, a_count: int, b: float | None, b_count: int) -> float | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return (a * a_count + b * b_count) / (a_count + b_count)
 
 
 class Health:

@@ -11,7 +11,6 @@ from cabida.errors import InvalidInput
 from cabida.text import problem
 
 LINES_MOST = 2000  # passed on in one call
-WAIT_S = 0.2
 
 
 class Passing:
@@ -53,8 +52,12 @@ class OnRay:
         self.got: list[bytes] = []
 
     async def send(self, line: bytes) -> None:
-        """One line."""
-        await self.actor.send.remote(line)
+        """One line. Raises BrokenPipeError when it is no more."""
+        ray: Any = import_module("ray")
+        try:
+            await self.actor.send.remote(line)
+        except ray.exceptions.RayError:
+            raise BrokenPipeError from None
 
     async def line(self) -> bytes:
         """The next line; b"" = it is no more."""

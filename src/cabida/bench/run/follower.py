@@ -11,7 +11,6 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -22,19 +21,17 @@ from cabida.bench.load.drive import drive
 from cabida.bench.load.health import Health, HealthSample
 from cabida.bench.load.lengths import Calibrated
 from cabida.bench.load.limits import Budget
-from cabida.bench.load.prompts import Prompt, asks, prompts
+from cabida.bench.load.prompts import Deck, asks, body_of, prompts
 from cabida.bench.outcome import Outcome
+from cabida.bench.run.followers import LINE_BYTES_MOST
 from cabida.bench.run.plain import made
 from cabida.bench.run.sketches import Sketches
 from cabida.bench.wire.address import endpoint
-from cabida.bench.wire.dialects.bodies import request_body
 from cabida.bench.wire.exchange import Wire
 from cabida.bench.wire.loop import run
 from cabida.errors import CabidaError
 from cabida.plan.bench import Load, Policy, Prompts, Target
 from cabida.text import use_language
-
-LINE_BYTES_MOST = 256 << 20
 
 
 class Follower:
@@ -42,8 +39,8 @@ class Follower:
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
-        self.begun: dict[str, Any] = {}
         self.wire: Wire | None = None
+        self.deck: Deck | None = None
         self.driving: asyncio.Task[None] | None = None
 
     async def obey(self) -> None:
@@ -71,6 +68,7 @@ class Follower:
             await self._begin(order)
         elif what == "drive":
             self.driving = asyncio.ensure_future(self._drive(order))
+            self.driving.add_done_callback(_ended)
         elif what == "stop":
             self.stop.set()
 
@@ -78,9 +76,13 @@ class Follower:
         use_language(order["language"])
         if self.wire is not None:
             await self.wire.close()
-        self.begun = order
+        target, plan = made(Target, order["target"]), made(Prompts, order["prompts"])
+        measured = Calibrated(**order["measured"]) if order["measured"] else None
         try:
-            place = endpoint(made(Target, order["target"]))
+            place = endpoint(target)
+            self.deck = prompts(
+                plan, target, 0, measured=measured
+            )  # files are read now, not when the load starts
         except CabidaError as error:
             tell({"problems": [one.as_dict() for one in error.problems]})
             return
@@ -90,40 +92,39 @@ class Follower:
 
     async def _drive(self, order: dict[str, Any]) -> None:
         """One share of one load."""
-        begun = self.begun
-        target, load = made(Target, begun["target"]), made(Load, order["load"])
-        plan, policy = made(Prompts, begun["prompts"]), made(Policy, begun["policy"])
-        measured = Calibrated(**begun["measured"]) if begun["measured"] else None
+        if self.wire is None or self.deck is None:
+            raise AssertionError
+        load, target = made(Load, order["load"]), self.wire.endpoint.target
         self.stop = asyncio.Event()
         sketches = Sketches()
 
         def ended(one: Outcome) -> None:
             sketches.add(one)
-            tell({"outcome": asdict(one)})
-
-        def body(prompt: Prompt) -> bytes:
-            return request_body(target, prompt, prompt.output_tokens, plan.exact_output)
+            tell({"outcome": one})
 
         try:
             lengths = trace_lengths(load) if load.kind == "trace" else None
-            deck = prompts(
-                plan, target, order["seed"], measured=measured, salt=order["salt"], lengths=lengths
-            )
+            deck = self.deck.again(order["seed"], salt=order["salt"], lengths=lengths)
             wanted = asks(
-                order["name"], deck, body, done=frozenset(order["done"]), share=tuple(order["share"])
-            )
-            if self.wire is None:
-                raise AssertionError
+                order["name"], deck, body_of(deck.plan, target),
+                done=frozenset(order["done"]), share=tuple(order["share"]),
+            )  # fmt: skip
             async with Health(_healthy) as health:
                 driven = await drive(
-                    load, wanted, self.wire, policy, ended, health, self.stop,
-                    budget=Budget(order["budget"]), start_s=order["start_s"],
-                    spent_s=0.0 if order["done"] else None, rate_share=1.0 / order["share"][1],
+                    load, wanted, self.wire, self.wire.policy, ended, health, self.stop,
+                    budget=Budget(order["budget"]), start_s=order["start_s"], spent_s=order["spent_s"],
+                    rate_share=1.0 / order["share"][1],
                 )  # fmt: skip
         except CabidaError as error:
             tell({"problems": [one.as_dict() for one in error.problems]})
             return
-        tell({"driven": asdict(driven), "sketches": sketches.encoded()})
+        tell({"driven": driven, "sketches": sketches.encoded()})
+
+
+def _ended(driving: asyncio.Task[None]) -> None:
+    """A load that failed for no reason of ours to tell: whoever leads sees this process end, and says so."""
+    if not driving.cancelled() and driving.exception() is not None:
+        os._exit(1)
 
 
 def _healthy(sample: HealthSample) -> None:

@@ -7,15 +7,17 @@ own (the middle of the quickest of several pings, Cristian 1989) and names the m
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 import orjson
 
 from cabida.bench.clock import now_s
-from cabida.bench.load.drive import Driven
+from cabida.bench.keep.rows import TIMES
+from cabida.bench.load.drive import GRACE_S, Driven
 from cabida.bench.load.health import HealthSample
 from cabida.bench.load.lengths import Calibrated
 from cabida.bench.outcome import Outcome
@@ -25,7 +27,6 @@ from cabida.text import language, problem
 
 PINGS = 7
 WITHIN_S = 60.0  # until a follower answers that it has begun
-TIMES = ("intended_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "ended_s")
 LINE_BYTES_MOST = 256 << 20
 STARTS_AFTER_S = 0.3
 
@@ -34,7 +35,7 @@ class Link(Protocol):
     """Lines to and from one follower, wherever it is."""
 
     async def send(self, line: bytes) -> None:
-        """One line."""
+        """One line. Raises OSError when it is no more."""
 
     async def line(self) -> bytes:
         """The next line; b"" = it is no more."""
@@ -91,23 +92,32 @@ class One:
         self.sketches: dict[str, str] = {}  # of its last load
 
     async def order(self, **what: Any) -> None:
-        """Tell it something."""
-        await self.link.send(orjson.dumps(what))
+        """Tell it something.
 
-    async def answer(self) -> dict[str, Any]:
-        """What it says next.
+        Raises:
+            EndpointFailed: CB-N010, it is no more.
+        """
+        try:
+            await self.link.send(orjson.dumps(what))
+        except OSError:
+            raise EndpointFailed([problem("CB-N010", number=self.number)]) from None
+
+    async def answer(self, *wanted: str) -> dict[str, Any]:
+        """The next that it says of what is wanted; what is left of an earlier load that failed is passed over.
 
         Raises:
             EndpointFailed: CB-N010, it is no more.
             InvalidInput: what it can't use.
         """
-        line = await self.link.line()
-        if not line:
-            raise EndpointFailed([problem("CB-N010", number=self.number)])
-        found: dict[str, Any] = orjson.loads(line)
-        if problems := found.get("problems"):
-            raise InvalidInput([Problem(**one) for one in problems])
-        return found
+        while True:
+            line = await self.link.line()
+            if not line:
+                raise EndpointFailed([problem("CB-N010", number=self.number)])
+            found: dict[str, Any] = orjson.loads(line)
+            if problems := found.get("problems"):
+                raise InvalidInput([Problem(**one) for one in problems])
+            if any(one in found for one in wanted):
+                return found
 
     async def meet(self) -> None:
         """Find out how far its clock is ahead of ours."""
@@ -115,7 +125,7 @@ class One:
         for n in range(PINGS):
             sent_s = now_s()
             await self.order(do="ping", n=n)
-            there_s = (await self.answer())["now_s"]
+            there_s = (await self.answer("pong"))["now_s"]
             took_s = now_s() - sent_s
             if took_s < best_s:
                 best_s, self.ahead_s = took_s, there_s - (sent_s + took_s / 2)
@@ -156,14 +166,15 @@ class Followers:
         }  # fmt: skip
 
         async def ready(one: One) -> None:
-            await one.meet()
-            await one.order(**order)
-            await one.answer()
+            try:
+                async with asyncio.timeout(WITHIN_S):
+                    await one.meet()
+                    await one.order(**order)
+                    await one.answer("begun")
+            except TimeoutError:
+                raise EndpointFailed([problem("CB-N010", number=one.number)]) from None
 
-        try:
-            await asyncio.wait_for(asyncio.gather(*map(ready, self.all)), WITHIN_S)
-        except TimeoutError:
-            raise EndpointFailed([problem("CB-N010", number="?")]) from None
+        await all_or_none(*map(ready, self.all))
 
     async def drive(
         self,
@@ -175,50 +186,79 @@ class Followers:
         done: Sequence[str],
         all_count: int,
         start_s: float,
+        spent_s: float | None,
         budgets: Sequence[int | None],
         told: Callable[[Outcome], None],
         stop: asyncio.Event,
     ) -> list[Driven]:
-        """Each one's share of a load (the leader's own is the first of ``all_count``), and what it came to."""
+        """Each one's share of a load (the leader's own is the first of ``all_count``), and what it came to.
+
+        Raises:
+            EndpointFailed: CB-N010, one is no more; the others have stopped by then, or had their time to.
+            InvalidInput: what one can't use.
+        """
 
         async def one_drives(one: One, budget: int | None) -> Driven:
-            one.samples = []
             mine = asdict(shared_load(load, one.number, all_count))
             await one.order(
                 do="drive", name=name, load=mine, seed=seed, salt=salt, done=list(done),
-                share=[one.number, all_count], start_s=start_s + one.ahead_s, budget=budget,
+                share=[one.number, all_count], start_s=start_s + one.ahead_s, spent_s=spent_s, budget=budget,
             )  # fmt: skip
             while True:
-                said = await one.answer()
+                said = await one.answer("outcome", "health", "driven")
                 if "outcome" in said:
                     told(one.outcome(said["outcome"]))
                 elif "health" in said:
                     one.samples.append(one.sample(said["health"]))
-                elif "driven" in said:
+                else:
                     one.sketches = said["sketches"]
                     return Driven(**said["driven"])
 
-        async def stop_all() -> None:
+        async def stop_in_time() -> None:
             await stop.wait()
-            for one in self.all:
-                await one.order(do="stop")
+            await self._stop()
 
-        stopping = asyncio.ensure_future(stop_all())
+        for one in self.all:
+            one.samples, one.sketches = [], {}
+        driving = [
+            asyncio.ensure_future(one_drives(one, budget))
+            for one, budget in zip(self.all[: all_count - 1], budgets, strict=True)
+        ]
+        stopping = asyncio.ensure_future(stop_in_time())
         try:
-            return list(await asyncio.gather(*map(one_drives, self.all[: all_count - 1], budgets)))
+            return await asyncio.gather(*driving)
         finally:
             stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
+            if not all(one.done() for one in driving):
+                await self._stop()
+                await asyncio.wait(driving, timeout=2 * GRACE_S)
+            for one_driving in driving:
+                one_driving.cancel()
+            await asyncio.gather(stopping, *driving, return_exceptions=True)
+
+    async def _stop(self) -> None:
+        for one in self.all:
+            with contextlib.suppress(EndpointFailed):
+                await one.order(do="stop")
 
     async def close(self) -> None:
         """Let all of them end."""
         await asyncio.gather(*(one.link.close() for one in self.all), return_exceptions=True)
 
 
+async def all_or_none(*wanted: Awaitable[Any]) -> list[Any]:
+    """What all of them give; when one fails the others are cancelled, and have ended before that is raised."""
+    tasks = [asyncio.ensure_future(one) for one in wanted]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def shared_load(load: Load, place: int, all_count: int) -> Load:
     """One process's part of a load: of open ones all arrivals, of which it asks its own; of closed ones its workers."""
-    from dataclasses import replace
-
     if load.kind != "closed" or load.concurrency is None:
         return load
     mine = load.concurrency // all_count + (place < load.concurrency % all_count)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from cabida.bench.accept.judging import Judging
@@ -13,10 +14,10 @@ from cabida.bench.accept.rules import Rules, put
 from cabida.bench.clock import now_s
 from cabida.bench.drills.proxy import Proxy
 from cabida.bench.keep.journal import Journal
-from cabida.bench.load.health import Health, HealthSample
+from cabida.bench.load.health import Health, HealthSample, coarser
 from cabida.bench.load.lengths import Calibrated, calibrate
 from cabida.bench.load.limits import Budget
-from cabida.bench.load.prompts import Deck, Prompt, prompts
+from cabida.bench.load.prompts import Deck, Prompt, body_of, prompts
 from cabida.bench.outcome import Ask, Outcome
 from cabida.bench.run.followers import Followers
 from cabida.bench.run.sketches import Sketches
@@ -32,6 +33,7 @@ from cabida.plan.bench import BenchPlan, Contender, Run
 from cabida.text import problem, tr
 
 OUTCOMES_MOST = 40_000  # kept for what is found from them; the journal has all
+SAMPLES_MOST = 28_800  # of the client's health: two hours of them, then coarser ones
 TOKEN_APIS = ("chat", "completions")
 
 
@@ -64,10 +66,10 @@ class Outcomes:
     seen_count: int = 0
 
     def add(self, one: Outcome) -> None:
-        """Keep it, or let it go; its texts and pauses are not kept."""
+        """Keep it, or let it go; of its pauses their mean is kept, of its texts nothing."""
         if self.seen_count % self.stride == 0:
             one.text = one.reasoning = ""
-            one.gaps_s = ()
+            one.gaps_s = (fmean(one.gaps_s),) if one.gaps_s else ()
             self.rows.append(one)
             if len(self.rows) > OUTCOMES_MOST:
                 self.rows, self.stride = self.rows[::2], self.stride * 2
@@ -96,17 +98,16 @@ class Place:
 
     def deck(self, seed: int, *, salt: str = "", lengths: Any = None) -> Deck:
         """Prompts of a run."""
-        plan = self.going.plan.prompts
-        target = self.contender.target
-        self.asked = prompts(
-            plan, target, seed, measured=self.measured, salt=f"{self.going.salt} {salt}", lengths=lengths
-        )
+        plan, target, salt = self.going.plan.prompts, self.contender.target, f"{self.going.salt} {salt}"
+        if self.asked is None:
+            self.asked = prompts(plan, target, seed, measured=self.measured, salt=salt, lengths=lengths)
+        else:
+            self.asked = self.asked.again(seed, salt=salt, lengths=lengths)
         return self.asked
 
     def body(self, prompt: Prompt) -> bytes:
         """A prompt as the endpoint wants it."""
-        exact = self.going.plan.prompts.exact_output
-        return request_body(self.contender.target, prompt, prompt.output_tokens, exact)
+        return body_of(self.going.plan.prompts, self.contender.target)(prompt)
 
     def told(self, one: Outcome) -> None:
         """An attempt ended: count its tokens, keep it at once, and have its answer judged."""
@@ -195,6 +196,9 @@ def _plain(spent: Any) -> dict[str, Any]:
 
 def _healthy(one: Place, sample: HealthSample) -> None:
     one.samples.append(sample)
+    if len(one.samples) > SAMPLES_MOST:
+        lasted_s = sample.at_s - one.samples[0].at_s
+        one.samples = coarser(one.samples, 2.0 * lasted_s / SAMPLES_MOST)
     row = sample.plain()
     for name in ("lags_s", "lates_s"):  # for percentiles, which the run's end tells
         row.pop(name, None)

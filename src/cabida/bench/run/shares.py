@@ -14,18 +14,27 @@ from cabida.plan.bench import Load
 
 
 def processes_count(one: Place, load: Load) -> int:
-    """How many processes share a load; no more than it has requests at once."""
+    """How many processes share a load; no more than it has requests at once, and one where a proxy is in between."""
     followers = one.going.followers
+    if one.proxy is not None:
+        return 1
     every = 1 + (len(followers.all) if followers is not None else 0)
     return every if load.kind != "closed" else max(1, min(every, load.concurrency or 1))
 
 
-def split_budget(budget: Budget, count: int) -> list[Budget]:
-    """What is left of the ceiling, in equal parts."""
+def reserved(budget: Budget, count: int) -> list[int | None]:
+    """What each of the others may spend of the ceiling; it is taken from the leader's budget, which keeps its part."""
     left = budget.left_count
     if left is None:
-        return [Budget(None) for _ in range(count)]
-    return [Budget(left // count + (at < left % count)) for at in range(count)]
+        return [None] * (count - 1)
+    parts = [left // count + (at < left % count) for at in range(1, count)]
+    budget.spent_count += sum(parts)
+    return list(parts)
+
+
+def settled(budget: Budget, parts: Sequence[int | None], spent: Sequence[int]) -> None:
+    """The others have spent so much of their parts: what is left of them is the leader's again."""
+    budget.spent_count += sum(spent) - sum(part or 0 for part in parts)
 
 
 def together(all: Sequence[Driven]) -> Driven:
@@ -94,4 +103,5 @@ def joined(found: Sequence[Bound]) -> Bound:
         late_s_mean=worst("late_s_mean"),
         error_ratio=worst("error_ratio"),
         error_p99_ratio=worst("error_p99_ratio"),
+        is_beside=any(one.is_beside for one in found),
     )

@@ -145,6 +145,39 @@ def test_cost_is_time_by_price(chat: Decision) -> None:
             assert run.cost_money == pytest.approx(price[run.candidate] * run.duration_s / 3600, rel=6e-3)
 
 
+def test_the_ceiling_where_an_api_is_asked_leaves_the_others_their_requests(chat: Decision) -> None:
+    own = chat.options[0]
+    api = replace(chat.options[1], capacity="api", provider="seller", replica=None)
+    mixed = replace(chat, options=(own, api))
+    plan = plan_of_decision(mixed, options=("1", api.id))
+    of_own = [
+        one for one in plan.runs if one.candidate == plan.contenders[0].name and one.load.requests_per_s
+    ]
+    assert {one.phase for one in of_own} >= {"load", "search"}
+    assert plan.policy.requests_most > sum(one.load.requests_per_s * one.duration_s for one in of_own)
+
+
+def test_an_hour_at_a_low_rate_is_said_to_be_short_and_costs_what_it_asks(chat: Decision) -> None:
+    api = replace(chat.options[1], capacity="api", provider="seller", replica=None)
+    quiet = {
+        **chat.brief["traffic"],
+        "requests_per_s_mean": 0.005,
+        "requests_per_s_peak": 0.01,
+        "profile": (),
+    }
+    (run,) = plan_of_decision(
+        replace(chat, options=(api,), brief={**chat.brief, "traffic": quiet}), options=(api.id,)
+    ).runs
+    few = round(run.load.requests_per_s * run.duration_s)
+    assert few < run.load.requests_count
+    assert f" {few} requests in " in run.why
+    (busy,) = plan_of_decision(replace(chat, options=(api,)), options=(api.id,)).runs
+    assert busy.load.requests_count == run.load.requests_count
+    assert "more time would narrow it" not in busy.why
+    lasting = replace(chat, options=(api,), brief={**chat.brief, "traffic": quiet})
+    assert run.cost_money == Wanted(lasting, lasting.brief).cost_money(api, 0.0, few)
+
+
 def test_a_looser_precision_takes_less_time(chat: Decision) -> None:
     def lasts(width: float) -> float:
         return sum(one.duration_s or 0.0 for one in plan_of_decision(chat, half_width_ratio=width).runs)
@@ -254,6 +287,11 @@ def test_a_file_of_a_decision_a_brief_with_a_target_and_a_target_alone(chat: Dec
     assert [one["name"] for one in brief["plan"]["runs"]] == ["memory", "mean", "peak", "search"]
     assert not any(one["expected"] for one in brief["plan"]["runs"])
     assert brief["plan"]["runs"][2]["load"]["requests_per_s"] == 9.0
+    batch = bench_plan(
+        "examples/nightly-batch.yaml", target="http://127.0.0.1:8000/v1", model="m", assume=True, as_of=DAY
+    )
+    assert [one["name"] for one in batch["plan"]["runs"]] == ["memory", "x1", "x8", "x64"]
+    assert all(one["load"]["requests_per_s"] is None for one in batch["plan"]["runs"])
     alone = bench_plan(target="http://127.0.0.1:8000/v1", model="m")
     assert parse_plan(alone["text"]).contenders[0].target.model == "m"
 

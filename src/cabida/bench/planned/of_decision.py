@@ -8,7 +8,7 @@ from typing import Any
 
 from cabida.bench.planned.of_drills import drill_runs
 from cabida.bench.planned.of_jobs import job_runs
-from cabida.bench.planned.of_load import load_runs
+from cabida.bench.planned.of_load import load_runs, requests_planned
 from cabida.bench.planned.of_stages import stages
 from cabida.bench.planned.wanted import HALF_WIDTH_RATIO, Wanted, rounded
 from cabida.errors import InvalidInput
@@ -62,7 +62,7 @@ def plan_of_decision(
         runs=(*runs, *theirs),
         prompts=prompts_of(brief, exact_output=not rules and all(one.capacity != "api" for one in chosen)),
         rules=rules,
-        policy=_policy(chosen, runs),
+        policy=_policy(chosen, [*runs, *theirs]),
         objectives=_objectives(brief),
         error_ratio_most=_part(brief, "objectives").get("error_ratio"),
         decision=file,
@@ -201,8 +201,7 @@ def _policy(chosen: Sequence[Option], runs: Sequence[Run]) -> Policy:
     """A ceiling of requests where somebody else is asked: that costs by the request."""
     if all(one.capacity != "api" for one in chosen):
         return Policy()
-    planned = sum(one.load.requests_count or 0 for one in runs)
-    return Policy(requests_most=int(planned * SPARE_RATIO) or None)
+    return Policy(requests_most=int(sum(map(requests_planned, runs)) * SPARE_RATIO) or None)
 
 
 def _part(brief: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -38,6 +38,7 @@ RAMP_ROUNDS = 2  # contexts first, then the crowd
 SOME_CONCURRENCY = 256
 MOST_CONCURRENCY = 1024
 IMAGES_COUNT = 60
+EACH_COUNT = 20  # requests of each of a crowd that is told by its number alone
 API_FEW_S = 60.0
 
 
@@ -51,6 +52,18 @@ def load_runs(wanted: Wanted, option: Option, name: str) -> list[Run]:
     if wanted.decision.workload in ("batch-inference", "evaluation"):
         return [memory, _capacity(wanted, option, name)]
     return [memory, _mean(wanted, option, name), _burst(wanted, option, name), _search(wanted, option, name)]
+
+
+def requests_planned(run: Run) -> int:
+    """Requests that a run takes: those counted, those its rate brings in its time, else so many for each of a crowd."""
+    load = run.load
+    if run.job is not None:
+        return 0
+    if load.requests_count is not None:
+        return load.requests_count
+    if load.requests_per_s is not None:
+        return ceil(load.requests_per_s * (run.duration_s or 0.0))
+    return EACH_COUNT * (load.concurrency or 1)
 
 
 def requests_count(wanted: Wanted, option: Option, width_ratio: float) -> tuple[int, str, float]:
@@ -166,7 +179,7 @@ def _burst(wanted: Wanted, option: Option, name: str, *, api: bool = False) -> R
     if api:
         load = Load(load.kind, requests_per_s=load.requests_per_s, burst_ratio=load.burst_ratio,
                     duration_s=load.duration_s, requests_count=max(count, for_errors))  # fmt: skip
-        made = load.requests_count or made
+        made = min(made, load.requests_count or made)
     cost = wanted.cost_money(option, load.duration_s or 0.0, made)
     share = SHARES.get(metric.partition("_")[2], 0.5)
     reached = half_width_ratio(share, sigma, min(made, max(count, for_errors)))
@@ -283,6 +296,8 @@ def _image_runs(wanted: Wanted, option: Option, name: str) -> list[Run]:
     for at_once in dict.fromkeys((1, max(1, together))):
         lasts_s = min(LONGEST_RUN_S, whole_minutes_s(IMAGES_COUNT * each_s + 60.0))
         cost = wanted.cost_money(option, lasts_s + SET_UP_S)
+        decides = at_once == max(1, together)  # as they are ordered
+        why = tr("planned.why.images")
         runs.append(Run(
             name=f"{name} images x{at_once}",
             phase="load",
@@ -290,9 +305,9 @@ def _image_runs(wanted: Wanted, option: Option, name: str) -> list[Run]:
             load=Load("closed", concurrency=at_once, duration_s=lasts_s, requests_count=IMAGES_COUNT),
             duration_s=lasts_s,
             cost_money=cost,
-            worth_money=wanted.worth_money(option, "speed"),
+            worth_money=wanted.worth_money(option, "speed") if decides else None,
             expected=expected(option, ["seconds_per_item"]) if at_once == 1 else (),
-            decides=wanted.turns(option, "speed", "req_s"),
-            why=wanted.why(tr("planned.why.images"), option, "speed", cost),
+            decides=wanted.turns(option, "speed", "req_s") if decides else (),
+            why=wanted.why(why, option, "speed", cost) if decides else why,
         ))  # fmt: skip
     return runs

@@ -331,3 +331,45 @@ def test_slots_are_apart_and_none_is_lost():
     assert [pace.slot_s(1.0) for _ in range(3)] == [1.0, 1.25, 1.5]
     assert pace.slot_s(9.0) == 9.0
     assert pace.slot_s(9.0) == 9.25
+
+
+def overloaded(making_s, **load):
+    """A client that takes ``making_s`` to make each request, however many are due."""
+
+    async def main(clock):
+        loop, told = asyncio.get_running_loop(), []
+
+        def slow_asks():
+            for one in plain_asks():
+                loop.virtual_s += making_s
+                yield one
+
+        wire = FakeWire(clock, fixed(0.01))
+        driven = await drive(
+            Load("poisson", **load), slow_asks(), wire, Policy(), lambda one: told.append((one, clock())),
+            clock=clock,
+        )  # fmt: skip
+        return driven, told, wire
+
+    return virtually(main)
+
+
+def test_a_client_that_can_t_keep_up_still_reads_what_comes():
+    """1,000 a second are due, and one takes 2 ms to make: all leave late, in one another's way they are not."""
+    driven, told, wire = overloaded(0.002, requests_per_s=1000.0, duration_s=2.0)
+    assert driven.ended == "duration"
+    assert (
+        len(told)
+        == driven.asked_count
+        == len(list(arrivals(Load("poisson", requests_per_s=1000.0, duration_s=2.0))))
+    )
+    assert all(at_s - one.sent_s < 0.02 for one, at_s in told)
+    assert wire.most_count < 12  # 10 ms of answering over 2 ms of making
+    assert max(one.sent_s - one.intended_s for one, _ in told) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_client_half_a_minute_behind_gives_up():
+    driven, told, _ = overloaded(0.1, requests_per_s=1000.0, duration_s=100.0)
+    assert driven.ended == "overrun"
+    assert driven.ended_s - driven.started_s == pytest.approx(30.0, rel=0.05)
+    assert len(told) == driven.asked_count

@@ -24,6 +24,7 @@ RETRY_AFTER_MOST_S = 60.0
 BACKOFF_MOST_S = 60.0
 PAUSE_FIRST_S, PAUSE_MOST_S = 0.05, 1.0
 IN_FLIGHT_MOST = 10_000  # beyond the connections: requests only pile up then
+LATE_MOST_S = 30.0  # a client so far behind doesn't catch up
 GRACE_S = 5.0
 
 
@@ -48,7 +49,8 @@ class Driven:
         asked_count: requests begun; each ends in one of answered (ok), failed and cancelled.
         attempts_count: how often the wire was asked; passed_count: arrivals that were done before or are another's.
         ended: "duration", "count", "arrivals" (a trace or steps came to their end), "asks" (there were no more),
-            "ceiling" (``requests_most``), "overrun" (more in flight than the client holds) or "stopped".
+            "ceiling" (``requests_most``), "overrun" (more in flight than the client holds, or it is half a minute
+            behind) or "stopped".
         in_flight_most: requests begun and not ended, at most.
     """
 
@@ -182,6 +184,7 @@ class _Driving:
                 await self._first(self._landed_all(), self.broken.wait(), within_s=grace_s)
         finally:
             self.ending = True
+            sending.cancel()
             await asyncio.sleep(0)  # a task that never began would not tell that it was cancelled
             left = (sending, *self.flying)
             for task in left:
@@ -226,7 +229,7 @@ class _Driving:
             due_s = driven.started_s + at_s
             await self._until(due_s)
             now = self.clock()
-            if self.in_flight >= self.policy.connections_most + IN_FLIGHT_MOST:
+            if self.in_flight >= self.policy.connections_most + IN_FLIGHT_MOST or now - due_s > LATE_MOST_S:
                 self._sent_all("overrun")
                 return
             if not self.budget.take():
@@ -368,7 +371,9 @@ class _Driving:
             self.sent.set()
 
     async def _until(self, due_s: float) -> None:
-        """Sleep until then, give or take the step of a timer."""
+        """Sleep until then, give or take the step of a timer; where that has passed, others have their turn first."""
+        if due_s - self.clock() <= EARLY_S:
+            await asyncio.sleep(0)
         while (left_s := due_s - self.clock()) > EARLY_S:
             await asyncio.sleep(left_s - EARLY_S / 2)
 

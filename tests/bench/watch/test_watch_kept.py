@@ -9,7 +9,7 @@ from page_server import serving_pages
 from test_watch_gpus import nvml  # noqa: F401  the stand-in, built once
 from test_watch_sampling import page
 
-from cabida.bench.watch import Survived, found_ids, survived
+from cabida.bench.watch import Survived, found_ids, survived, watched
 from cabida.bench.watch.attribution import look, look_at
 from cabida.bench.watch.fetching import Address
 from cabida.bench.watch.told import event_sentence
@@ -32,6 +32,34 @@ def test_what_is_gone_is_told_by_name():
     assert found.missing == ("kv_used_ratio", "kv_used_tokens")
     assert found.labels is False
     assert found.missing_labels == ("end_user=u2", "team=b")
+
+
+def test_a_key_that_a_page_names_is_not_told():
+    spent = 'litellm_spend_metric_total{api_key="sk-abcdefghijklmnopqrstuvwxyz"} 3\n'
+    (gone,) = survived(look_at(page() + spent), look_at(page())).missing_labels
+    assert gone.startswith("api_key=")
+    assert "abcdef" not in gone
+
+
+def test_a_counter_that_comes_up_later_began_at_nothing():
+    rows = [
+        {"at_s": 0.0, "generation_tokens": 500.0, "running_count": 1.0},
+        {"at_s": 1.0, "generation_tokens": 700.0},
+        {"at_s": 2.0, "generation_tokens": 900.0, "requests_ended_count.abort": 3.0,
+         "ttft_s.sum": 4.0, "ttft_s.count": 2.0},
+        {"at_s": 3.0, "generation_tokens": 950.0, "requests_ended_count.abort": 4.0,
+         "ttft_s.sum": 6.0, "ttft_s.count": 3.0},
+    ]  # fmt: skip
+    found = watched(rows).increases
+    assert found == {
+        "generation_tokens": 450,
+        "requests_ended_count.abort": 4,
+        "ttft_s.mean": 2,
+        "ttft_s.count": 3,
+    }
+    assert watched(rows, 2.0).increases["requests_ended_count.abort"] == 1
+    alone = [{"at_s": 0.0, "gpu.0.power_w": 9.0}, {"at_s": 1.0, "generation_tokens": 7.0}]
+    assert watched(alone).increases["generation_tokens"] == 0
 
 
 def test_counters_by_kind_that_nobody_met_yet_are_not_missed_and_no_labels_are_not_all_labels():

@@ -10,6 +10,7 @@ from cabida.bench.watch.fetching import Address, NoPage
 from cabida.bench.watch.tail import found_ids
 from cabida.evidence.pages import labels_of, read_page
 from cabida.evidence.pages.page import MODEL_LABELS
+from cabida.evidence.secrets import redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Survived:
     Attributes:
         metrics: whether every figure of before is there after; missing: those that are not.
         labels: whether every owner of before still has series; ``None`` = the page never named any.
-        missing_labels: ``label=value`` that are gone.
+        missing_labels: ``label=value`` that are gone, keys blanked.
         ids_found_ratio: request ids of the run that the log holds; ``None`` = no log, or no ids to look for.
     """
 
@@ -74,7 +75,7 @@ def survived(
     plain = {name for name in before.names if name.count(".") < 2 and not name.startswith("requests_")}
     missing = tuple(sorted(plain - after.names)) if after.there else tuple(sorted(plain))
     gone = tuple(
-        f"{label}={value}"
+        redacted(f"{label}={value}")
         for label, values in before.labels.items()
         for value in values
         if value not in after.labels.get(label, ())

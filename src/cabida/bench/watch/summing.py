@@ -64,7 +64,7 @@ def watched(rows: Iterable[Row], from_s: float = -math.inf, until_s: float = mat
     """Rows of a watcher, those between two times.
 
     Facts count from whenever they were told; a counter's increase is that between the first and the last sample that
-    have it.
+    have it, from nothing where it came up after the first with counters of an engine: it had not happened yet.
     """
     gauges: dict[str, list[float]] = {}
     first: dict[str, float] = {}
@@ -73,6 +73,7 @@ def watched(rows: Iterable[Row], from_s: float = -math.inf, until_s: float = mat
     lines: dict[str, list[str]] = {}
     facts: dict[str, Any] = {}
     times: list[float] = []
+    counted = False
     powers: list[tuple[float, float]] = []
     for row in rows:
         at_s = float(row["at_s"])
@@ -84,14 +85,18 @@ def watched(rows: Iterable[Row], from_s: float = -math.inf, until_s: float = mat
             _count(row, events, lines)
             continue
         times.append(at_s)
+        new: dict[str, float] = {}
         for name, value in row.items():
             if name in SKIPPED or not isinstance(value, int | float) or isinstance(value, bool):
                 continue
             if _counts(name):
-                first.setdefault(name, float(value))
-                last[name] = float(value)
+                new[name] = float(value)
             else:
                 gauges.setdefault(name, []).append(float(value))
+        for name, value in new.items():
+            first.setdefault(name, 0.0 if counted and not name.startswith("gpu.") else value)
+        last |= new
+        counted = counted or any(not name.startswith("gpu.") for name in new)
         watts = [float(v) for k, v in row.items() if k.startswith("gpu.") and k.endswith(".power_w")]
         if watts:
             powers.append((at_s, sum(watts)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +55,7 @@ def bench_run(
     read = read_plan(plan) if isinstance(plan, str | Path) else plan
     if max_requests is not None:
         read = replace(read, policy=replace(read.policy, requests_most=max_requests))
-    folder = Path(out) if out else Path(f"bench-{read.name}")
+    folder = Path(out) if out else _folder_of(read)
     if dry_run:
         return {
             "runs_planned": _planned(read, only, phases),
@@ -73,6 +74,11 @@ def bench_run(
         told=told,
     )
     return bench_report([folder], store=store, keep=True) | done
+
+
+def _folder_of(plan: BenchPlan) -> Path:
+    """``bench-NAME`` here; a name is one folder, whatever is in it."""
+    return Path("bench-" + re.sub(r"[/\\\s]+", "-", plan.name)[:80])
 
 
 def _planned(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> list[dict[str, Any]]:

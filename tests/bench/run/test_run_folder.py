@@ -10,7 +10,11 @@ from cabida.plan.bench import BenchPlan, Contender, Load, Run, Target
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [("chat", "bench-chat"), ("a/../../../etc/x", "bench-a-..-..-..-etc-x"), ("my\\plan  2", "bench-my-plan-2")],
+    [
+        ("chat", "bench-chat"),
+        ("a/../../../etc/x", "bench-a-..-..-..-etc-x"),
+        ("my\\plan  2", "bench-my-plan-2"),
+    ],
 )
 def test_a_plans_name_leads_nowhere_else(name: str, folder: str) -> None:
     runs = (Run("r", "load", "a", Load("closed", concurrency=1, requests_count=1)),)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cabida.bench.keep.kept import Kept
     from cabida.bench.run.following import Now
     from cabida.bench.selfcheck.selftest import Level, SelfTest
     from cabida.plan.bench import BenchPlan
@@ -109,34 +110,39 @@ def bench_report(
     Args:
         folders: of journals.
         store: file of the evidence store.
-        keep: put what was observed into the store; ``stored`` of the answer has the ids that are new.
+        keep: put what was observed into the store; ``stored`` of the answer has the ids that are new, and ``next``
+            what to type next.
         predict: hold it against what is predicted for the setup.
         decision: file of the decision it was made for: ``normalised`` has its costs with what was measured.
 
     Raises:
         InvalidInput: a folder has no journal, or the store can't be written.
     """
-    from cabida.report.bench import bench_answer
+    from cabida.bench.keep.kept import read_journal
+    from cabida.report.bench import bench_answer_of
+    from cabida.report.bench_learnt import next_steps
 
-    answer = bench_answer(folders, predict=predict)
+    journals = [read_journal(folder) for folder in folders]
+    answer = bench_answer_of(journals, predict=predict)
     if decision:
         from cabida.app.bench_money import bench_normalised
 
         answer["normalised"] = bench_normalised(decision, folders)
-    return answer | {"stored": _kept(folders, store)} if keep else answer
+    if keep:
+        answer["stored"] = _kept(journals, store)
+    answer["next"] = next_steps(answer, folders, store=store, kept=keep, decided=bool(decision))
+    return answer
 
 
-def _kept(folders: Sequence[Path | str], store: Path | str | None) -> list[str]:
+def _kept(journals: Sequence[Kept], store: Path | str | None) -> list[str]:
     """Put what the journals show into the evidence store; the ids that are new."""
     from cabida.bench.keep.figures import summaries
-    from cabida.bench.keep.kept import read_journal
     from cabida.bench.keep.observed import observations, read_file_of
     from cabida.bench.run.plain import plan_of
     from cabida.evidence import add
 
     found: list[str] = []
-    for folder in folders:
-        kept = read_journal(folder)
+    for kept in journals:
         read = read_file_of(kept, observations(kept, summaries(kept), plan_of(kept.plan).contenders))
         if read.observations:
             found += add(read, store)

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from cabida.faces.grid import clean, table
 from cabida.faces.picture import is_plain
-from cabida.report.bench_parts import Part, headline, parts
+from cabida.report.bench_learnt import learnt
+from cabida.report.bench_part import Part
+from cabida.report.bench_parts import parts
 from cabida.text import printable
 
 WIDEST, LEAST = 110, 40
@@ -39,7 +41,7 @@ class Letters:
 
 def screen(answer: dict[str, Any]) -> RenderableType:
     """What a person reads. ``answer`` is that of :func:`cabida.report.bench.bench_answer`."""
-    blocks: list[RenderableType] = [clean(answer["name"], "bold"), clean(headline(answer)), Text()]
+    blocks: list[RenderableType] = [clean(answer["name"], "bold"), *map(clean, learnt(answer)), Text()]
     for part in parts(answer, pictures=False):
         blocks += _part(part)
     return Group(*blocks)

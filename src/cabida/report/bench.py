@@ -5,7 +5,7 @@ The forms - screen, page, Markdown - are made of this answer alone; ``--json`` p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from cabida.bench.keep.kept import Kept, read_journal
 from cabida.bench.keep.observed import offered
 from cabida.bench.run.plain import plan_of
 from cabida.plan.bench import BenchPlan, Contender, Run
-from cabida.report.bench_beside import beside_rows, settled
+from cabida.report.bench_beside import beside_rows, fit_beside, settled
 from cabida.report.bench_times import distributions, marks, timeline
-from cabida.report.bench_watched import steps_of, told_of, watched_of
+from cabida.report.bench_watched import edge_of, steps_of, told_of, watched_of
 from cabida.text import printable
 
 SCHEMA = "cabida/bench-report/1"
@@ -27,22 +27,29 @@ MOST_SAMPLES = 100
 
 
 def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict[str, Any]:
-    """What the journals of one or several folders say.
-
-    Args:
-        folders: each as ``cabida bench run`` wrote it; a journal that was cut off is read as far as it goes.
-        predict: hold what was measured against what is predicted for the setup, where that is stated.
-
-    Returns:
-        ``name, currency, journals, runs, samples``: per run its ``summary`` (:class:`Summary`), ``beside`` (measured,
-        expected by the plan, predicted now), ``settles`` (which turn of the plan happened; ``None`` = undecided),
-        ``label``, ``drills``, ``timeline``, ``marks``, ``distributions`` and ``refused`` (why it teaches nothing;
-        "" = it may).
+    """What the journals of one or several folders say: :func:`bench_answer_of` of them.
 
     Raises:
         InvalidInput: CB-J006, CB-J007: a folder has no journal.
     """
-    kept = [read_journal(folder) for folder in folders]
+    return bench_answer_of([read_journal(folder) for folder in folders], predict=predict)
+
+
+def bench_answer_of(kept: Sequence[Kept], *, predict: bool = True) -> dict[str, Any]:
+    """What journals say.
+
+    Args:
+        kept: each as it was read; one that was cut off is told as far as it goes.
+        predict: hold what was measured against what is predicted for the setup, where that is stated.
+
+    Returns:
+        ``name, currency, journals, contenders, runs, samples``: per run its ``summary`` (:class:`Summary`), ``beside``
+        (measured, expected by the plan, predicted now), ``settles`` (which turn of the plan happened; ``None`` =
+        undecided), ``label``, ``drills``, ``survived`` (what outlived each drill), ``timeline``, ``marks``,
+        ``distributions``, ``watched`` (with energy per token and per accepted output), ``failed`` (why it could not
+        be made; "" = it was) and ``refused`` (why it teaches nothing; "" = it may). Points of a search have their
+        figures alone.
+    """
     plans = [_plan(one) for one in kept]
     first = next((one for one in plans if one is not None), None)
     return {
@@ -51,6 +58,7 @@ def bench_answer(folders: Sequence[Path | str], *, predict: bool = True) -> dict
         "currency": first.currency if first else "",
         "decision": first.decision if first else "",
         "journals": [_journal(one) for one in kept],
+        "contenders": _contenders(plans),
         "runs": [
             {**row, "label": printable(f"{one.folder.name}: {row['run']}" if len(kept) > 1 else row["run"])}
             for one, plan in zip(kept, plans, strict=True)
@@ -70,6 +78,16 @@ def _plan(kept: Kept) -> BenchPlan | None:
         return plan_of(kept.plan)
     except (TypeError, KeyError, ValueError, AttributeError):
         return None
+
+
+def _contenders(plans: Sequence[BenchPlan | None]) -> list[dict[str, Any]]:
+    """The short name of each contender, with what stands behind it."""
+    named = {one.name: one for plan in plans if plan is not None for one in plan.contenders}
+    return [
+        {"name": printable(one.name), "title": printable(one.title), "replicas_count": one.replicas_count,
+         "url": printable(one.target.url), "model": printable(one.target.model)}
+        for one in named.values()
+    ]  # fmt: skip
 
 
 def _journal(kept: Kept) -> dict[str, Any]:
@@ -111,29 +129,53 @@ def _run(
     whole = kept.whole_run(one.run)
     point = "" if whole == one.run else whole
     began_s = min(asked.first_s, one.from_s) if asked.count else one.from_s
-    taught = offered(one, contender) if contender else None
-    decides = planned.decides if planned and not point else ()
-    return {
+    ended = kept.ended_run(one.run)
+    row = {
         "folder": str(kept.folder),
         "run": one.run,
         "point_of": point,
         "phase": one.phase,
         "candidate": one.candidate,
-        "title": (contender.title or contender.name) if contender else one.candidate,
-        "why": planned.why if planned else "",
         "summary": one.plain(),
-        "beside": beside_rows(one, planned if not point else None, contender if predict else None),
-        "settles": [settled(one, turn) for turn in decides],
+        "failed": printable(str(ended.get("why") or "")) if ended.get("stopped") == "failed" else "",
+        "ended": _ended(ended),
+    }
+    if point:
+        its = row["summary"]
+        its["service"], its["seen_by_client"], its["load"] = {}, {}, _short(its["load"])
+        told = next((each for each in kept.events.get("point", ()) if each.get("run") == one.run), None)
+        return row | {"point": told, "settles": [], "timeline": None}
+    taught = offered(one, contender) if contender else None
+    levels = bool(one.points_count)
+    predicted = predict and not row["failed"] and one.phase != "drill"  # no prediction is of faults
+    return row | {
+        "title": (contender.title or contender.name) if contender else one.candidate,
+        "is_job": bool(planned and planned.job) or one.phase == "training",
+        "why": planned.why if planned else "",
+        "beside": beside_rows(one, planned, contender if predicted else None),
+        "settles": [settled(one, turn) for turn in (planned.decides if planned else ())],
         "drills": [asdict(each) for each in recoveries(kept, one.run)]
         if kept.of_run("drill", one.run)
         else [],
-        "timeline": timeline(kept.requests, asked, began_s),
-        "marks": marks(kept, one, began_s),
-        "distributions": {} if one.points_count else distributions(kept.requests, asked, one),
+        "survived": [dict(each) for each in kept.of_run("survived", one.run)],
+        "timeline": None if levels or not asked.count else timeline(kept.requests, asked, began_s),
+        "marks": [] if levels else marks(kept, one, began_s),
+        "distributions": {} if levels else distributions(kept.requests, asked, one),
         "watched": watched_of(kept, one),
         "told": told_of(kept, one),
         "steps": steps_of(kept, one),
-        "ended": dict(kept.ended_run(one.run)),
-        "point": next((row for row in kept.events.get("point", ()) if row.get("run") == one.run), None),
+        "edge": edge_of(kept, one),
+        "fit": fit_beside(one, contender if predict else None),
         "refused": taught.refused if taught else "no_model",
     }
+
+
+def _ended(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run's end told, without what the summary and the marks hold anyway."""
+    left = ("measured", "client_windows", "client_why", "n", "c", "kind")
+    return {name: value for name, value in row.items() if name not in left}
+
+
+def _short(load: Mapping[str, Any]) -> dict[str, Any]:
+    """How a point asked, in a few words."""
+    return {name: load[name] for name in ("kind", "requests_per_s", "concurrency") if name in load}

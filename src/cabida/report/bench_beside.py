@@ -81,6 +81,22 @@ def beside_rows(one: Summary, planned: Run | None, contender: Contender | None) 
     return rows
 
 
+def fit_beside(one: Summary, contender: Contender | None) -> dict[str, bool | None] | None:
+    """Whether the model was seen to fit, and whether that is predicted; ``None`` = neither is known.
+
+    A tight fit is one.
+    """
+    known = contender is not None and bool(contender.setup.get("model"))
+    seen = observation(one, contender) if known and contender and one.phase == "memory" else None
+    if seen is None:
+        return None
+    found = beside(seen)
+    predicted = None if found.verdict is None else found.verdict != "no"
+    if predicted is None and found.fitted is None:
+        return None
+    return {"measured": found.fitted, "predicted": predicted}
+
+
 def _side(figure: Figure, interval: tuple[float, float] | None) -> str:
     if figure.value is None or interval is None:
         return ""

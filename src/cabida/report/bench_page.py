@@ -6,7 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from cabida.report import words as say
-from cabida.report.bench_parts import headline, parts
+from cabida.report.bench_learnt import learnt
+from cabida.report.bench_parts import parts
 from cabida.text import language, tr
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def bench_page(answer: dict[str, Any], speaking: str = "en") -> str:
             name=answer["name"],
             language=language(),
             version=__version__,
-            headline=headline(answer),
+            learnt=learnt(answer),
             parts=parts(answer),
             journals=answer["journals"],
         )

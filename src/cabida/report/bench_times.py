@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,34 +12,16 @@ from cabida.bench.keep.figures import Summary
 from cabida.bench.keep.kept import Kept
 from cabida.bench.keep.latency import MS_PER_S, values_of
 from cabida.bench.keep.requests import Requests
-from cabida.bench.load.bound import bound
-from cabida.bench.load.health import HealthSample
-from cabida.bench.outcome import VERDICTS, Outcome
+from cabida.bench.outcome import VERDICTS
 from cabida.text import printable
 
-MOST_SPANS = 120
+MOST_SPANS = 100
 WIDTHS_S = (
-    0.1,
-    0.2,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    20.0,
-    60.0,
-    120.0,
-    300.0,
-    600.0,
-    1800.0,
-    3600.0,
-    7200.0,
-    21600.0,
-)
+    0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21600.0,
+)  # fmt: skip
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 KINDS = ("ttft", "tpot", "itl", "e2e")
 CANCELLED = VERDICTS.index("cancelled")
-JUDGED_MOST = 200_000  # attempts up to which a client that nobody judged is judged here
 
 
 def timeline(all: Requests, asked: Asked, began_s: float) -> dict[str, Any]:
@@ -77,7 +58,7 @@ def _rates(at_s: Any, edges: Any) -> list[float | None]:
     if len(edges) < 2:
         return []
     counts, _ = np.histogram(at_s, edges)
-    return [float(one) for one in counts / np.diff(edges)]
+    return [round(float(one), 6) for one in counts / np.diff(edges)]
 
 
 def _levels(seen_s: Any, ok: Any, place: Any, count: int, ratio: float) -> list[float | None]:
@@ -85,7 +66,8 @@ def _levels(seen_s: Any, ok: Any, place: Any, count: int, ratio: float) -> list[
     values, places = seen_s[ok][order], place[ok][order]
     ends = np.searchsorted(places, np.arange(count + 1))
     return [
-        float(np.quantile(values[start:end], ratio)) if end > start else None for start, end in pairwise(ends)
+        round(float(np.quantile(values[start:end], ratio)), 6) if end > start else None
+        for start, end in pairwise(ends)
     ]
 
 
@@ -100,7 +82,9 @@ def distributions(all: Requests, asked: Asked, one: Summary) -> dict[str, list[l
         seconds = getattr(values, f"{kind}_s")
         if len(seconds) >= len(SHARES):
             placed = np.quantile(seconds, SHARES) * MS_PER_S
-            found[f"{kind}_ms"] = [[share, float(value)] for share, value in zip(SHARES, placed, strict=True)]
+            found[f"{kind}_ms"] = [
+                [share, round(float(value), 4)] for share, value in zip(SHARES, placed, strict=True)
+            ]
     return found
 
 
@@ -123,6 +107,7 @@ def marks(kept: Kept, one: Summary, began_s: float) -> list[dict[str, Any]]:
 
 
 def _client_windows(kept: Kept, one: Summary) -> list[dict[str, Any]]:
+    """As the run's end tells them: it alone knew whether the server ran beside the client."""
     told = kept.ended_run(one.run).get("client_windows")
     if isinstance(told, list):
         return [
@@ -135,41 +120,9 @@ def _client_windows(kept: Kept, one: Summary) -> list[dict[str, Any]]:
             for each in told
             if isinstance(each, list) and len(each) >= 2
         ]
-    rows = kept.requests.rows_of(one.run)
-    health = kept.of_run("health", one.run)
-    if not health or not 0 < len(rows) <= JUDGED_MOST:
-        return []
-    try:
-        samples = [HealthSample.of(row) for row in health]
-        found = bound(samples, _attempts(kept.requests, rows))
-    except (TypeError, KeyError, ValueError, AttributeError):
-        return []  # another release's rows
-    return [
-        {"kind": "client", "from_s": each.from_s, "until_s": each.until_s, "name": ", ".join(each.reasons)}
-        for each in found.windows
-    ]
+    return []  # the run did not come to its end: nobody told
 
 
 def _reasons(parts: list[Any]) -> str:
     flat = [word for part in parts for word in (part if isinstance(part, list) else [part])]
     return ", ".join(printable(str(word)[:40]) for word in flat)
-
-
-def _attempts(all: Requests, rows: Any) -> Iterator[Outcome]:
-    """Attempts as far as their latencies go."""
-    for at in rows:
-        times = {name: _time(column[at]) for name, column in all.times.items()}
-        yield Outcome(
-            id=str(at),
-            attempt=int(all.attempt[at]),
-            verdict=VERDICTS[all.verdict[at]],
-            intended_s=times["intended_s"] or 0.0,
-            sent_s=times["sent_s"],
-            first_token_s=times["first_token_s"],
-            last_token_s=times["last_token_s"],
-            ended_s=times["ended_s"] or 0.0,
-        )
-
-
-def _time(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -32,6 +32,11 @@ def figure(metric: str, one: dict[str, Any] | None, value: str = "value") -> str
     return f"{told} [{ends[0]}–{ends[1]}]"
 
 
+def value(metric: str, one: dict[str, Any] | None) -> str:
+    """A figure alone, where its interval stands elsewhere."""
+    return UNKNOWN if one is None or one.get("value") is None else plain(metric, float(one["value"]))
+
+
 UNSAID = "?"
 
 
@@ -122,6 +127,18 @@ def reason(said: str) -> str:
     return ": ".join(dict.fromkeys(one for one in told if one))
 
 
+def objective(met: dict[str, Any]) -> dict[str, str]:
+    """The metric, limit and value of an objective, a latency or a share, in words."""
+    share = met.get("limit_ratio")
+    limit, value = (met["limit_s"], met["value_s"]) if share is None else (share, met["value_ratio"])
+    said = text.duration if share is None else text.percent
+    return {
+        "metric": label(met["metric"]),
+        "limit": said(limit),
+        "value": UNKNOWN if value is None else said(value),
+    }
+
+
 def turned(one: dict[str, Any]) -> str:
     """What a result decides, as a sentence."""
     state = {True: "yes", False: "no", None: "open"}[one["happened"]]
@@ -139,6 +156,14 @@ def turned(one: dict[str, Any]) -> str:
     if state == "open" and one.get("why"):
         sentence += " " + tr("report.bench_because", why=why(one["why"]))
     return sentence
+
+
+def fit(beside: dict[str, Any] | None) -> str:
+    """Whether a model fits, as was predicted and as was seen; "" = nobody knows either."""
+    if not beside:
+        return ""
+    states = {True: "yes", False: "no", None: "open"}
+    return tr(f"report.bench_fit.{states[beside['measured']]}_{states[beside['predicted']]}")
 
 
 def side(name: str) -> str:

@@ -55,7 +55,7 @@ def trial(folder, *, bound=False, seconds=40.0, word="") -> None:
             )  # fmt: skip
         journal.event(
             "run-end", run="steady", at_s=seconds + 1, steady_from_s=5.0, steady_until_s=seconds, client_bound=bound,
-            client_why="lag" if bound else "",
+            client_why="lag" if bound else "", client_windows=[[0.0, seconds]] if bound else [],
         )  # fmt: skip
         began = 100.0
         journal.event("run", run="kill", candidate="here", at_s=began)

@@ -381,6 +381,26 @@ def test_an_exporters_page_tells_what_happens_to_its_cards(bare):
     assert [(row["event"], row["gpu"]) for row in told] == [("xid", 1), ("slowed", 1), ("full-speed", 1)]
 
 
+def test_cards_keep_their_numbers_while_another_exporter_is_away(bare):
+    watts = 'DCGM_FI_DEV_POWER_USAGE{{gpu="0"}} {}\n'
+
+    async def run(first, second):
+        metrics = f"{first.url}/metrics {second.url}/metrics"
+        one = watcher(Target("http://192.0.2.1/v1", metrics=metrics), loopback=False, roots=bare)
+        await one.begin()
+        rows = await one.sample()
+        first.status = 503
+        rows += await one.sample()
+        one.close()
+        return [row for row in rows if "event" not in row]
+
+    with serving_pages(watts.format(100)) as first, serving_pages(watts.format(250)) as second:
+        both, alone = asyncio.run(run(first, second))
+    assert (both["gpu.0.power_w"], both["gpu.1.power_w"]) == (100, 250)
+    assert "gpu.0.power_w" not in alone
+    assert alone["gpu.1.power_w"] == 250
+
+
 def test_elsewhere_this_machines_cards_are_not_read(bare):
     async def run():
         one = watcher(Target("http://192.0.2.1/v1"), loopback=False, roots=replace(bare, nvml=True))

@@ -104,6 +104,18 @@ def test_an_engine_and_its_cards_on_one_page():
     assert page.values()["gpu.0.power_w"] == 310.5
 
 
+def test_a_card_named_by_no_number_is_the_same_in_every_figure():
+    text = (
+        'nvidia_smi_memory_used_bytes{uuid="a"} 1\nnvidia_smi_memory_used_bytes{uuid="b"} 2\n'
+        'nvidia_smi_power_draw_watts{uuid="b"} 300\n'
+    )
+    assert read_page(text).values() == {
+        "gpu.0.memory_used_bytes": 1,
+        "gpu.1.memory_used_bytes": 2,
+        "gpu.1.power_w": 300,
+    }
+
+
 def test_several_engines_of_one_kind_and_models_apart():
     second = (
         pages.VLLM.replace('engine="0"', 'engine="1"').replace('"small"', '"other"').replace("0.25", "0.75")

@@ -18,7 +18,7 @@ from cabida.bench.watch.aside import Aside, Late
 from cabida.bench.watch.capacity import sizes
 from cabida.bench.watch.fetching import HTML, PAGES, STATUS, Address, NoPage, addresses
 from cabida.bench.watch.gpus import Cards, opened
-from cabida.bench.watch.source import Seen, Source, card_events, together
+from cabida.bench.watch.source import Seen, Source, card_events, cards_in, together
 from cabida.bench.watch.tail import Tail
 from cabida.evidence.machine.nouns import Roots
 from cabida.evidence.pages import engine_title
@@ -181,7 +181,8 @@ class Watcher:
         late_count = sum(figures.pop("late_count", 0) for figures, _ in answers)
         pages = [figures for figures, _ in answers[: len(self._pages)]]
         if any(pages):  # of one that is gone the counters stand, or those of all would fall
-            merged = together([one or source.grown for one, source in zip(pages, self._pages, strict=True)])
+            each = [one or source.grown for one, source in zip(pages, self._pages, strict=True)]
+            merged = together(each, [source.cards_count for source in self._pages])
             told += card_events(self._before, merged) if self._gpus is None else []
             self._before = merged
             row |= merged
@@ -250,7 +251,7 @@ class Watcher:
         if not source.noted and page.engine:
             self._note(source, page)
             told.append({"event": "facts", **self.facts})
-        source.grown = page.grown
+        source.grown, source.cards_count = page.grown, max(source.cards_count, cards_in(page.figures))
         return dict(page.figures), told
 
     async def _other_source(

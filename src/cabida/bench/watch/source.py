@@ -54,6 +54,7 @@ class Source:
         self.restarts, self.several, self.gone, self.noted = 0, False, False, False
         self.facts: dict[str, float] = {}
         self.grown: dict[str, float] = {}
+        self.cards_count = 0  # the most that its page has had
         self.engine = ""
         self.models: tuple[str, ...] = ()
         self.aside: Aside[Seen] = Aside("page", self.read)
@@ -95,17 +96,23 @@ def _is_counter(name: str) -> bool:
     return known is not None and known.kind != "gauge"
 
 
-def together(found: Sequence[dict[str, float]]) -> dict[str, float]:
+def cards_in(figures: dict[str, float]) -> int:
+    """How many numbers the cards of a page take."""
+    return 1 + max((int(name.split(".")[1]) for name in figures if name.startswith("gpu.")), default=-1)
+
+
+def together(found: Sequence[dict[str, float]], cards_counts: Sequence[int] = ()) -> dict[str, float]:
     """Figures of several pages as one: summed, averaged or the most of them, as each name says.
 
-    Cards of a second page are numbered on from those of the first.
+    Cards of a second page are numbered on from those of the first, of which there are ``cards_counts`` where that is
+    known: a page that is away for a moment keeps its numbers.
     """
     if len(found) == 1:
         return dict(found[0])
     values: dict[str, list[float]] = {}
     cards: dict[str, float] = {}
-    for one in found:
-        begin = 1 + max((int(name.split(".")[1]) for name in cards), default=-1)
+    for at, one in enumerate(found):
+        begin = sum(cards_counts[:at]) if cards_counts else cards_in(cards)
         for name, value in one.items():
             if name.startswith("gpu."):
                 _, number, rest = name.split(".", 2)

@@ -74,6 +74,7 @@ class Page:
             model: Only series of this model, and those that name none; "" = of all.
         """
         found: dict[str, float] = {}
+        cards = self._cards()
         for (engine, name, part, kind), series in self.series.items():
             if part == "bucket" or not self._counts(engine):
                 continue
@@ -81,7 +82,7 @@ class Page:
             if not kept:
                 continue
             if told()[engine].group == "gpus":
-                found.update(_by_gpu(engine, name, kept))
+                found.update(_by_gpu(engine, name, kept, cards[engine]))
                 continue
             value = _together(name, engine, kept)
             key = f"{name}.{part}" if part else name
@@ -162,6 +163,14 @@ class Page:
 
     def _counts(self, engine: str) -> bool:
         return engine == self.engine or told()[engine].group != "engines"
+
+    def _cards(self) -> dict[str, list[str]]:
+        """Every accelerator that an exporter names with any figure, in the order of its numbers."""
+        found: dict[str, set[str]] = {}
+        for (engine, *_), series in self.series.items():
+            if told()[engine].group == "gpus":
+                found.setdefault(engine, set()).update(_card(engine, one) for one in series)
+        return {engine: sorted(cards, key=lambda text: (len(text), text)) for engine, cards in found.items()}
 
     def _title(self) -> str:
         return told()[self.engine].title if self.engine else "?"
@@ -285,16 +294,22 @@ def _together(name: str, engine: str, series: list[Series]) -> float:
     return max(values) if how == "most" else sum(values) / (len(values) if how == "mean" else 1)
 
 
-def _by_gpu(engine: str, name: str, series: list[Series]) -> dict[str, float]:
-    """Figures of each accelerator: ``gpu.0.power_w``; what names it by no number gets one by order."""
-    label = next((one for one in told()[engine].each if one in series[0].labels), "")
-    places = sorted({one.labels.get(label, "") for one in series}, key=lambda text: (len(text), text))
-    found: dict[str, float] = {}
-    for at, place in enumerate(places):
-        number = place if place.isdigit() and len(place) < 4 else str(at)
-        own = [one for one in series if one.labels.get(label, "") == place]
-        found[f"gpu.{number}.{name}"] = _together(name, engine, own)
-    return found
+def _by_gpu(engine: str, name: str, series: list[Series], cards: list[str]) -> dict[str, float]:
+    """Figures of each accelerator: ``gpu.0.power_w``; what names it by no number gets one by its place in ``cards``."""
+    own: dict[str, list[Series]] = {}
+    for one in series:
+        own.setdefault(_card(engine, one), []).append(one)
+    return {
+        f"gpu.{card if card.isdigit() and len(card) < 4 else cards.index(card)}.{name}": _together(
+            name, engine, several
+        )
+        for card, several in own.items()
+    }
+
+
+def _card(engine: str, one: Series) -> str:
+    """What names the accelerator of a series."""
+    return next((one.labels[label] for label in told()[engine].each if label in one.labels), "")
 
 
 def _derive(found: dict[str, float]) -> None:

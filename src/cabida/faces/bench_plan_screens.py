@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cabida.faces.grid import clean, table
+from cabida.report.bench_words import label, plain
 from cabida.text import duration, money, number, tr
 
 MOST_TURNS = 6
@@ -52,8 +53,8 @@ def _turns(plan: dict[str, Any]) -> list[str]:
         tr(
             f"planned.turn.{turn['side']}",
             run=run["name"],
-            metric=turn["metric"],
-            at=number(turn["at"], 4),
+            metric=label(turn["metric"]),
+            at=plain(turn["metric"], turn["at"]),
             then=turn["then"],
         )
         for run in plan["runs"]

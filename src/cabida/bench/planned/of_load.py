@@ -185,7 +185,7 @@ def _burst(wanted: Wanted, option: Option, name: str, *, api: bool = False) -> R
     reached = half_width_ratio(share, sigma, min(made, max(count, for_errors)))
     values = {
         "count": number(count, 6),
-        "metric": metric.replace("_", " ").upper(),
+        "metric": f"{metric.partition('_')[0].upper()} {metric.partition('_')[2]}",
         "width": percent(wanted.half_width_ratio),
     }
     said = [tr("planned.why.api")] if api else []

@@ -139,3 +139,12 @@ def test_an_output_cant_speak_for_what_stands_around_it():
     assert f"</output {marks.pop()}>" in asked
     assert opinion.question(Output("x")) != opinion.question(Output("x"))
     assert len(opinion.question(Output("x" * 10**6))) < 20_000
+
+
+def test_outputs_that_wait_their_turn_are_not_called_hung(monkeypatch):
+    """One takes a quarter of a second, all of them more than one may take."""
+    monkeypatch.setattr("cabida.bench.accept.judging.ANSWERS_WITHIN_S", -8.0)  # and twice 5 s of the command
+    put_to = rules([Rule("command", {"command": ["sleep", "0.25"], "timeout": 5.0})])
+    found, judging = run(all_judged(put_to, [an_outcome("a", k) for k in range(48)]))
+    assert [one.accepted for one in found] == [True] * 48
+    assert judging.apart.starts_count == 1

@@ -56,7 +56,7 @@ def test_answers_of_a_run_are_held_against_their_own_references(file, tmp_path):
     rows = [
         json.loads(line) for line in (tmp_path / "run" / JOURNAL).read_text(encoding="utf-8").splitlines()
     ]
-    found = {one["id"]: one for one in rows if one.get("kind") == "request"}
+    found = {one["id"]: one for one in rows if one.get("kind") == "judged"}
     assert [found[f"steady/{k}"].get("ok") for k in range(12)] == [True, False, None] * 4
     assert all(found[f"steady/{k}"]["broken"] == ["exact"] for k in range(1, 12, 3))
     assert all(found[f"steady/{k}"]["unjudged"] == ["exact"] for k in range(2, 12, 3))

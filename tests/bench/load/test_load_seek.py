@@ -24,8 +24,9 @@ from cabida.bench.load.points import (
     share_interval,
 )
 from cabida.bench.load.seek import seek
-from cabida.bench.load.steady import steady
+from cabida.bench.load.steady import Steady, steady
 from cabida.bench.outcome import Outcome
+from cabida.bench.run.place import Outcomes
 from cabida.plan.bench import Load, Policy
 
 MEAN_S = 0.1
@@ -262,3 +263,22 @@ def test_two_measurements_make_one_that_is_surer():
     assert twice.verdict == "pass"
     bad = a_point(1.0, "fail", "saturated")
     assert joined(once, bad).why == "saturated"
+
+
+def test_outcomes_that_stand_for_others_tell_the_rate_of_all():
+    rows, part = outcomes([0.1] * 2000), Steady(0.0, 2000.0, True, "steady")
+    objectives = {"ttft": {"p95": 0.2}}
+    every, half = point(1.0, rows, part, objectives), point(1.0, rows[::2], part, objectives, stride=2)
+    assert half.offered_per_s == pytest.approx(every.offered_per_s)
+    assert half.achieved_per_s == pytest.approx(every.achieved_per_s, rel=0.01)
+    assert (half.requests_count, half.verdict) == (every.requests_count, "pass")
+    assert half.checks[0].all_count == len(rows) / 2  # of which alone anything is known
+
+
+def test_pauses_between_tokens_can_be_an_objective_of_a_search():
+    kept = Outcomes()
+    for one in outcomes([0.1] * 200):
+        kept.add(replace(one, gaps_s=(0.01, 0.03, 0.02)))
+    part, objective = Steady(0.0, 200.0, True, "steady"), {"itl": {"p95": 0.025}}
+    assert point(1.0, kept.rows, part, objective).verdict == "pass"
+    assert point(1.0, kept.rows, part, {"itl": {"p95": 0.015}}).verdict == "fail"

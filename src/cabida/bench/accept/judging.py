@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from cabida.bench.accept.apart import AT_ONCE
 from cabida.bench.accept.judgement import Judgement, Output, Said, judgement
 from cabida.bench.accept.opinion import Opinion, Spent
 from cabida.bench.accept.rules import Rules, is_generated, output_of
@@ -22,6 +23,7 @@ from cabida.text import language, tr
 ANSWERS_WITHIN_S = 15.0  # beside what commands may take
 LONGEST_TEXT_CHARS = 8 * 2**20
 WAITING_MOST = 256  # outputs under judgement at once; the next waits
+APART_MOST = 2 * AT_ONCE  # of them in the process apart: none waits there longer than for one other
 STARTS_MOST = 20  # of the process apart; a rule that kills it each time is given up
 
 
@@ -100,7 +102,8 @@ class Apart:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.within_s = ANSWERS_WITHIN_S + rules.commands_s
+        self.within_s = ANSWERS_WITHIN_S + 2.0 * rules.waits_s
+        self.room = asyncio.Semaphore(APART_MOST)
         self.process: asyncio.subprocess.Process | None = None
         self.reading: asyncio.Task[None] | None = None
         self.waiting: dict[int, tuple[bytes, asyncio.Future[list[Any]]]] = {}
@@ -111,6 +114,10 @@ class Apart:
         """What every rule of the process says of an output."""
         if len(output.text) > LONGEST_TEXT_CHARS:
             return self._unjudged(tr("accept.text_too_long", limit=LONGEST_TEXT_CHARS))
+        async with self.room:
+            return await self._said(output)
+
+    async def _said(self, output: Output) -> list[tuple[str, bool, Said]]:
         self.count += 1
         n = self.count
         asked = {

@@ -69,9 +69,9 @@ class Rules:
         return tuple((one.name, one.judge) for one in self.made if isinstance(one.judge, Opinion))
 
     @property
-    def commands_s(self) -> float:
-        """Time that the commands of all rules may take together, seconds."""
-        return sum(one.judge.timeout_s for one in self.made if isinstance(one.judge, Command))
+    def waits_s(self) -> float:
+        """Time that commands and patterns may take with one output before they are given up, seconds."""
+        return sum(one.judge.timeout_s for one in self.made if isinstance(one.judge, Command | Pattern))
 
     def said(self, output: Output) -> list[tuple[str, bool, Said]]:
         """What each rule says of an output, but for those that another endpoint judges. Commands are waited for."""

@@ -82,6 +82,7 @@ def point(
     error_ratio_most: float | None = None,
     bound: Bound | None = None,
     closed: bool = False,
+    stride: int = 1,
 ) -> Point:
     """Hold the outcomes of one run against the objectives.
 
@@ -98,6 +99,8 @@ def point(
         bound: windows of the client, whose latencies don't count. Where they are more than half, all are looked at:
             a late client only adds, so that what is met even so is met, and nothing else can be said.
         closed: nothing was offered at a rate, so that none could be missed.
+        stride: so many requests each outcome stands for, where they were too many to keep all. Confidence comes
+            from those that are there.
     """
     finals = sorted(
         (
@@ -114,8 +117,8 @@ def point(
     ended_count = sum(
         one.final and one.verdict == "ok" and part.from_s <= one.ended_s <= part.until_s for one in outcomes
     )
-    offered = len(finals) / span_s if span_s > 0 else None
-    achieved = ended_count / span_s if span_s > 0 else None
+    offered = stride * len(finals) / span_s if span_s > 0 else None
+    achieved = stride * ended_count / span_s if span_s > 0 else None
     theirs = [one for one in finals if bound is None or not bound.withheld(one)]
     clients = len(theirs) < (1.0 - WITHHELD_MOST_RATIO) * len(finals)
     if clients:
@@ -145,8 +148,8 @@ def point(
         offered,
         achieved,
         span_s,
-        len(finals),
-        failed_count,
+        stride * len(finals),
+        stride * failed_count,
         tuple(checks),
         not why,
         why,

@@ -22,6 +22,7 @@ from cabida.bench.load.seek import seek
 from cabida.bench.load.steady import Steady, steady
 from cabida.bench.outcome import Ask, Outcome
 from cabida.bench.run.followers import STARTS_AFTER_S, all_or_none, shared_load
+from cabida.bench.run.outlived import compared, looked
 from cabida.bench.run.place import Going, Place, keep_row
 from cabida.bench.run.shares import bound_of, journal_sketch, processes_count, reserved, settled, together
 from cabida.bench.watch.memory import MemoryLimits, Tried
@@ -126,7 +127,7 @@ async def search(one: Place, run: Run) -> None:
         part, held = await _ended(one, name, wanted, driven)
         told = point(
             level, one.outcomes.rows, part, going.plan.objectives,
-            error_ratio_most=going.plan.error_ratio_most, bound=held, closed=closed,
+            error_ratio_most=going.plan.error_ratio_most, bound=held, closed=closed, stride=one.outcomes.stride,
         )  # fmt: skip
         key = "concurrency" if closed else "requests_per_s"
         plain = asdict(told)
@@ -188,18 +189,20 @@ async def drills(one: Place, run: Run) -> None:
 
 async def _drill(one: Place, wanted: Drill, begins_s: float) -> None:
     going = one.going
+    body = one.body(one.deck(going.plan.seed, salt="ready").at(0))
 
     async def first_token() -> bool:
-        ask = Ask("ready/0", one.body(one.deck(going.plan.seed, salt="ready").at(0)), now_s())
         if not going.budget.take():
             return False
-        return (await one.wire.ask(ask)).verdict == "ok"
+        return (await one.wire.ask(Ask("ready/0", body, now_s()))).verdict == "ok"
 
+    before = await looked(one)
     try:
         await drill(
             wanted, going.journal, begins_s=begins_s, proxy=one.proxy, first_token=first_token,
             log=one.contender.target.log, stop=going.stop,
         )  # fmt: skip
+        await compared(one, wanted.name or wanted.kind, before)
     except CabidaError as error:  # the load goes on: what it showed without the drill is still a measurement
         failed = Drilled(wanted.name or wanted.kind, wanted.kind, within_s=wanted.within_s, failed=str(error))
         going.journal.event("drill", step="ended", **plain_drilled(failed, going.journal.at))

@@ -127,6 +127,15 @@ def test_runs_that_would_teach_nonsense_are_refused(tmp_path):
     )
 
 
+def test_what_several_replicas_do_together_is_no_figure_of_one(tmp_path):
+    measured(tmp_path / "j", 1.0)
+    kept = read_journal(tmp_path / "j")
+    one = summary(kept, "at-2")
+    assert offered(one, CONTENDER).observation is not None
+    found = offered(one, replace(CONTENDER, replicas_count=2))
+    assert (found.observation, found.refused) == (None, "replicas")
+
+
 def test_where_the_client_was_slow_no_latency_is_told(tmp_path):
     one = observation(of_run(tmp_path, stream(), client_bound=True), CONTENDER)
     assert not any("_ms_" in name for name in one.measured)

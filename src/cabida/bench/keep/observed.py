@@ -52,9 +52,12 @@ def offered(one: Summary, contender: Contender, *, source: str = "", date: str =
 
     Returns:
         The observation with what is known of it. Runs whose client was the bottleneck, that were over-saturated,
-        too short, failing or without a stated model are refused, with the reason.
+        too short, failing or without a stated model are refused, with the reason. Of an address with several replicas
+        behind it there is none: ``setup`` is that of one.
     """
     kind = KINDS.get(one.phase, "serving")
+    if contender.replicas_count > 1 and kind != "training":
+        return Offered(None, "replicas")
     setup = {key: contender.setup[key] for key in SETUP if contender.setup.get(key) not in (None, "")}
     if "gpus" not in setup and isinstance(setup.get("tp"), int):
         setup["gpus"] = setup["tp"]

@@ -76,7 +76,9 @@ def test_other_paths_are_left_out_and_told_without_what_stands_behind_them(tmp_p
     assert any("/health" in note for note in answer["notes"])
     assert told(tmp_path, samples.NGINX, paths=["/health"])["traffic"][0]["requests_count"] == 1
     with pytest.raises(InvalidInput) as refused:
-        told(tmp_path, samples.NGINX.replace("/v1/chat/completions", "/ask").replace("/v1/completions", "/ask"))
+        told(
+            tmp_path, samples.NGINX.replace("/v1/chat/completions", "/ask").replace("/v1/completions", "/ask")
+        )
     assert refused.value.problems[0].code == "CB-I023"
     assert samples.SECRET not in str(refused.value)
 
@@ -85,7 +87,9 @@ def test_times_without_a_zone_are_of_the_zone_that_is_named(tmp_path):
     told_ = told(tmp_path, samples.HAPROXY, log_timezone="Europe/Madrid")
     assert told_["traffic"][0]["from"].startswith("2026-11-30T19:00:00")
     assert any("--log-timezone" in note for note in told_["notes"])
-    assert told(tmp_path, samples.VLLM, log_timezone="America/Mexico_City")["traffic"][0]["from"].startswith("2026-")
+    assert told(tmp_path, samples.VLLM, log_timezone="America/Mexico_City")["traffic"][0]["from"].startswith(
+        "2026-"
+    )
 
 
 def test_a_stamp_without_a_year_is_the_last_such_before_the_file_was_written(tmp_path):

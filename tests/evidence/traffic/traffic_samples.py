@@ -22,7 +22,9 @@ def openai_batch():
         "object": "chat.completion",
         "created": int(T0),
         "model": "small",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": SECRET}, "finish_reason": "stop"}],
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": SECRET}, "finish_reason": "stop"}
+        ],
         "usage": {
             "prompt_tokens": 100,
             "completion_tokens": 20,
@@ -30,9 +32,23 @@ def openai_batch():
             "prompt_tokens_details": {"cached_tokens": 64},
         },
     }
-    good = {"id": "b1", "custom_id": "r-1", "response": {"status_code": 200, "request_id": "q1", "body": body}, "error": None}
-    again = {**body, "created": int(T0) + 2, "usage": {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}}
-    more = {"id": "b2", "custom_id": "r-2", "response": {"status_code": 200, "request_id": "q2", "body": again}, "error": None}
+    good = {
+        "id": "b1",
+        "custom_id": "r-1",
+        "response": {"status_code": 200, "request_id": "q1", "body": body},
+        "error": None,
+    }
+    again = {
+        **body,
+        "created": int(T0) + 2,
+        "usage": {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340},
+    }
+    more = {
+        "id": "b2",
+        "custom_id": "r-2",
+        "response": {"status_code": 200, "request_id": "q2", "body": again},
+        "error": None,
+    }
     return lines([good, more])
 
 
@@ -97,14 +113,18 @@ def helicone():
            "delay_ms": 1900, "time_to_first_token": 120, "prompt_tokens": 80, "completion_tokens": 8,
            "prompt_cache_read_tokens": 16, "request_model": "small", "response_model": "small-2026",
            "request_body": {"messages": [{"role": "user", "content": SECRET}]}, "response_body": None}  # fmt: skip
-    return json.dumps({"data": [row, {**row, "request_id": "h2", "request_created_at": iso(4), "response_status": 500}]})
+    return json.dumps(
+        {"data": [row, {**row, "request_id": "h2", "request_created_at": iso(4), "response_status": 500}]}
+    )
 
 
 def portkey():
     row = {"id": "p1", "trace_id": "t", "created_at": iso(0), "ai_org": "openai", "ai_model": "small", "req_units": 70,
            "res_units": 7, "total_units": 77, "response_time": 800, "response_status_code": 200, "is_success": True,
            "cost": 0.1}  # fmt: skip
-    return lines([row, {**row, "id": "p2", "created_at": iso(1), "response_status_code": 503, "is_success": False}])
+    return lines(
+        [row, {**row, "id": "p2", "created_at": iso(1), "response_status_code": 503, "is_success": False}]
+    )
 
 
 def langfuse():
@@ -112,7 +132,9 @@ def langfuse():
            "completionStartTime": iso(0.2), "model": "small", "level": "DEFAULT", "input": SECRET,
            "usageDetails": {"input": 40, "input_cached_tokens": 60, "output": 9, "total": 109}}  # fmt: skip
     span = {**row, "id": "l2", "type": "SPAN"}
-    return json.dumps([row, span, {**row, "id": "l3", "startTime": iso(2), "level": "ERROR", "usageDetails": {}}])
+    return json.dumps(
+        [row, span, {**row, "id": "l3", "startTime": iso(2), "level": "ERROR", "usageDetails": {}}]
+    )
 
 
 OPENROUTER = (
@@ -139,7 +161,13 @@ def envoy():
     row = {"start_time": iso(0), "method": "POST", "x-envoy-origin-path": "/v1/chat/completions", "response_code": 200,
            "duration": 900, "response_flags": "-", "gen_ai.request.model": "small", "gen_ai.usage.input_tokens": 33,
            "gen_ai.usage.output_tokens": "12", "x-request-id": "e1"}  # fmt: skip
-    cut = {**row, "start_time": iso(1), "response_flags": "DC", "x-request-id": "e2", "gen_ai.usage.output_tokens": "-"}
+    cut = {
+        **row,
+        "start_time": iso(1),
+        "response_flags": "DC",
+        "x-request-id": "e2",
+        "gen_ai.usage.output_tokens": "-",
+    }
     return lines([row, cut])
 
 

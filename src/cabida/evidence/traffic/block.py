@@ -138,20 +138,19 @@ def _spliced(text: str, section: MappingNode, known: Mapping[str, str], gone: li
     last = _end(section.value[-1][1], section.value[-1][0])
     if flow:
         added = "".join(f", {name}: {value}" for name, value in new)
-    else:
+    else:  # behind what is said of the last one
+        line = text.find("\n", last)
+        last = len(text) if line < 0 else line
         added = "".join(f"\n{' ' * column}{name}: {_wrapped(value, column + 2)}" for name, value in new)
     for at, (key, value) in enumerate(section.value):
         end = _end(value, key)
         if key.value in known:
             said = known[key.value] if flow else _wrapped(known[key.value], column + 2)
-            start = value.start_mark.index
-            beside = (
-                text[key.end_mark.index : start].strip(": \t") == ""
-                and "\n" not in text[key.end_mark.index : start]
-            )
-            if not beside or start < key.end_mark.index + 1:
-                start = key.end_mark.index
-                said = f": {said}"
+            start, between = value.start_mark.index, text[key.end_mark.index : value.start_mark.index]
+            nothing = value.start_mark.index < key.end_mark.index + 2
+            if nothing or "\n" in between:
+                comment = between.partition("#")[2].partition("\n")[0].rstrip()
+                start, said = key.end_mark.index, f": {said}{f'  #{comment}' if comment else ''}"
             edits.append((start, max(start, end), said))
         elif key.value in gone and at + 1 < len(section.value):
             edits.append((key.start_mark.index, section.value[at + 1][0].start_mark.index, ""))

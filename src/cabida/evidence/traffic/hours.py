@@ -24,6 +24,7 @@ EXPECTED_COUNT_LEAST = 30.0  # requests that ought to have come in a hole
 HOLES_PER_DAY_MOST, HOLES_MORE = 2, 2  # more silences than that are how the traffic is
 SILENT_RATIO = 0.5  # of other days: then it is silent there anyway
 PEAK_WINDOW_S = 300.0
+RATE_S_LEAST = 30.0  # a shorter log tells no rate
 KNOWN_HOUR_S = 1800.0  # of an hour of the profile, at least
 
 
@@ -183,8 +184,8 @@ def profile(counted: Quarters, zone: tzinfo) -> Profile:
     import numpy as np
 
     whole_s = counted.watched_whole_s
-    found = Profile(days_count=whole_s / 86_400.0)
-    if whole_s <= 0:
+    found = Profile(days_count=whole_s / 86_400.0, unknown_hours=24)
+    if whole_s < RATE_S_LEAST:
         return found
     found.mean_per_s = float(counted.count.sum()) / whole_s
     numbers = np.flatnonzero((counted.watched_s > 0) | (counted.count > 0))
@@ -219,10 +220,10 @@ class Peak:
 
 
 def peak(at: Floats) -> Peak | None:
-    """The busiest five minutes, wherever they begin; of a shorter log all of it. ``None`` = under two arrivals."""
+    """The busiest five minutes, wherever they begin; of a shorter log all of it. ``None`` = it is too short to tell."""
     import numpy as np
 
-    if len(at) < 2 or at[-1] <= at[0]:
+    if len(at) < 2 or at[-1] - at[0] < RATE_S_LEAST:
         return None
     window_s = min(PEAK_WINDOW_S, float(at[-1] - at[0]))
     behind = np.searchsorted(at, at - window_s, "right")  # a window ends with each arrival

@@ -55,12 +55,12 @@ def lengths(values: Any, of_count: int) -> Spread | None:
     spread = sqrt(max(0.0, float((counts * (logs - middle) ** 2).sum() / whole)))
     reached = np.cumsum(counts) / whole
     distance = None
-    if spread > 0:
+    if len(distinct) == 1:
+        spread, distance = 0.0, 0.0
+    elif spread > 0:
         edges = np.log(np.maximum(distinct, 1.0) + 0.5)  # a length of n stands for n - 1/2 to n + 1/2
         law = np.array([_normal((one - middle) / spread) for one in edges])
         distance = float(np.abs(law - reached).max())
-    elif len(distinct) == 1:
-        distance = 0.0
     return Spread(whole, of_count, float(values.mean()), p50, p95, p99, float(values.max()), spread, distance)
 
 

@@ -20,6 +20,7 @@ TEXTS = ("nginx", "haproxy", "vllm", "sglang")
 PAGES = ("metrics", "prometheus")
 HEAD_BYTES = 1 << 20
 HEAD_LINES = 200
+LINE_LOOKED_AT = 8000
 
 
 def formats() -> tuple[str, ...]:
@@ -111,11 +112,12 @@ def _table_rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
 
 def _text_format(lines: Sequence[bytes]) -> str:
     """Of the formats of lines the one that most of them are in."""
+    lines = [one[:LINE_LOOKED_AT] for one in lines]
     scores = {
         "nginx": sum(bool(COMBINED.match(one) or ODD_REQUEST.match(one)) for one in lines),
         "haproxy": sum(bool(HAPROXY.search(one)) for one in lines),
         **{
-            name: sum(bool(sign.search(one[:4000].decode("utf-8", "replace"))) for one in lines)
+            name: sum(bool(sign.search(one.decode("utf-8", "replace"))) for one in lines)
             for name, sign in SIGNS.items()
         },
     }

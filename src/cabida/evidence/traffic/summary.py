@@ -60,7 +60,7 @@ def of_requests(
     seen = bursts.burst(asked.at, columns.resolution_s)
     told = repeats.ends(once)
     if len(at) < 2:
-        profile = hours.Profile()
+        profile = hours.Profile(unknown_hours=24)
     retries = None if again is None else int(again.retries.sum())
     mean = profile.mean_per_s
     duration = _durations(once)
@@ -97,7 +97,11 @@ def of_requests(
 
 def of_metrics(found: Metered, zone: tzinfo) -> dict[str, Any]:
     """All figures of an engine's metrics."""
-    profile = hours.profile(hours.spread(found.stretches), zone) if found.stretches else hours.Profile()
+    profile = (
+        hours.profile(hours.spread(found.stretches), zone)
+        if found.stretches
+        else hours.Profile(unknown_hours=24)
+    )
     if found.since_start:
         profile.weights, profile.busiest_per_s = (), None  # one number, however long it took to come together
     peak = None if found.since_start else peak_of(found.stretches)

@@ -20,24 +20,24 @@ from cabida.text import printable
 
 # paths that ask a model for something; before them may stand what a proxy adds
 ASKS = re.compile(
-    rb"/(?:v\d+[\w.]*/)?(?:chat/completions|completions?|embeddings?|responses|messages|rerank|score|"
+    rb"/(?:v\d++[\w.]*+/)?(?:chat/completions|completions?|embeddings?|responses|messages|rerank|score|"
     rb"images/generations|audio/(?:speech|transcriptions|translations)|generate|generate_stream|infer|invocations|"
     rb"api/(?:chat|generate|embed|embeddings))(?:$|[/?])"
 )
 COMBINED = re.compile(
-    rb'[^ ]+ [^ ]+ [^\[]{1,200} \[([^\]]{20,32})\] "([A-Z]{3,8}) ([^" ]*)[^"]*" (\d{3}) (?:\d+|-)(.*)\Z'
+    rb'[^ ]+ [^ ]+ [^\[]{1,200} \[([^\]]{20,32})\] "([A-Z]{3,8}) ([^" ]*+)[^"]*+" (\d{3}) (?:\d+|-)(.*)\Z'
 )
-ODD_REQUEST = re.compile(rb'\S+ \S+ \S+ \[[^\]]{20,32}\] "(?:[^"\\]|\\.)*" \d{3} (?:\d+|-)')
+ODD_REQUEST = re.compile(rb'\S+ \S+ \S+ \[[^\]]{20,32}\] "(?:[^"\\]|\\.)*+" \d{3} (?:\d+|-)')
 SHORT_TIME = re.compile(rb' rt="?(\d+\.\d+)')  # apart, since it is found five times as fast
 NAMED_TIME = re.compile(rb'(?:\brt|request_time|\btime)[=:]"?(\d+\.\d+)')
 BARE_TIME = re.compile(rb'(?:^|[ "])(\d+\.\d{3})(?=$|[ "])')
-QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
 HAPROXY = re.compile(
-    rb"(\S+):\d+ \[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d{3})\] \S+ \S+ "
-    rb"(-?\d+)/(-?\d+)/(-?\d+)/(-?\d+)/\+?(-?\d+) (-?\d{1,3}) \+?\d+ \S+ \S+ (\S\S\S\S) \S+ \S+ (?:\{[^}]*\} ){0,2}"
-    rb'"(?:([A-Z]{3,8}) ([^" ]*)|<BADREQ>)'
+    rb":\d{1,5} \[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d{3})\] \S+ \S+ "
+    rb"(-?\d+)/(-?\d+)/(-?\d+)/(-?\d+)/\+?(-?\d+) (-?\d{1,3}) \+?\d+ \S+ \S+ (\S\S\S\S) \S+ \S+ (?:\{[^}]*+\} ){0,2}"
+    rb'"(?:([A-Z]{3,8}) ([^" ]*+)|<BADREQ>)'
 )
 PATHS_KEPT = 1000
+WEB_LINE_BYTES_MOST = 65_536
 MORE = "…".encode()
 
 
@@ -73,7 +73,7 @@ class Paths:
 
 def nginx_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:
     """One line of nginx or Apache into ``requests``; the reason where it makes no sense, "" where all is well."""
-    found = COMBINED.match(line)
+    found = COMBINED.match(line) if len(line) <= WEB_LINE_BYTES_MOST else None
     if found is None:
         return (
             "" if ODD_REQUEST.match(line) else "shape"
@@ -100,18 +100,18 @@ def _taken_s(rest: bytes) -> float | None:
         return None
     found = SHORT_TIME.search(tail) or NAMED_TIME.search(tail)
     if found is None:
-        found = BARE_TIME.search(QUOTED.sub(b'""', tail) if b'"' in tail else tail)
+        found = BARE_TIME.search(b'"'.join(tail.split(b'"')[::2]))
     return float(found[1]) if found else None
 
 
 def haproxy_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:
     """One line of HAProxy's HTTP format, with what syslog puts before it."""
-    found = HAPROXY.search(line)
+    found = HAPROXY.search(line) if len(line) <= WEB_LINE_BYTES_MOST else None
     if found is None:
         return (
             "shape" if b"[" in line and b'"' in line else ""
         )  # starts, stops and health are told in between
-    _, stamp, _, _, _, _, whole_ms, status, state, method, target = found.groups()
+    stamp, _, _, _, _, whole_ms, status, state, method, target = found.groups()
     if method is None or not paths.counts(method, target):
         return ""
     at_s = clock.clf(stamp)

@@ -1,7 +1,8 @@
 """The process that measures: its order comes through standard input, whose end is the word to stop.
 
 ``python -m cabida.bench.run.child`` is what :func:`cabida.bench.run.parent.run_plan` starts. It writes one line of
-JSON when it is done: ``{"ended": true}``, or ``{"problems": [...], "exit": 3}``.
+JSON when it is done: ``{"ended": true}``, ``{"problems": [...], "exit": 3}``, or ``{"why": "..."}`` where something
+happened that nobody foresaw.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,11 @@ from cabida.bench.run.followers import Followers, Piped
 from cabida.bench.run.plain import plan_of
 from cabida.bench.wire.loop import run
 from cabida.errors import CabidaError
-from cabida.text import use_language
+from cabida.evidence.secrets import redacted
+from cabida.text import printable, use_language
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FAULT = "fault.txt"
 
 
 def main() -> int:
@@ -32,23 +38,54 @@ def main() -> int:
     try:
         stopped = run(_executed(order))
     except CabidaError as error:
+        _deaf()
         _tell({"problems": [one.as_dict() for one in error.problems], "exit": error.exit_code})
         return error.exit_code
+    except Exception as error:  # a person is told what and where; how it came about stands in a file
+        _deaf()
+        _tell({"why": f"{type(error).__name__}: {_clean(str(error))[:300]} ({_kept(order['folder'])})"})
+        return 1
+    _deaf()
     _tell({"ended": True})
     return 130 if stopped else 0
 
 
+def _deaf() -> None:
+    """Another Ctrl-C, while the end is told, changes nothing."""
+    for name in STOPS:
+        signal.signal(name, signal.SIG_IGN)
+
+
+def _clean(text: str) -> str:
+    return redacted(printable(text))
+
+
+def _kept(folder: str) -> str:
+    """The file with the traceback of what was not foreseen; on stderr where it can't be written."""
+    lines = [_clean(line) for part in traceback.format_exc().splitlines() for line in part.splitlines()]
+    path, text = Path(folder) / FAULT, "\n".join(lines) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        return "; ".join(lines[-3:-1])
+    return str(path)
+
+
 def _tell(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # whoever asked may be no more
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or its own end would complain
 
 
 async def _executed(order: dict[str, Any]) -> bool:
     """Whether it was stopped before its end."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    for name in STOPS:
+        if signal.getsignal(name) is not signal.SIG_IGN or name is not signal.SIGHUP:  # nohup stays nohup
+            loop.add_signal_handler(name, stop.set)
     threading.Thread(target=_until_the_end, args=(loop, stop), daemon=True).start()
     journal = Journal(
         Path(order["folder"]),

@@ -63,8 +63,11 @@ class Piped:
         """One line."""
         if self.process.stdin is None:
             raise AssertionError
-        self.process.stdin.write(line + b"\n")
-        await self.process.stdin.drain()
+        try:
+            self.process.stdin.write(line + b"\n")
+            await self.process.stdin.drain()
+        except RuntimeError as error:  # what uvloop says of a pipe that is closed
+            raise BrokenPipeError(str(error)) from None
 
     async def line(self) -> bytes:
         """The next line; b"" = it is no more."""

@@ -23,9 +23,10 @@ from cabida.plan.bench import BenchPlan
 from cabida.text import closest, language, problem
 
 LOOK_EVERY_S = 0.5
-STOP_WITHIN_S = 20.0  # requests in flight may end, faults are undone
+STOP_WITHIN_S = 20.0  # for what is in flight; undoing comes on top
 ANSWER_CHARS_MOST = 100_000
 INTERRUPTED = 130
+PRESSES_MOST = 2  # of Ctrl-C: an impatient second one would leave faults as they are
 
 
 def run_plan(
@@ -71,7 +72,7 @@ def run_plan(
         "language": language(), "workers_count": workers_count, "on": on, "cwd": str(Path.cwd()),
     }  # fmt: skip
     with _started(order) as child:
-        interrupted = _follow(child, place, told)
+        interrupted = _follow(child, place, told, stop_within_s(plan, names))
         answer = _answer(child)
     if problems := answer.get("problems"):
         kind: type[CabidaError] = (
@@ -137,9 +138,24 @@ def _started(order: dict[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
         child.wait()
 
 
-def _follow(child: subprocess.Popen[bytes], folder: Path, told: Callable[[Now], None] | None) -> bool:
-    """Wait for the end, showing how it stands; an interruption is passed on once, and then waited for."""
-    following, now, interrupted, by_s = Following(folder / JOURNAL), Now(), False, float("inf")
+def stop_within_s(plan: BenchPlan, names: Sequence[str]) -> float:
+    """How long the process that measures may take to end once it is told to: its faults are undone in that time."""
+    undoing = [one.within_s for run in plan.runs if run.name in names for one in run.drills if one.undo]
+    return STOP_WITHIN_S + max(undoing, default=0.0)
+
+
+def _follow(
+    child: subprocess.Popen[bytes],
+    folder: Path,
+    told: Callable[[Now], None] | None,
+    within_s: float = STOP_WITHIN_S,
+) -> bool:
+    """Wait for the end, showing how it stands; an interruption is passed on, and then waited for.
+
+    A second one changes nothing, since faults are being undone; a third ends the process as it stands.
+    """
+    following, now = Following(folder / JOURNAL), Now()
+    interrupted, by_s, presses = False, float("inf"), 0
     while child.poll() is None:
         try:
             for row in following.rows():
@@ -149,9 +165,11 @@ def _follow(child: subprocess.Popen[bytes], folder: Path, told: Callable[[Now], 
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(LOOK_EVERY_S)
         except KeyboardInterrupt:
-            if interrupted:
+            presses += 1
+            if presses > PRESSES_MOST:
                 raise
-            interrupted, by_s = True, monotonic() + STOP_WITHIN_S
+            if not interrupted:
+                interrupted, by_s = True, monotonic() + within_s
             with contextlib.suppress(OSError):
                 os.kill(child.pid, signal.SIGINT)
         if monotonic() > by_s:

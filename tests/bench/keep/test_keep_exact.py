@@ -1,0 +1,128 @@
+"""Figures of few values, worked out by hand or by scipy, and what a summary notes beside them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kept_trials import outcome, plan, poisson
+from scipy import stats
+
+from cabida.bench.keep import Journal, requests_of
+from cabida.bench.keep.asked import asked_of
+from cabida.bench.keep.figures import summed
+from cabida.bench.keep.statistics import STUDENT, mean, rate
+from cabida.bench.keep.throughput import backlog_growth, came_by, output_tokens_by, saturated, waiting_at
+
+
+def summed_of(outcomes, window, **more):
+    requests = requests_of(outcomes)
+    asked = asked_of(requests, requests.rows_of("steady"))
+    return summed(
+        requests, asked, run="steady", load={"kind": "poisson"}, window=window, objectives={}, **more
+    )
+
+
+def asked_from(*spans):
+    """Requests due and ended at these times."""
+    made = [
+        outcome(at, due, ttft_s=0.4 * (end - due), tokens=2, tpot_s=0.4 * (end - due), ended_s=end)
+        for at, (due, end) in enumerate(spans)
+    ]
+    requests = requests_of(made)
+    return requests, asked_of(requests, requests.rows_of("steady"))
+
+
+def test_quantiles_of_student_are_those_of_scipy():
+    assert sorted(STUDENT) == list(range(4, 20))
+    for freedom, quantile in STUDENT.items():
+        assert quantile == pytest.approx(stats.t.ppf(0.95, freedom), abs=6e-4)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=5, max_size=19))
+def test_the_mean_of_few_values_has_the_interval_of_student(values):
+    one = mean(np.array(values))
+    middle, half = np.mean(values), stats.t.ppf(0.95, len(values) - 1) * stats.sem(values)
+    assert (one.value, one.count) == (pytest.approx(middle, abs=1e-9), len(values))
+    assert (one.low, one.high) == pytest.approx((middle - half, middle + half), abs=1e-3 * half + 1e-9)
+
+
+@pytest.mark.parametrize(("count", "batches"), [(20, 10), (199, 10), (200, 20), (1000, 20)])
+def test_the_mean_of_many_values_is_that_of_batches(count, batches):
+    values = np.random.default_rng(count).normal(size=count)
+    means = [part.mean() for part in np.array_split(values, batches)]
+    half = stats.t.ppf(0.95, batches - 1) * stats.sem(means)
+    one = mean(values)
+    assert one.value == pytest.approx(values.mean())
+    assert (one.low, one.high) == pytest.approx(
+        (values.mean() - half, values.mean() + half), rel=1e-3, abs=1e-4
+    )
+
+
+def test_a_rate_has_the_interval_of_its_spans():
+    edges = np.linspace(3.0, 13.0, 11)
+    came = np.concatenate(([4.0], 4.0 + np.cumsum([5, 9, 7, 6, 8, 5, 9, 7, 7, 7])))
+    one = rate(came, edges)
+    half = stats.t.ppf(0.95, 9) * stats.sem(np.diff(came))
+    assert (one.value, one.count) == (pytest.approx(7.0), 70)
+    assert (one.low, one.high) == pytest.approx((7.0 - half, 7.0 + half), rel=1e-3)
+    assert rate(came[:5], edges[:5]).value is None
+    assert rate(came[:6], edges[:6]).value == pytest.approx(7.0)
+    assert rate(came[:1].repeat(8), edges[:1].repeat(8)).value is None
+    burst = np.array([0.0, 0, 0, 0, 0, 0, 60])
+    assert rate(burst, np.linspace(0, 6, 7)).low == 0.0  # nothing comes less often than never
+
+
+def test_what_is_under_way_at_a_moment_is_due_and_not_ended():
+    _, asked = asked_from((1.0, 5.0), (2.0, 3.0), (4.0, 6.0))
+    assert waiting_at(asked, np.array([0.5, 1.0, 2.5, 3.0, 4.5, 5.0, 7.0])).tolist() == [0, 1, 2, 1, 2, 1, 0]
+
+
+@given(st.lists(st.tuples(st.floats(0, 50), st.floats(0.01, 20)), min_size=1, max_size=40), st.floats(0, 80))
+def test_tokens_come_evenly_and_all_of_them_in_the_end(spans, moment):
+    requests, asked = asked_from(*[(due, due + lasts) for due, lasts in spans])
+    early, then, late = output_tokens_by(requests, asked, np.array([-1.0, moment, 1e3]))
+    assert early == 0.0
+    assert 0.0 <= then <= late == pytest.approx(2 * len(spans))
+    want = sum(2 * min(1.0, max(0.0, (moment - due - 0.4 * lasts) / (0.4 * lasts))) for due, lasts in spans)
+    assert then == pytest.approx(want, abs=1e-4)
+    came = came_by(np.array([due for due, _ in spans]), np.ones(len(spans)), np.array([moment]))
+    assert came[0] == sum(due <= moment for due, _ in spans)
+
+
+def test_growth_is_what_more_is_under_way_by_the_time_between_the_quarters():
+    """One request a second comes and none ends: the middles of the outer quarters are three quarters apart."""
+    _, asked = asked_from(*[(float(at), 1000.0) for at in range(100)])
+    assert backlog_growth(asked, 0.0, 100.0) == pytest.approx(1.0, rel=0.02)
+    assert backlog_growth(asked, 40.0, 80.0) == pytest.approx(1.0, rel=0.04)
+    assert saturated(asked, 0.0, 100.0) is False  # answers take so long that a load would take that to fill
+    assert backlog_growth(asked, 5.0, 5.0) is None
+    assert saturated(asked, 5.0, 5.0) is None
+
+
+def test_one_that_never_ended_and_one_that_was_resumed_are_noted():
+    good = [outcome(at, due) for at, due in enumerate(poisson(60.0, 20.0))]
+    count = len(good)
+    assert set(summed_of(good, (0.0, 60.0)).notes) == set()
+    crashed = [*good, outcome(count, 30.0, final=False, verdict="reset")]
+    assert set(summed_of(crashed, (0.0, 60.0)).notes) == {"unended"}
+    assert "short" in summed_of(good[:20], (0.0, 60.0)).notes
+    assert "short" in summed_of(good, (0.0, 2.0)).notes
+    for uncounted, noted in ((1, {"unknown_tokens"}), (0, set())):
+        some = [
+            outcome(at, one.intended_s, output_tokens=None if at < uncounted else 50)
+            for at, one in enumerate(good)
+        ]
+        assert set(summed_of(some, (0.0, 60.0)).notes) == noted
+    for cancelled in (0.005, 0.05):
+        some = [
+            outcome(at, one.intended_s, verdict="cancelled" if at < cancelled * count else "ok")
+            for at, one in enumerate(good)
+        ]
+        assert ("cut_short" in summed_of(some, (0.0, 60.0)).notes) is (cancelled > 0.01)
+
+
+def test_a_folder_within_folders_that_are_not_there_yet_is_made(tmp_path):
+    folder = tmp_path / "of" / "mine" / "run"
+    Journal(folder, plan()).open().close()
+    assert folder.is_dir()

@@ -50,7 +50,7 @@ def test_a_command_tells_its_code_and_the_end_of_what_it_said():
     done = asyncio.run(command([sys.executable, "-c", script]))
     assert (done.code, done.why, done.ok) == (3, "", False)
     assert len(done.output) <= process.TAIL_CHARS
-    assert done.output.endswith("[31mred") or "[redacted]" in done.output
+    assert done.output.endswith("api_key=[redacted] [31mred")
     assert "sk-abc" not in done.output
     assert "\x1b" not in done.output
 
@@ -193,6 +193,5 @@ def test_only_known_signals(sleeper, name):
 
 
 def test_the_start_of_this_process_is_known():
-    assert started(os.getpid()) is not None
+    assert time.time() - 86400 < started(os.getpid()) < time.time() + process.CLOCK_SLACK_S
     assert started(2**22 + 5) is None
-    assert Path("/proc/stat").exists() or started(os.getpid()) < time.time()

@@ -127,7 +127,10 @@ def shortened(file):
     runs = []
     for one in plan.runs:
         load, duration_s = small[one.name]
-        drills = tuple(replace(each, at_s=AT_S[each.kind], within_s=40.0) for each in one.drills)
+        drills = tuple(
+            replace(each, at_s=AT_S[each.kind], within_s=40.0, lasts_s=min(each.lasts_s, 3.0))
+            for each in one.drills
+        )
         runs.append(replace(one, load=load, duration_s=duration_s, drills=drills))
     contender = plan.contenders[0]
     contender = replace(contender, target=replace(contender.target, model="smollm2"))

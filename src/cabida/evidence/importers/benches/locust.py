@@ -44,11 +44,11 @@ def read(found: Opened) -> list[Result]:
         if len(row) == len(head)
     ]
     if head[:4] == HISTORY:
-        found = _history([page for page in pages if page.words("Name") == ALL])
+        made = _history([page for page in pages if page.words("Name") == ALL])
         if any(page.words("Name") != ALL for page in pages):
-            for one in found:
+            for one in made:
                 one.refuse(WINDOW, *(f"e2e_ms_{name}" for name in PERCENTILES.values()))
-        return found
+        return made
     named = [page for page in pages if page.words("Name") != ALL]
     return [_one(page, "") for page in named or pages]
 

@@ -1,4 +1,5 @@
 """What was found goes into a brief: as a section to paste, or into its text with all else as it was."""
+# ruff: noqa: E501
 
 import textwrap
 

@@ -127,4 +127,4 @@ def test_models_are_told_apart_and_together(tmp_path):
     assert told(tmp_path, text, models=["small"])["traffic"][0]["requests_count"] == 2
     assert told(tmp_path, text, models=["small", "large"])["traffic"][0]["requests_count"] == 4
     with pytest.raises(InvalidInput, match="CB-I020"):
-        told(tmp_path, text, models=["smal"])
+        told(tmp_path, text, models=["smaller"])

@@ -1,4 +1,5 @@
 """Logs as their documentation writes them, shortened; figures are made up, names and shapes are not."""
+# ruff: noqa: E501
 
 import json
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cabida.errors import CabidaError
+
 if TYPE_CHECKING:
     from cabida.bench.keep.kept import Kept
     from cabida.bench.run.following import Now
@@ -48,7 +50,8 @@ def bench_run(
 
     Raises:
         InvalidInput: the plan has faults, or a target elsewhere may not be loaded.
-        EndpointFailed: an endpoint can't be measured.
+        EndpointFailed: no run could be made. Where others could, what they showed is answered, with the ``problems``
+            of those that couldn't and the ``exit`` code that they mean.
     """
     from cabida.bench.planned import read_plan
     from cabida.bench.run.parent import run_plan
@@ -63,18 +66,37 @@ def bench_run(
             "folder": str(folder),
             "currency": read.currency,
         }
-    done = run_plan(
-        read,
-        folder,
-        only=only,
-        phases=phases,
-        resume=resume,
-        yes=yes,
-        workers_count=workers,
-        on=on,
-        told=told,
-    )
+    try:
+        done = run_plan(
+            read,
+            folder,
+            only=only,
+            phases=phases,
+            resume=resume,
+            yes=yes,
+            workers_count=workers,
+            on=on,
+            told=told,
+        )
+    except CabidaError as error:
+        if not _others_made(folder, error):
+            raise
+        problems = [one.as_dict() for one in error.problems]
+        done = {"folder": str(folder), "interrupted": False, "problems": problems, "exit": error.exit_code}
     return bench_report([folder], store=store, keep=True) | done
+
+
+def _others_made(folder: Path, error: CabidaError) -> bool:
+    """Whether it is one run that could not be made, and others of the same journal were."""
+    from cabida.bench.keep.kept import read_journal
+
+    try:
+        kept = read_journal(folder)
+    except CabidaError:
+        return False
+    whys = [str(row.get("why")) for row in kept.events.get("run-end", ()) if row.get("stopped") == "failed"]
+    ended = [row for row in kept.events.get("run-end", ()) if row.get("stopped") != "failed"]
+    return bool(ended) and any(str(one) in why for one in error.problems for why in whys)
 
 
 def _folder_of(plan: BenchPlan) -> Path:

@@ -65,15 +65,17 @@ def _head(now: Now) -> str:
 
 def figures(now: Now) -> list[tuple[str, str]]:
     """What is known now, as (name, value); what isn't is left out."""
-    found: list[tuple[str, str]] = [
-        (tr("bench.live.rate"), f"{number(now.requests_per_s)}/s"),
-        (tr("bench.live.ended"), number(now.ended_count, 6)),
-    ]
+    found: list[tuple[str, str]] = []
+    asks = bool(now.attempts_count) or now.phase not in ("training", "drill")
+    if asks:
+        found.append((tr("bench.live.rate"), f"{number(now.requests_per_s)}/s"))
+        found.append((tr("bench.live.ended"), number(now.ended_count, 6)))
     if now.ttft_s is not None:
         found.append(("TTFT p50", duration(now.ttft_s)))
     if now.tpot_s is not None:
         found.append(("TPOT p50", duration(now.tpot_s)))
-    found.append((tr("bench.live.failed"), _failed(now)))
+    if asks:
+        found.append((tr("bench.live.failed"), _failed(now)))
     if now.judged_count:
         found.append((tr("bench.live.accepted"), percent(now.accepted_count / now.judged_count)))
     if now.cpu_ratio is not None:

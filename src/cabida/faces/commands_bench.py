@@ -92,5 +92,12 @@ def _run(plan: Path, as_json: bool, said: dict[str, Any]) -> None:
         return bench_report_screens.screen(answer)
 
     emit(answer, screen, as_json=as_json)
+    if problems := answer.get("problems"):
+        from cabida.errors import EndpointFailed, Problem
+        from cabida.faces.errors import tell
+
+        if not as_json:
+            tell(EndpointFailed([Problem(**one) for one in problems]), as_json=False)
+        click.get_current_context().exit(answer["exit"])
     if answer.get("interrupted"):
         click.get_current_context().exit(130)

@@ -30,9 +30,9 @@ def learnt(answer: dict[str, Any]) -> list[str]:
 
 
 def _weight(one: Row) -> int:
-    """What couldn't be made comes first, then what says how much is held, then the rest."""
-    order = {"search": 1, "load": 2, "drill": 3, "training": 3, "memory": 4}
-    return 0 if one["failed"] else order.get(one["phase"], 5)
+    """What says how much is held comes first, then what couldn't be made, then the rest."""
+    order = {"search": 0, "load": 1, "drill": 3, "training": 3, "memory": 4}
+    return 2 if one["failed"] else order.get(one["phase"], 5)
 
 
 def _of_run(one: Row, answer: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from cabida.report.money_sections import Table
 from cabida.report.svg import clip
 from cabida.text import tr
 
-MOST_SAMPLES, SAMPLE_CHARS = 10, 120  # all of them are in the journal
+MOST_SAMPLES, MOST_ACCEPTED, SAMPLE_CHARS = 10, 3, 120  # all of them are in the journal
 
 
 def parts(answer: dict[str, Any], *, pictures: bool = True) -> list[Part]:
@@ -121,7 +121,7 @@ def _overview(answer: dict[str, Any], pictures: bool) -> Part:
             )
         )
     whole = [one for one in answer["runs"] if not one["point_of"]]
-    runs = [one for one in whole or answer["runs"] if one.get("distributions")]
+    runs = [one for one in whole or answer["runs"] if one.get("distributions") and one["phase"] == "load"]
     drawn = (distribution_chart(runs, name, f"shares-{name}") for name in ("ttft_ms", "tpot_ms", "e2e_ms"))
     charts = tuple(one for one in drawn if one is not None) if pictures else ()
     tables = (Table("", header, tuple(rows)),) if rows else ()
@@ -151,7 +151,9 @@ def _settles(answer: dict[str, Any]) -> Part:
 
 def _samples(answer: dict[str, Any]) -> Part:
     header = (tr("report.bench_request"), tr("report.bench_accepted"), tr("report.bench_output"))
-    shown = sorted(answer["samples"], key=lambda one: one["accepted"] is not False)[:MOST_SAMPLES]
+    rejected = [one for one in answer["samples"] if one["accepted"] is False]
+    others = [one for one in answer["samples"] if one["accepted"] is not False]
+    shown = [*rejected[:MOST_SAMPLES], *others[:MOST_ACCEPTED]]
     said = {True: tr("report.bench_yes"), False: tr("report.bench_no"), None: say.UNKNOWN}
     rows = tuple((one["id"], said[one["accepted"]], clip(one["text"], SAMPLE_CHARS)) for one in shown)
     tables = (Table("", header, rows),) if rows else ()

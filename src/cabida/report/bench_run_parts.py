@@ -39,7 +39,8 @@ def run_part(one: Row, at: int, pictures: bool) -> Part:
 
 def not_made(one: Row) -> str:
     """Why a run could not be made."""
-    return tr("report.bench_not_made", why=one["failed"])
+    told = tr("report.bench_not_made", why=one["failed"])
+    return told[:1].upper() + told[1:]
 
 
 def _sentences(one: Row, asked: bool) -> list[str]:

@@ -98,7 +98,7 @@ def _memory(wanted: Wanted, option: Option, name: str) -> Run:
     cost = wanted.cost_money(option, lasts_s + SET_UP_S)
     input_ = wanted.part("traffic").get("input") or {}
     context = number(round(float(input_.get("max_tokens") or tokens or 0)), 9)
-    names = ["kv_cache_tokens", "kv_use_ratio"]
+    names = ["kv_cache_tokens"]
     return Run(
         name=f"{name} memory",
         phase="memory",
@@ -295,7 +295,7 @@ def _image_runs(wanted: Wanted, option: Option, name: str) -> list[Run]:
     runs = []
     for at_once in dict.fromkeys((1, max(1, together))):
         lasts_s = min(LONGEST_RUN_S, whole_minutes_s(IMAGES_COUNT * each_s + 60.0))
-        cost = wanted.cost_money(option, lasts_s + SET_UP_S)
+        cost = wanted.cost_money(option, lasts_s + (SET_UP_S if at_once == 1 else 0.0))
         decides = at_once == max(1, together)  # as they are ordered
         why = tr("planned.why.images")
         runs.append(Run(

@@ -66,6 +66,8 @@ async def execute(
             failed[type(error)] = [*failed.get(type(error), ()), *error.problems]
             why = "; ".join(str(one) for one in error.problems)
             journal.event("run-end", run=run.name, stopped="failed", why=why)
+    if failed and not stop.is_set():
+        journal.event("end")  # of all that could be made
     for kind in (InvalidInput, EndpointFailed):
         if kind in failed:
             raise kind(list(dict.fromkeys(failed[kind])))

@@ -6,14 +6,18 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from cabida.bench.keep.rows import read_line
-from cabida.text import has_text, tr
+from cabida.bench.load.bound import CPU_RATIO_MOST, MEAN_ERROR_MOST_RATIO
+from cabida.text import has_text, number, tr
 
 WINDOW_S = 5.0
+FIGURES_MOST = 3  # of a job's step
 BLOCK_BYTES = 1 << 20
 HISTORY_COUNT = 60  # windows kept for a picture
+SAMPLES_COUNT = 8  # of the client's health, looked at together: two seconds
 
 
 class Following:
@@ -63,7 +67,6 @@ class Now:
     attempts_count: int = 0
     cpu_ratio: float | None = None
     lag_s: float | None = None
-    bound: bool = False
     watched: dict[str, Any] = field(default_factory=dict)
     last: str = ""  # the latest drill, point or step
     history: deque[tuple[float, float, float | None]] = field(
@@ -72,6 +75,9 @@ class Now:
     over: bool = False
     _recent: deque[tuple[float, float | None, float | None, bool]] = field(default_factory=deque)
     _window_end_s: float = 0.0
+    _health: deque[tuple[float | None, float | None]] = field(
+        default_factory=lambda: deque(maxlen=SAMPLES_COUNT)
+    )
 
     def take(self, row: dict[str, Any]) -> None:
         """Move on by one row of the journal."""
@@ -85,10 +91,10 @@ class Now:
             self._begin(row)
         elif kind == "health":
             self.cpu_ratio, self.lag_s = row.get("cpu_ratio"), row.get("lag_s")
-            self.bound = bool(row.get("bound", False))
+            self._health.append((row.get("cpu_ratio"), row.get("lag_s_mean")))
         elif kind == "watch" and "event" not in row:
             self.watched.update({name: value for name, value in row.items() if name not in ("kind", "at_s")})
-        elif kind in ("drill", "point", "memory-step"):
+        elif kind in ("drill", "point", "memory-step", "step"):
             self.last = _told(row)
         elif kind == "end":
             self.over = True
@@ -103,7 +109,9 @@ class Now:
         self.verdicts.clear()
         self.history.clear()
         self._recent.clear()
+        self._health.clear()
         self.watched.clear()
+        self.cpu_ratio = self.lag_s = None
         self.last = ""
         self._window_end_s = self.began_s + WINDOW_S
 
@@ -159,12 +167,25 @@ class Now:
         return _median([one[2] for one in self._lately()])
 
     @property
+    def bound(self) -> bool:
+        """Whether the client looks like the bottleneck of the last seconds; when the run ends that is judged."""
+        cpu, lag_s = _mean([one[0] for one in self._health]), _mean([one[1] for one in self._health])
+        ttft_s = self.ttft_s
+        late = lag_s is not None and ttft_s is not None and lag_s > MEAN_ERROR_MOST_RATIO * ttft_s
+        return late or (cpu is not None and cpu > CPU_RATIO_MOST)
+
+    @property
     def failed_count(self) -> int:
         """Requests of this run that ended in a failure."""
         return sum(count for name, count in self.verdicts.items() if name not in ("ok", "cancelled"))
 
     def _lately(self) -> list[tuple[float, float | None, float | None, bool]]:
         return [one for one in self._recent if one[0] >= self.at_s - WINDOW_S]
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return fmean(known) if known else None
 
 
 def _median(values: list[float | None]) -> float | None:
@@ -174,6 +195,8 @@ def _median(values: list[float | None]) -> float | None:
 
 def _told(row: dict[str, Any]) -> str:
     """A row of a drill, of a point or of the ramp in a few words, as it stands."""
+    if row.get("kind") == "step":
+        return _job_step(row)
     step = str(row.get("step") or "")
     said = [one for one in (str(row.get("name") or ""), _worded("bench.step", step)) if one]
     if row.get("kind") == "memory-step":
@@ -184,6 +207,17 @@ def _told(row: dict[str, Any]) -> str:
     if "requests_per_s" in row:
         said.append(f"{row['requests_per_s']:.3g}/s {'✓' if row.get('good') else '✗'}")
     return " · ".join(said)
+
+
+def _job_step(row: dict[str, Any]) -> str:
+    """A step of a training job, with the first figures that it told."""
+    values = row.get("values")
+    figures = [
+        f"{name} {number(value)}"
+        for name, value in (values.items() if isinstance(values, dict) else ())
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return " · ".join([tr("bench.live.step", step=row.get("step", "?")), *figures[:FIGURES_MOST]])
 
 
 def _worded(family: str, name: str) -> str:

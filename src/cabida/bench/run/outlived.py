@@ -10,10 +10,15 @@ from cabida.bench.run.place import Place
 from cabida.bench.watch.attribution import Look, look, survived
 from cabida.bench.watch.fetching import Address, addresses
 
+LOOK_S = 2.0  # a drill doesn't wait longer for a page
+
 
 async def looked(one: Place) -> Look | None:
     """The first page of the candidate that is there, as it is now; ``None`` = there is none."""
-    return await first_of(_pages(one))
+    try:
+        return await asyncio.wait_for(first_of(_pages(one)), LOOK_S)
+    except TimeoutError:
+        return None
 
 
 async def first_of(pages: Sequence[Address]) -> Look | None:

@@ -127,7 +127,7 @@ def test_every_verdict_has_its_words(verdict, language):
     told = problem_of(Outcome("r/1", 0, 0.0, verdict, why="idle: x", status=500), "http://h/v1", key="env:K")
     assert told.cure
     assert "http://h/v1" in told.what
-    assert "{" not in str(told)
+    assert "{" not in str(told).replace("{requests_per_s: N}", "")
     assert problem_of(Outcome("r/1", 0, 0.0, "ok"), "http://h/v1") is None
 
 

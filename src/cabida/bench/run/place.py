@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -32,6 +32,7 @@ from cabida.errors import EndpointFailed, Problem
 from cabida.plan.bench import BenchPlan, Contender, Run
 from cabida.text import problem, tr
 
+LOOK_EVERY_S, JUDGED_WITHIN_S = 1.0, 5.0
 OUTCOMES_MOST = 40_000  # kept for what is found from them; the journal has all
 SAMPLES_MOST = 28_800  # of the client's health: two hours of them, then coarser ones
 TOKEN_APIS = ("chat", "completions")
@@ -110,17 +111,31 @@ class Place:
         return body_of(self.going.plan.prompts, self.contender.target)(prompt)
 
     def told(self, one: Outcome) -> None:
-        """An attempt ended: count its tokens, keep it at once, and have its answer judged."""
-        if self.count is not None:
-            counted(one, self.count, keep_text=True)
+        """An attempt ended: keep it at once, its tokens counted, and have its answer judged."""
+        if self.count is not None and one.output_tokens is None and (one.text or one.reasoning):
+            self._later(self._counted(one, self.count))
+        else:
+            self._told(one)
+
+    async def _counted(self, one: Outcome, count: Callable[[str], int]) -> None:
+        """Tokens are counted beside the load: thousands of them take milliseconds."""
+        try:
+            await asyncio.to_thread(counted, one, count, True)
+        finally:
+            self._told(one)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def _told(self, one: Outcome) -> None:
         if self.judging is None or not one.final:
             self.going.journal.request(one)
             self.outcomes.add(one)
             return
         self.going.journal.request(one, judging=True)
-        task = asyncio.ensure_future(self._judge(one, self.judging))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self._later(self._judge(one, self.judging))
 
     def told_own(self, one: Outcome) -> None:
         """The same for an attempt of this process, where others share the load."""
@@ -138,9 +153,15 @@ class Place:
             self.outcomes.add(one)
 
     async def judged(self) -> None:
-        """Wait for what is still being judged."""
+        """Wait for what is still being counted and judged; once the benchmark is to stop, a moment only."""
         while self.tasks:
-            await asyncio.gather(*self.tasks, return_exceptions=True)
+            is_last = self.going.stop.is_set()
+            _, left = await asyncio.wait(
+                tuple(self.tasks), timeout=JUDGED_WITHIN_S if is_last else LOOK_EVERY_S
+            )
+            if is_last:
+                for task in left:
+                    task.cancel()
 
     def begin_part(self) -> None:
         """Forget what came before: a point of a search stands for itself."""
@@ -184,8 +205,10 @@ async def place(going: Going, run: Run, *, watched: bool = True) -> AsyncIterato
         )  # fmt: skip
         await stack.enter_async_context(_watched(one, run, going=watched))
         one.health = await stack.enter_async_context(Health(lambda sample: _healthy(one, sample)))
-        yield one
-        await one.judged()
+        try:
+            yield one
+        finally:
+            await one.judged()
         for name, spent in (judging.spent if judging else {}).items():
             journal.event("note", name=name, text=tr("bench.judge_asked", name=name), spent=_plain(spent))
 

@@ -257,6 +257,16 @@ def test_each_class_of_work_is_measured_by_what_it_offers(
         assert plan.contenders[0].target.key == "env:CABIDA_BENCH_KEY"
         assert plan.runs[0].cost_money > 0
         assert not plan.prompts.exact_output
+    if name == "media-images":
+        own = [one for one in plan.runs if one.candidate == plan.contenders[0].name]
+        assert [one.worth_money is None for one in own] == [True] * (len(own) - 1) + [
+            own[-1].worth_money is None
+        ]
+        price = plan.contenders[0].price_money_per_hour
+        charged = [
+            one.cost_money / price - one.duration_s / 3600 for one in own if one.cost_money is not None
+        ]
+        assert charged == pytest.approx([0.25] + [0.0] * (len(charged) - 1), abs=0.01)
     if name == "qlora-70b":
         steps = plan.runs[0]
         assert {one.metric for one in steps.expected} == {

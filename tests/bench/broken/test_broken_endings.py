@@ -128,3 +128,37 @@ def test_what_nobody_foresaw_is_told_in_a_line_and_kept_in_a_file(tmp_path, monk
     assert "sk-123" not in answer["why"] + kept + err
     assert "\x1b" not in answer["why"] + kept
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "after_s",
+    [0.1, 0.6, *(pytest.param(each, marks=pytest.mark.long) for each in (0.02, 0.2, 0.35, 0.8, 1.2))],
+)
+def test_an_interruption_at_any_moment_is_told_in_a_word(tmp_path, after_s):
+    """The measuring process is interrupted with the one that started it, as a terminal does."""
+    file = tmp_path / "plan.yaml"
+    with calibrated() as server:
+        file.write_text(PLAN.format(url=server.url, folder=tmp_path), encoding="utf-8")
+        code = (
+            "import sys\nfrom cabida.bench.planned.read import read_plan\n"
+            "from cabida.bench.run.parent import run_plan\n"
+            f"plan = read_plan({str(file)!r})\nprint('ready', flush=True)\n"
+            f"done = run_plan(plan, {str(tmp_path / 'out')!r}, workers_count=2)\n"
+            "sys.exit(130 if done['interrupted'] else 0)"
+        )
+        running = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert running.stdout is not None
+        running.stdout.readline()
+        time.sleep(after_s)
+        os.killpg(running.pid, signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+        assert running.returncode == 130, told
+        assert "Traceback" not in told
+        assert "never awaited" not in told
+    assert waits_for(lambda: not (tmp_path / "broken").exists())

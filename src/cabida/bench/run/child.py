@@ -86,6 +86,7 @@ async def _executed(order: dict[str, Any]) -> bool:
     for name in STOPS:
         if signal.getsignal(name) is not signal.SIG_IGN or name is not signal.SIGHUP:  # nohup stays nohup
             loop.add_signal_handler(name, stop.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     threading.Thread(target=_until_the_end, args=(loop, stop), daemon=True).start()
     journal = Journal(
         Path(order["folder"]),

@@ -56,7 +56,9 @@ class Piped:
         """A new process."""
         command = (sys.executable, "-m", "cabida.bench.run.follower")
         pipe = asyncio.subprocess.PIPE
-        made = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=LINE_BYTES_MOST)
+        made = await asyncio.create_subprocess_exec(  # a Ctrl-C is the leader's: it says when to stop
+            *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES_MOST, start_new_session=True
+        )
         return Piped(made)
 
     async def send(self, line: bytes) -> None:

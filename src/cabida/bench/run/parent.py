@@ -26,6 +26,7 @@ LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 20.0  # for what is in flight; undoing comes on top
 ANSWER_CHARS_MOST = 100_000
 INTERRUPTED = 130
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PRESSES_MOST = 2  # of Ctrl-C: an impatient second one would leave faults as they are
 
 
@@ -119,9 +120,13 @@ def picked(plan: BenchPlan, only: Sequence[str], phases: Sequence[str]) -> list[
 @contextlib.contextmanager
 def _started(order: dict[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
     """The process; its order goes through a pipe, whose end it takes as the word to stop."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "cabida.bench.run.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # it lets them through when it knows what to do with them
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "cabida.bench.run.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     try:
         if child.stdin is not None:
             with contextlib.suppress(BrokenPipeError):

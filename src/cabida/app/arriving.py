@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cabida.app.metering import readings
 from cabida.errors import InvalidInput
+from cabida.plan import Progress
 from cabida.text import closest, percent, printable, problem, tr
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def traffic(
     trace: Path | str | None = None,
     keep_prompts: Path | str | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Rates by hour, burstiness, lengths, prefix sharing, failures and retries of what a log holds.
 
@@ -61,6 +63,7 @@ def traffic(
         trace: CSV to write: arrival_s,input_tokens,output_tokens.
         keep_prompts: JSONL to write the prompts to, as a benchmark asks them again; without, none is kept anywhere.
         sleep: waits between readings.
+        progress: told how much has been read.
 
     Returns:
         ``files``, ``traffic`` (one for each model, with its ``yaml``), ``notes``, and what was written.
@@ -77,7 +80,7 @@ def traffic(
     hours = zone(name)
     if write and brief is None:
         raise InvalidInput([problem("CB-I018")])
-    metrics = readings(given, format, for_s, sleep)
+    metrics = readings(given, format, for_s, sleep, progress)
     if metrics is not None:
         if trace is not None or keep_prompts is not None:
             raise InvalidInput(
@@ -87,7 +90,7 @@ def traffic(
     else:
         window = _window(from_, hours, 0), _window(until, hours, 1)
         answer = _of_logs(given, window, models, hours, zone(log_timezone), silent=silent, format=format,
-                          paths=paths, trace=trace, keep_prompts=keep_prompts)  # fmt: skip
+                          paths=paths, trace=trace, keep_prompts=keep_prompts, progress=progress)  # fmt: skip
     answer["timezone"] = name
     _told(answer, name)
     if write and brief is not None:
@@ -158,6 +161,7 @@ def _of_logs(
     paths: Sequence[str],
     trace: Path | str | None,
     keep_prompts: Path | str | None,
+    progress: Progress | None,
 ) -> dict[str, Any]:
     from cabida.evidence.traffic.columns import Requests
     from cabida.evidence.traffic.reading import Wish, read_logs
@@ -167,7 +171,7 @@ def _of_logs(
         if out is not None:
             refuse_same(out, [one for one in sources if one != "-"])
     with _beside(keep_prompts) as kept:
-        wish = Wish(format, tuple(paths), log_zone, kept, tuple(models))
+        wish = Wish(format, tuple(paths), log_zone, kept, tuple(models), progress)
         read = read_logs(sources, Requests(*window), wish)
         if not len(read.requests):
             raise InvalidInput([_nothing(read)])

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import EndpointFailed, InvalidInput
+from cabida.plan import Progress
 from cabida.text import printable, problem, tr
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ PAGE_BYTES_MOST = 64 * 2**20
 
 
 def readings(
-    sources: Sequence[str], format: str, for_s: float | None, sleep: Callable[[float], None]
+    sources: Sequence[str],
+    format: str,
+    for_s: float | None,
+    sleep: Callable[[float], None],
+    progress: Progress | None = None,
 ) -> tuple[list[dict[str, Any]], list[tuple[float, Page]]] | None:
     """Readings of metrics, where that is what the sources are; ``None`` = they are logs.
 
@@ -37,7 +42,7 @@ def readings(
     if len(live) > 1:
         raise InvalidInput([problem("CB-I015")])
     if live:
-        return _live(live[0], for_s, sleep)
+        return _live(live[0], for_s, sleep, progress)
     pages = [_page(one, format) for one in sources]
     if not any(pages):
         return None
@@ -76,7 +81,7 @@ def _page(path: str, format: str) -> tuple[str, list[tuple[float, Page]]] | None
 
 
 def _live(
-    url: str, for_s: float | None, sleep: Callable[[float], None]
+    url: str, for_s: float | None, sleep: Callable[[float], None], progress: Progress | None
 ) -> tuple[list[dict[str, Any]], list[tuple[float, Page]]]:
     """A page read once, or again and again for a while; or an answer of Prometheus."""
     from cabida.bench.watch.fetching import Address, NoPage, addresses
@@ -98,6 +103,8 @@ def _live(
             found.append((time.time(), page_of(text, address.shown)))
             if (left := until - time.monotonic()) <= 0:
                 break
+            if progress is not None and for_s:
+                progress("import", round(for_s - left), round(for_s))
             sleep(min(step_s, left))
     except NoPage as gone:
         why = tr(f"watch.page.{gone.why}", detail=gone.detail)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cabida.errors import UsageProblem
-from cabida.faces.output import emit
+from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
 from cabida.text import problem, tr
 
@@ -50,7 +50,8 @@ def traffic(sources: tuple[str, ...], as_json: bool, as_of: str | None, **said: 
 
     if not sources:
         raise UsageProblem([problem("CB-U003", name="FILE")])
-    answer = app.traffic(sources, **said)
+    with watched() as progress:
+        answer = app.traffic(sources, progress=progress, **said)
 
     def screen() -> Any:
         from cabida.faces import traffic_screens

@@ -47,6 +47,7 @@ def _model(one: Mapping[str, Any], zone: str) -> list[RenderableType]:
         (tr("traffic.row.mean"), _rate(found["mean"]), ""),
         (tr("traffic.row.peak"), _rate(found["peak"]), said.rates(one)),
         (tr("traffic.row.burst"), _number(one["burst"], "ratio"), said.burst(one)),
+        (tr("traffic.row.dispersion"), _plain(one["dispersion"]), tr("traffic.said.dispersion")),
         (tr("traffic.row.input"), _lengths(one["input_tokens"]), said.lengths(one["input_tokens"])),
         (tr("traffic.row.output"), _lengths(one["output_tokens"]), said.lengths(one["output_tokens"])),
         (tr("traffic.row.prefix"), _number(one["prefix"], "tokens_mean"), said.prefix(one)),
@@ -89,6 +90,10 @@ class Hours:
 
 def _rate(value: float | None) -> str:
     return "–" if value is None else text.rate(value)
+
+
+def _plain(value: float | None) -> str:
+    return "–" if value is None else text.number(value)
 
 
 def _number(found: Mapping[str, Any] | None, name: str) -> str:

@@ -23,7 +23,7 @@ def told(tmp_path, text, **options):
 KNOWN = {
     "batch output": (samples.openai_batch(), "openai", 2, 2, 200, 30, None, 0.0),
     "requests and responses": (samples.openai_pairs(), "openai", 4, 5, 50, 10, 0.5, 2 / 5),
-    "litellm spend logs": (samples.litellm_spend(), "litellm", 2, 3, 30, 6, 0.85, 1 / 2),
+    "litellm spend logs": (samples.litellm_spend(), "litellm", 2, 3, 60, 6, 0.85, 1 / 2),
     "litellm table": (samples.LITELLM_CSV, "litellm", 2, 2, 45, 4.5, 1.0, 0.0),
     "litellm callback": (samples.litellm_callback(), "litellm", 2, 2, 10, 2, 0.625, 0.0),
     "helicone": (samples.helicone(), "helicone", 2, 2, 80, 8, 1.9, 1 / 2),

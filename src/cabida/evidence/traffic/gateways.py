@@ -211,7 +211,8 @@ class Rows:
         cached = own.cached if own.cached is not None else cached
         if asked is not None and cached is not None and cached > asked:  # then they are counted apart
             asked += cached
-        return asked, own.output if own.output is not None else answered, cached
+        answered = own.output if own.output is not None else answered
+        return asked or None, answered, cached  # no prompt has no tokens: what failed wasn't counted
 
     def _status(self, row: Any, answer: Answer) -> int:
         """A code of HTTP; CUT, FAILED or OK where only that is told; 0 = nothing is."""

@@ -84,6 +84,7 @@ class Wish:
         paths: beginnings of the paths that count in access logs; () = those that ask a model for something.
         zone: of moments that name none.
         kept: where prompts go; models: only prompts of these.
+        progress: told the bytes read, and how many there are.
     """
 
     format: str = ""
@@ -91,6 +92,7 @@ class Wish:
     zone: tzinfo = UTC
     kept: IO[bytes] | None = None
     models: Sequence[str] = ()
+    progress: Callable[[str, int, int], None] | None = None
 
 
 @dataclass(slots=True)
@@ -122,7 +124,7 @@ def read_logs(paths: Sequence[str], requests: Requests, wish: Wish) -> Read:
     for place, path in enumerate(paths):
         requests.place = place
         source = Source(printable(redacted(path)) if path != "-" else "-")
-        with _opened(path) as (stream, written_s, digest):
+        with _opened(path, wish.progress) as (stream, written_s, digest):
             if digest and digest in same:
                 raise InvalidInput([problem("CB-I006", file=source.file, other=same[digest])])
             same[digest] = source.file
@@ -149,7 +151,9 @@ def read_logs(paths: Sequence[str], requests: Requests, wish: Wish) -> Read:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[Stream, float, str]]:
+def _opened(
+    path: str, progress: Callable[[str, int, int], None] | None
+) -> Iterator[tuple[Stream, float, str]]:
     """A file's bytes, when it was written, and a hash of its beginning and size by which it is known again."""
     import time
 
@@ -164,18 +168,36 @@ def _opened(path: str) -> Iterator[tuple[Stream, float, str]]:
             packed = next((name for mark, name in PACKED if head.startswith(mark)), "")
             if packed:
                 raise InvalidInput([_unreadable(path, tr("traffic.packed", kind=packed))])
+            told = file if progress is None else _Told(file, status.st_size, progress)
             digest = hashlib.sha256(head + str(status.st_size).encode()).hexdigest()
             if head[:2] == b"\x1f\x8b":
-                with gzip.open(file) as unpacked:
+                with gzip.open(told) as unpacked:
                     yield _Bounded(unpacked, status.st_size), status.st_mtime, digest
             else:
-                yield file, status.st_mtime, digest
+                yield told, status.st_mtime, digest
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise InvalidInput([_unreadable(path, getattr(error, "strerror", None) or str(error))]) from None
 
 
 def _unreadable(path: str, why: str) -> Any:
     return problem("CB-I001", file=printable(redacted(path)), why=printable(why)[:200])
+
+
+class _Told:
+    """A file that tells how much of it was read."""
+
+    def __init__(self, file: IO[bytes], bytes_: int, progress: Callable[[str, int, int], None]) -> None:
+        self._file, self._bytes, self._progress = file, bytes_, progress
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As the file does."""
+        found = self._file.read(size)
+        self._progress("import", self._file.tell(), self._bytes)
+        return found
+
+    def seek(self, place: int, whence: int = 0, /) -> int:
+        """As the file does; unpacking needs it."""
+        return self._file.seek(place, whence)
 
 
 class _Bounded:

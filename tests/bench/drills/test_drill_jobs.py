@@ -293,6 +293,14 @@ def test_no_checkpoint_in_time(tmp_path):
     assert verdict(drilled) == "undecided"
 
 
+def test_a_job_that_is_over_before_it_is_killed_decides_nothing(tmp_path):
+    path = str(tmp_path / "ckpt")
+    job = Job(python(TRAINS, path, "12", "0.01"), checkpoint=path)
+    drilled = run(checkpoint_drill(Drill("checkpoint", lasts_s=0.3, within_s=30.0), job, Told()))
+    assert "ended by itself" in drilled.failed
+    assert verdict(drilled) == "undecided"
+
+
 def test_a_job_that_does_not_come_back(tmp_path):
     drilled = checkpointed(tmp_path, command=python("print('no')"))
     assert drilled.failed

@@ -90,7 +90,9 @@ async def _both_lives(
     seen["first_step"] = next((one.step for one in first.steps if one.step is not None), None)
     seen["checkpoint_step"] = first.last_step
     journal.event("drill", name=name, drill=one.kind, step="checkpoint", told_step=first.last_step)
-    await _wait(stop, one.lasts_s)
+    await _either(stop, one.lasts_s)
+    if first.process.returncode is not None:
+        return tr("drills.job_over")
     seen["began_s"] = now_s()
     killed_step = first.last_step
     _kill(first.process)
@@ -196,10 +198,6 @@ async def _checkpoint_whole(
             return None
         await asyncio.sleep(LOOK_S)
     return None
-
-
-async def _wait(stop: asyncio.Event, lasts_s: float) -> None:
-    await _either(stop, lasts_s)
 
 
 async def _either(event: asyncio.Event, longest_s: float) -> None:

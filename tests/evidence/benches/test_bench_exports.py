@@ -119,6 +119,14 @@ def test_several_runs_and_an_open_load(tmp_path, form):
         assert sorted(one.load.get("requests_per_s", 0) for one in found) == [0, 6.25, 8]
 
 
+@pytest.mark.parametrize("form", ["aiperf", "llmperf"])
+def test_no_run_is_written_over_another(form):
+    from dataclasses import replace
+
+    names = ["seek/1", "seek-1", "seek-1-2", "seek 1", "x" * 90, "x" * 95, "", "  "]
+    assert len(exported(form, [replace(ONE, name=name) for name in names])) == len(names)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     form=st.sampled_from(["vllm", "sglang", "guidellm", "inference-perf"]),

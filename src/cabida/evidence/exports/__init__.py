@@ -7,6 +7,7 @@ figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from cabida.evidence.exports import reports, serving, tables
 from cabida.evidence.exports.measured import Measured, measured_of
@@ -27,21 +28,19 @@ __all__ = ["FORMS", "Measured", "exported", "measured_of"]
 
 
 def exported(form: str, runs: Sequence[Measured]) -> dict[str, str]:
-    """Texts of files by their name, relative to the folder they go to; a name in use gets a number.
+    """Texts of files by their name, relative to the folder they go to; one whose file is another's gets a number.
 
     Raises:
         KeyError: the form is none of FORMS.
     """
     write = FORMS[form]
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     named = []
-    for one in runs:
-        count = seen[one.name] = seen.get(one.name, 0) + 1
-        named.append(one if count == 1 else _renamed(one, f"{one.name}-{count}"))
+    for at, one in enumerate(runs):
+        count, name = 1, one.name
+        while (file := reports.file_name(name, at)) in taken:
+            count += 1
+            name = f"{one.name[:60]}-{count}"
+        taken.add(file)
+        named.append(one if count == 1 else replace(one, name=name))
     return write(named)
-
-
-def _renamed(one: Measured, name: str) -> Measured:
-    from dataclasses import replace
-
-    return replace(one, name=name)

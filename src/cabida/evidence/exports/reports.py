@@ -79,7 +79,8 @@ def _guidellm(one: Measured) -> dict[str, Any]:
 def aiperf(runs: Sequence[Measured]) -> dict[str, str]:
     """``NAME/profile_export_aiperf.json``, a folder a run."""
     return {
-        f"{_folder(one, at)}/profile_export_aiperf.json": _text(_aiperf(one)) for at, one in enumerate(runs)
+        f"{file_name(one.name, at)}/profile_export_aiperf.json": _text(_aiperf(one))
+        for at, one in enumerate(runs)
     }
 
 
@@ -183,7 +184,7 @@ def _stage(one: Measured) -> dict[str, Any]:
 
 def llmperf(runs: Sequence[Measured]) -> dict[str, str]:
     """``NAME_summary.json``, one a run."""
-    return {f"{_folder(one, at)}_summary.json": _text(_llmperf(one)) for at, one in enumerate(runs)}
+    return {f"{file_name(one.name, at)}_summary.json": _text(_llmperf(one)) for at, one in enumerate(runs)}
 
 
 def _llmperf(one: Measured) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def _llmperf(one: Measured) -> dict[str, Any]:
     }
 
 
-def _folder(one: Measured, at: int) -> str:
-    """A name for a file: what of the run's may be in one."""
-    kept = "".join(char if (char.isalnum() and char.isascii()) or char in "-_" else "-" for char in one.name)
+def file_name(name: str, at: int) -> str:
+    """What of a run's name may be in that of a file."""
+    kept = "".join(char if (char.isalnum() and char.isascii()) or char in "-_" else "-" for char in name)
     return kept.strip("-")[:80] or f"run-{at}"

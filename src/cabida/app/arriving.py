@@ -305,13 +305,15 @@ def _told(answer: dict[str, Any], zone: str) -> None:
 
 
 def _written(path: Path, text: str, answer: dict[str, Any]) -> str | None:
-    from cabida.evidence.traffic import block
+    from cabida.evidence.traffic import block, said
     from cabida.files import write_text
 
     if len(answer["traffic"]) > 1:
         names = ", ".join(one["model"] or "?" for one in answer["traffic"][:10])
         raise InvalidInput([problem("CB-I019", models=names)])
-    changed = block.placed(text, block.values(answer["traffic"][0]), str(path))
+    found = answer["traffic"][0]
+    comments = {"requests_per_s": said.whole(found, answer["timezone"]), "profile": answer["timezone"]}
+    changed = block.placed(text, block.values(found), str(path), comments)
     if changed is None:
         answer["notes"].append(tr("traffic.note.paste", file=str(path)))
         return None

@@ -63,6 +63,15 @@ def test_comments_and_everything_else_stay():
     assert placed(text, SAID, "b.yaml") == text
 
 
+def test_where_it_is_from_is_said_behind_it_and_said_anew():
+    first = placed(BRIEF, SAID, "b.yaml", {"requests_per_s": "of spring", "profile": "UTC", "burst": "x"})
+    assert "{mean: 1.5, peak: 4.25}  # traffic: of spring\n" in first
+    assert "]  # traffic: UTC\n" in first
+    again = placed(first, SAID, "b.yaml", {"requests_per_s": "of autumn", "profile": "UTC"})
+    assert again == first.replace("of spring", "of autumn").replace("  # traffic: x", "")
+    assert "# tickets" in again
+
+
 SHAPES = {
     "nothing said": "name: a\nworkload: realtime-inference\nmodels: [Qwen/Qwen2.5-7B-Instruct]\n",
     "said unknown": "models: [Qwen/Qwen2.5-7B-Instruct]\ntraffic: unknown\nobjectives: {ttft_p95: 1 s}\n",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 UNKNOWN = "unknown"
+MARK = "traffic:"  # begins a comment that is ours, and may be replaced
 ORDER = (
     "requests_per_s", "profile", "input_tokens", "output_tokens", "shared_prefix_tokens", "burst",
 )  # fmt: skip
@@ -78,10 +79,18 @@ def _wrapped(value: str, indent: int) -> str:
     return f"\n{' ' * indent}".join(textwrap.wrap(value, WIDTH - 24))
 
 
-def placed(text: str, said: Mapping[str, str], file: str) -> str | None:
+def placed(
+    text: str, said: Mapping[str, str], file: str, comments: Mapping[str, str] | None = None
+) -> str | None:
     """The text of a brief with these fields in its traffic, everything else as it was.
 
     What isn't known leaves what the brief says of it.
+
+    Args:
+        text: the brief.
+        said: fields as :func:`values` gives them.
+        file: what problems call it.
+        comments: what to say behind a field where nobody says anything; what was said so before is replaced.
 
     Returns:
         The new text; ``None`` = it can't be put in so that all else reads as before.
@@ -92,7 +101,7 @@ def placed(text: str, said: Mapping[str, str], file: str) -> str | None:
     before = parse_brief(text, file=file)
     known = {name: said[name] for name in ORDER if said[name] != UNKNOWN}
     gone = [other for name in known for other in INSTEAD.get(name, ())]
-    changed = _changed(text, known, gone)
+    changed = _changed(text, known, gone, comments or {})
     if changed is None:
         return None
     after = parse_brief(changed, file=file)
@@ -106,7 +115,7 @@ def placed(text: str, said: Mapping[str, str], file: str) -> str | None:
     )
 
 
-def _changed(text: str, known: Mapping[str, str], gone: list[str]) -> str | None:
+def _changed(text: str, known: Mapping[str, str], gone: list[str], comments: Mapping[str, str]) -> str | None:
     import yaml
 
     root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -114,21 +123,29 @@ def _changed(text: str, known: Mapping[str, str], gone: list[str]) -> str | None
         return None
     section = next((value for key, value in root.value if key.value == "traffic"), None)
     if section is None:
-        return f"{text.rstrip()}\n\n{block(_all(known), {})}" if known else text
+        return f"{text.rstrip()}\n\n{block(_all(known), comments)}" if known else text
     if isinstance(section, yaml.ScalarNode):  # nothing, or unknown
         end = section.end_mark.index
-        inside = "".join(f"\n  {name}: {_wrapped(value, 4)}" for name, value in known.items())
+        inside = "".join(
+            f"\n  {name}: {_wrapped(value, 4)}{_behind(comments, name)}" for name, value in known.items()
+        )
         return f"{text[: section.start_mark.index].rstrip(' ')}{inside}{text[end:]}"
     if not isinstance(section, yaml.MappingNode) or not section.value:
         return None
-    return _spliced(text, section, known, gone)
+    return _spliced(text, section, known, gone, comments)
 
 
 def _all(known: Mapping[str, str]) -> dict[str, str]:
     return {name: known.get(name, UNKNOWN) for name in ORDER}
 
 
-def _spliced(text: str, section: MappingNode, known: Mapping[str, str], gone: list[str]) -> str:
+def _behind(comments: Mapping[str, str], name: str) -> str:
+    return f"  # {MARK} {comments[name]}" if comments.get(name) else ""
+
+
+def _spliced(
+    text: str, section: MappingNode, known: Mapping[str, str], gone: list[str], comments: Mapping[str, str]
+) -> str:
     """The mapping's values replaced where they stand, new ones behind the last, from the end to the beginning."""
     flow = bool(section.flow_style)
     column = section.value[0][0].start_mark.column
@@ -141,7 +158,10 @@ def _spliced(text: str, section: MappingNode, known: Mapping[str, str], gone: li
     else:  # behind what is said of the last one
         line = text.find("\n", last)
         last = len(text) if line < 0 else line
-        added = "".join(f"\n{' ' * column}{name}: {_wrapped(value, column + 2)}" for name, value in new)
+        added = "".join(
+            f"\n{' ' * column}{name}: {_wrapped(value, column + 2)}{_behind(comments, name)}"
+            for name, value in new
+        )
     for at, (key, value) in enumerate(section.value):
         end = _end(value, key)
         if key.value in known:
@@ -151,7 +171,11 @@ def _spliced(text: str, section: MappingNode, known: Mapping[str, str], gone: li
             if nothing or "\n" in between:
                 comment = between.partition("#")[2].partition("\n")[0].rstrip()
                 start, said = key.end_mark.index, f": {said}{f'  #{comment}' if comment else ''}"
-            edits.append((start, max(start, end), said))
+            end = max(start, end)
+            rest = text[end:].partition("\n")[0]
+            if not flow and (not rest.strip() or rest.strip().startswith(f"# {MARK}")):
+                said, end = said + _behind(comments, key.value), end + len(rest)
+            edits.append((start, end, said))
         elif key.value in gone and at + 1 < len(section.value):
             edits.append((key.start_mark.index, section.value[at + 1][0].start_mark.index, ""))
         elif key.value in gone:

@@ -95,7 +95,7 @@ def burst(one: Mapping[str, Any]) -> str:
     """How burstiness was told."""
     found = one["burst"]
     if not found:
-        return tr("traffic.said.no_burst")
+        return tr("traffic.said.no_arrivals" if one["source"] == "metrics" else "traffic.said.no_burst")
     return tr(
         f"traffic.said.burst_{found['how']}",
         hours=found["hours_count"],

@@ -8,7 +8,7 @@ Rows by ``kind``, with the fields that are read again (others are kept as they a
 ``plan``      each opening: ``plan`` as plain data, ``digest``, ``version``, ``wall``, ``offset_s``
 ``run``       a run begins: ``run`` (name), ``candidate``, ``phase``
 ``request``   one attempt: :mod:`cabida.bench.keep.rows`
-``judged``    what rules said of an attempt whose row said ``judging``: ``id``, ``try``, ``ok``, ``valid``, ``broken`` ...
+``judged``    what rules said of an attempt whose row said ``judging``: ``id``, ``try``, ``ok``, ``valid``, ``broken``
 ``health``    the client: ``cpu_ratio``, ``lag_s``, ``send_delay_s``
 ``watch``     the server and its machine
 ``drill``     ``name``, ``drill`` (kind), ``step`` (began, undone, ready ...)

@@ -7,10 +7,10 @@ would be none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from cabida.bench.load.points import metric_s
 from cabida.bench.outcome import Outcome
 
 LEAST_US, MOST_US, DIGITS = 1, 3_600_000_000, 3
@@ -33,8 +33,10 @@ class Sketches:
         """Count one answered request."""
         if not self.by or not one.final or one.verdict != "ok":
             return
-        for name, value_s in latencies_s(one):
-            self.by[name].record_value(min(max(int(value_s * 1e6), LEAST_US), MOST_US))
+        for name in LATENCIES:
+            value_s = metric_s(name, one)
+            if value_s is not None and (name == "e2e" or one.first_token_s is not None):
+                self.by[name].record_value(min(max(int(value_s * 1e6), LEAST_US), MOST_US))
 
     def encoded(self) -> dict[str, str]:
         """As text that another process can add."""
@@ -57,12 +59,3 @@ class Sketches:
             for name, one in self.by.items()
             if one.get_total_count()
         }
-
-
-def latencies_s(one: Outcome) -> Iterable[tuple[str, float]]:
-    """What of an answered request can be told, in seconds, from when it was due."""
-    if one.first_token_s is not None:
-        yield "ttft", one.first_token_s - one.intended_s
-        if one.last_token_s is not None and one.output_tokens is not None and one.output_tokens > 1:
-            yield "tpot", (one.last_token_s - one.first_token_s) / (one.output_tokens - 1)
-    yield "e2e", one.ended_s - one.intended_s

@@ -12,12 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from statistics import fmean
 from typing import Any
 
 import orjson
 
+from cabida.bench.load.bound import quantile
 from cabida.bench.selfcheck.sendlog import Sent
 from cabida.bench.selfcheck.starting import Calibrated, calibrated
 from cabida.errors import EndpointFailed
@@ -257,13 +257,6 @@ def figures(values: Sequence[float]) -> Figures:
     if not values:
         return Figures()
     return Figures(fmean(values), quantile(values, 0.5), quantile(values, 0.99))
-
-
-def quantile(values: Sequence[float], share_ratio: float) -> float | None:
-    """The smallest value that so large a share doesn't exceed; ``None`` of none."""
-    if not values:
-        return None
-    return sorted(values)[max(ceil(len(values) * share_ratio) - 1, 0)]
 
 
 def off_ratio(told: float | None, true: float | None) -> float | None:

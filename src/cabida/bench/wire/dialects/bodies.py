@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import orjson
 
@@ -13,7 +13,6 @@ Messages = Sequence[Mapping[str, Any]]
 _NEWER_LIMIT = ("api.openai.com", ".openai.azure.com")  # hosts whose models refuse max_tokens
 
 
-@runtime_checkable
 class PromptLike(Protocol):
     """What :mod:`cabida.bench.load` makes: a text, or messages in its place."""
 
@@ -60,8 +59,8 @@ def request_body(
 def _content(prompt: Any) -> str | list[Any]:
     if isinstance(prompt, str):
         return prompt
-    if isinstance(prompt, PromptLike):
-        return list(prompt.messages) if prompt.messages else prompt.text
+    if hasattr(prompt, "messages"):  # to ask whether it is a PromptLike would take longer than all the rest
+        return list(prompt.messages) if prompt.messages else str(prompt.text)
     return list(prompt)
 
 

@@ -251,7 +251,7 @@ def _cell(page: Page) -> float | None:
     unit = page.words("unit")
     times = 1.0 if unit == "tokens" else UNITS.get(unit)
     value = page.number("value")
-    return None if value is None or times is None else value * times
+    return None if value is None or times is None or value < 0 else value * times
 
 
 def _of_records(found: Opened) -> Result:
@@ -288,7 +288,8 @@ def _of_records(found: Opened) -> Result:
     took = (max(ends) - min(starts)) / 1e9 if starts and ends else 0.0
     if took > 0:
         one.put("req_s", done / took)
-        if written := values.get("output_sequence_length"):
+        written = values.get("output_sequence_length", [])
+        if len(written) == done:  # a sum without some of them is the rate of the others alone
             one.put("output_tok_s", sum(written) / took)
     one.asked("prompts", float(done))
     one.errors(float(failed), float(done + failed))

@@ -107,6 +107,8 @@ def _test(
         one.put("total_tok_s", rate)
     elif wrote:
         one.put("decode_tok_s", rate)
+    elif not read_:
+        return  # what it did is not said
     elif not depth:
         one.put("prefill_tok_s", rate)
     else:  # reading behind a context already read: no reading of a prompt

@@ -65,13 +65,11 @@ def proxy(
     """A TCP proxy between a client and a server, whose faults change as it is told on standard input."""
     import asyncio
 
-    from cabida.bench.drills.proxy import place
-    from cabida.bench.drills.proxying import fault_of, serve
-    from cabida.bench.wire.address import is_loopback
+    from cabida.bench.drills.proxying import fault_of, is_loopback, places, serve
 
     try:
         fault = fault_of(list(faults))
-        hosts = [place(listen)[0], place(to)[0]]
+        hosts = places(listen, to)
     except ValueError as error:
         raise UsageProblem([problem("CB-N008", why=str(error))]) from None
     if not yes and not all(is_loopback(host) for host in hosts):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 import socket
 import struct
 import sys
@@ -16,11 +17,13 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from cabida.bench.clock import now_s
+from cabida.text import printable, tr
 
 CHUNK_BYTES = 65_536
 HELD_BYTES_MOST = 1_048_576  # read and not yet passed on, in one direction of one connection
 SMOOTH_S = 0.02  # a limited connection passes on what this long may carry at a time
 CONNECT_S = 10.0
+PORT_MOST = 65_535
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s: closing sends RST
 
 
@@ -328,11 +331,11 @@ def place(text: str) -> tuple[str, int]:
     """``host:port`` as its parts; a bare port is one of this machine.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is neither; its text is for people.
     """
     host, _, port = text.rpartition(":")
-    if not 0 <= int(port) <= 65_535:
-        raise ValueError(text)
+    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > PORT_MOST:
+        raise ValueError(tr("drills.proxy_place", text=printable(text)[:100]))
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

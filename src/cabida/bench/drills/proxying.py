@@ -13,12 +13,14 @@ import ipaddress
 import math
 import os
 import signal
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from cabida.bench.drills.proxy import Fault, Proxy, place
-from cabida.text import closest, number, printable, tr
+from cabida.errors import EndpointFailed
+from cabida.text import closest, number, printable, problem, tr
 
 LINE_BYTES_MOST = 4096
 FIGURES = {
@@ -76,7 +78,11 @@ def is_loopback(host: str) -> bool:
 
 
 async def serve(listen: str, to: str, fault: Fault, seed: int) -> int:
-    """Run the proxy until ``quit``, SIGTERM or Ctrl-C; returns the exit code."""
+    """Run the proxy until ``quit``, SIGTERM or Ctrl-C; returns the exit code.
+
+    Raises:
+        EndpointFailed: CB-D035, it can't listen there.
+    """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for which in (signal.SIGINT, signal.SIGTERM):
@@ -91,9 +97,29 @@ async def serve(listen: str, to: str, fault: Fault, seed: int) -> int:
             await asyncio.gather(typing, return_exceptions=True)
             _say(_counts(proxy))
     except OSError as error:
-        sys.stderr.write(f"{tr('drills.proxy_no_place', listen=listen, why=error.strerror or '')}\n")
-        return 5
+        why = error.strerror or type(error).__name__
+        raise EndpointFailed([problem("CB-D035", listen=printable(listen), why=why)]) from None
     return 0
+
+
+def places(listen: str, to: str) -> tuple[str, str]:
+    """The hosts of both addresses.
+
+    Raises:
+        ValueError: one is none, or nobody could be reached by it; its text is for people.
+    """
+    here, there = place(listen), place(to)
+    if there[1] == 0:
+        raise ValueError(tr("drills.proxy_place", text=printable(to)[:100]))
+    if here == there:
+        raise ValueError(tr("drills.proxy_itself", text=printable(to)[:100]))
+    return here[0], there[0]
+
+
+def _is_typed() -> bool:
+    """Whether lines can come: of a file, or of nothing, the loop of events can't wait for any."""
+    mode = os.fstat(0).st_mode
+    return os.isatty(0) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 async def _typed(proxy: Proxy, ended: asyncio.Event) -> None:
@@ -101,6 +127,8 @@ async def _typed(proxy: Proxy, ended: asyncio.Event) -> None:
     reader = asyncio.StreamReader(limit=LINE_BYTES_MOST)
     loop = asyncio.get_running_loop()
     try:
+        if not _is_typed():
+            return
         source = os.fdopen(os.dup(0), "rb", buffering=0)
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
     except (OSError, ValueError):  # a file or nothing: there is nobody who types
@@ -171,11 +199,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words += [f"{name}={said[key]}" for name in FIGURES if said[key := name.replace("-", "_")] is not None]
     try:
         fault = fault_of(words)
-        hosts = [place(said["listen"])[0], place(said["to"])[0]]
+        hosts = places(said["listen"], said["to"])
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     if not said["yes"] and not all(is_loopback(host) for host in hosts):
         sys.stderr.write(f"{tr('drills.proxy_yes')}\n")
         return 2
-    return asyncio.run(serve(said["listen"], said["to"], fault, said["seed"]))
+    try:
+        return asyncio.run(serve(said["listen"], said["to"], fault, said["seed"]))
+    except EndpointFailed as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code

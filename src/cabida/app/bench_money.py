@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ def bench_normalised(
     Args:
         decision: the one the benchmark was planned from; its brief is decided again at its own date and seed.
         folders: journals of benchmarks.
-        measured: further figures, put before those of journals.
+        measured: further figures. Of one figure in several places the last counts.
 
     Returns:
         ``currency``, ``denominator``, ``rows`` (:class:`cabida.choose.normalise.Row` as plain data, with ``title``),
@@ -36,7 +36,9 @@ def bench_normalised(
     from cabida.choose.normalise import normalised
 
     read = decision if isinstance(decision, Decision) else _loaded(decision)
-    told = {one.option: one for one in [*_of_journals(folders), *measured]}
+    told: dict[str, Measured] = {}
+    for one in [*_of_journals(folders), *measured]:
+        told[one.option] = _joined(told[one.option], one) if one.option in told else one
     outcome = _again(read)
     titles = {one.id: one.title for one in (*read.options, *outcome.decision.options)}
     assert outcome.means is not None
@@ -54,6 +56,15 @@ def bench_normalised(
         "saved_month_money": found.saved_month_money,
         "left_out": [name for name in told if name not in known],
     }
+
+
+def _joined(before: Measured, one: Measured) -> Measured:
+    """What was measured of an option, with what was measured of it before and not again."""
+    speed = one if one.speed is not None or one.speed_low is not None or one.meets is False else before
+    names = ("acceptance_ratio", "failure_ratio", "amplification_ratio", "meets")
+    again = {name: value for name in names if (value := getattr(one, name)) is not None}
+    ends = {name: getattr(speed, name) for name in ("speed", "speed_low", "speed_high")}
+    return replace(before, **ends, **again)
 
 
 def _loaded(path: Path | str) -> Decision:
@@ -133,7 +144,9 @@ def _speed(
             continue
         if level := sought.get("level"):
             passed, failed = _each(level, contender), _each(sought.get("failed_level"), contender)
-            if failed is None or sought.get("why") == "client":  # it carries so much, and nobody knows how much more
+            if (
+                failed is None or sought.get("why") == "client"
+            ):  # it carries so much, and nobody knows how much more
                 return None, passed, None, True
             return passed, passed, failed, True
         if sought.get("why") == "never":

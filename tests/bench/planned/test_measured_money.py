@@ -175,6 +175,25 @@ def test_the_decision_is_paid_anew_with_what_a_journal_holds(tmp_path: Path, cha
     assert answer["left_out"] == []
 
 
+def test_what_two_benchmarks_measured_of_an_option_counts_together(chat: Decision) -> None:
+    first = chat.options[0]
+    predicted = first.replica.capacity_requests_per_s
+    parts_of = [
+        Measured(first.id, predicted * 0.9, predicted * 0.85, predicted),
+        Measured(first.id, acceptance_ratio=0.5),
+        Measured(first.id, predicted * 0.8, acceptance_ratio=0.7),
+    ]
+    rows = [bench_normalised(chat, measured=parts_of[:count])["rows"][0] for count in (1, 2, 3)]
+    assert [(row["speed_ratio"], row["measured_acceptance_ratio"]) for row in rows] == [
+        (pytest.approx(0.9), None),
+        (pytest.approx(0.9), 0.5),
+        (pytest.approx(0.8), 0.7),
+    ]
+    assert rows[2]["measured_unit_low_money"] is None
+    gone = bench_normalised(chat, measured=[parts_of[0], Measured(first.id, meets=False)])
+    assert gone["rows"][0]["measured_unit_money"] is None
+
+
 def test_an_option_that_is_no_more_is_told(tmp_path: Path, chat: Decision) -> None:
     plan = plan_for("gone")
     journalled(tmp_path / "j", plan, FOUND)

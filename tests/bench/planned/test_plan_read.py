@@ -69,6 +69,7 @@ def test_all_faults_at_once_with_their_lines() -> None:
         ("kind: poisson", "kind: trace", "CB-P019"),
         ('url: "http://127.0.0.1:8000/v1"', "url: ftp://x/v1", "CB-P002"),
         ('url: "http://127.0.0.1:8000/v1"', "url: localhost", "CB-P002"),
+        ('url: "http://127.0.0.1:8000/v1"', 'url: "http://127.0.0.1:0/v1"', "CB-P002"),
         ('url: "http://127.0.0.1:8000/v1", ', "", "CB-B014"),
         ("name: chat\n", "", "CB-P003"),
         ("model: m", "model: m, key: my-own-secret", "CB-P001"),

@@ -20,7 +20,7 @@ def _read_url(said: str) -> str:
     """An address of http or https without a login in it."""
     try:
         found = urlsplit(said)
-        sound = found.scheme in ("http", "https") and bool(found.hostname) and (found.port or 1) > 0
+        sound = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
     except ValueError:
         sound = False
     if not sound or len(said) > LONGEST_URL_CHARS or re.search(r"[\s\x00-\x1f\x7f]", said):

@@ -10,7 +10,7 @@ from scipy import stats
 from cabida.bench.keep import Journal, requests_of
 from cabida.bench.keep.asked import asked_of
 from cabida.bench.keep.figures import summed
-from cabida.bench.keep.statistics import STUDENT, mean, rate
+from cabida.bench.keep.statistics import STUDENT, design_effect, mean, percentile, rate
 from cabida.bench.keep.throughput import backlog_growth, came_by, output_tokens_by, saturated, waiting_at
 
 
@@ -126,3 +126,50 @@ def test_a_folder_within_folders_that_are_not_there_yet_is_made(tmp_path):
     folder = tmp_path / "of" / "mine" / "run"
     Journal(folder, plan()).open().close()
     assert folder.is_dir()
+
+
+@pytest.mark.parametrize(("count", "ratio"), [(40, 0.5), (199, 0.9), (200, 0.95), (1000, 0.99), (997, 0.5)])
+def test_a_percentile_lies_between_the_values_that_the_binomial_law_names(count, ratio):
+    """Values in an order in which neighbours have nothing in common: each is worth one."""
+    places = np.argsort([(at * 0.6180339887498949) % 1.0 for at in range(count)])
+    values = np.empty(count)
+    values[places] = np.arange(count)  # evenly dealt out, whatever stretch is looked at
+    assert design_effect(values <= np.quantile(values, ratio)) == 1.0
+    one = percentile(values, ratio)
+    assert one.value == pytest.approx(ratio * (count - 1))
+    low, high = (int(stats.binom.ppf(level, count, ratio)) for level in (0.05, 0.95))
+    assert one.low == low - 1  # the low-th value of 0, 1, 2 ...
+    assert one.high == (high if high < count else None)
+
+
+@pytest.mark.parametrize("size", [5, 20])
+def test_values_that_come_in_runs_are_worth_one_a_run(size):
+    flags = np.repeat(np.random.default_rng(1).random(2000) < 0.5, size)
+    assert design_effect(flags) == pytest.approx(size, rel=0.6)
+    few = np.array([True] * 20 + [False] * 29)
+    assert design_effect(few) == 1.0  # too few to see it
+
+
+def test_rates_are_of_answers_and_of_the_tokens_that_were_counted():
+    good = [outcome(at, at * 0.5, tokens=1, ttft_s=0.0, tpot_s=0.0) for at in range(121)]
+    one = summed_of(good, (0.0, 60.0)).metrics
+    assert one["req_s"].value == pytest.approx(2.0, rel=0.03)
+    assert one["output_tok_s"].value == pytest.approx(2.0, rel=0.03)
+    assert one["total_tok_s"].value == pytest.approx(2.0 * 101, rel=0.03)
+    free = [outcome(at, at * 0.5, tokens=1, ttft_s=0.0, tpot_s=0.0, input_tokens=0) for at in range(121)]
+    assert summed_of(free, (0.0, 60.0)).metrics["total_tok_s"].value == pytest.approx(2.0, rel=0.03)
+    for unknown, known in ((1, True), (3, False)):  # one in a hundred may be unknown
+        some = [
+            outcome(
+                at, at * 0.5, tokens=1, ttft_s=0.0, tpot_s=0.0, input_tokens=None if at < unknown else 100
+            )
+            for at in range(121)
+        ]
+        assert (summed_of(some, (0.0, 60.0)).metrics["total_tok_s"].value is not None) is known
+
+
+@pytest.mark.parametrize(("seconds", "count", "short"), [(4.9, 100, True), (5.1, 100, False), (60.0, 29, True),
+                                                         (60.0, 30, False)])  # fmt: skip
+def test_what_is_too_short_to_teach_is_noted(seconds, count, short):
+    rows = [outcome(at, at * (seconds - 0.01) / count) for at in range(count)]
+    assert ("short" in summed_of(rows, (0.0, seconds)).notes) is short

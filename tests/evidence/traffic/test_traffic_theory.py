@@ -200,7 +200,8 @@ def test_two_files_that_overlap_count_once_and_like_lines_of_one_stay():
         requests.place = place
         for one in hashes:
             requests.add(MONDAY + one, line_hash=one)
-    assert len(requests.columns().where(~repeats.told_twice(requests.columns()))) == 1 + 3 + 1 + 1
+    columns = requests.columns()
+    assert len(columns.where(~repeats.told_twice(columns))) == 1 + 3 + 1 + 1
 
 
 def test_arrivals_of_a_coarse_clock_are_spread_within_its_step_only():

@@ -33,10 +33,10 @@ class Usage:
 
 def usage_of(said: object) -> Usage:
     """The tokens in a ``usage`` object, whoever's API it is of."""
-    if not isinstance(said, Mapping):
+    if not isinstance(said, dict):
         return Usage()
     details = said.get("prompt_tokens_details") or said.get("input_tokens_details")
-    cached = whole_tokens(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    cached = whole_tokens(details.get("cached_tokens")) if isinstance(details, dict) else None
     if cached is None:
         cached = whole_tokens(said.get("prompt_cache_hit_tokens"))
     asked = whole_tokens(said.get("prompt_tokens"))
@@ -84,10 +84,10 @@ def answer_of(value: object) -> Answer:
         return _stream([opened(one.strip()) for one in value.split("data:")[1:]])
     if isinstance(value, list):
         return _stream(value)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Answer(Usage())
     inner = value.get("response")  # the last event of a stream of the Responses API
-    if isinstance(inner, Mapping) and "usage" in inner:
+    if isinstance(inner, dict) and "usage" in inner:
         value = inner
     failed = bool(value.get("error")) or value.get("status") == "failed"
     return Answer(
@@ -106,7 +106,7 @@ def _stream(chunks: list[Any]) -> Answer:
     for chunk in reversed(chunks[-EVENTS_LOOKED_AT:] + chunks[:1]):
         if isinstance(chunk, str):
             found.cut = found.cut and not chunk.startswith("[DONE]")
-        if not isinstance(chunk, Mapping):
+        if not isinstance(chunk, dict):
             continue
         one = answer_of(chunk)
         found.failed = found.failed or one.failed
@@ -120,7 +120,7 @@ def _stream(chunks: list[Any]) -> Answer:
 
 def _cut(value: Mapping[str, Any]) -> bool | None:
     choices = value.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         reason = choices[0].get("finish_reason", "")
         return None if reason == "" else reason is None
     if value.get("stop_reason") or value.get("status") in ("completed", "incomplete"):
@@ -135,7 +135,7 @@ def prompt_of(request: object) -> str:
         return request[:PROMPT_CHARS_MOST]
     if isinstance(request, list):
         return _flat(request, 0)[:PROMPT_CHARS_MOST]
-    if not isinstance(request, Mapping):
+    if not isinstance(request, dict):
         return ""
     parts = [
         _flat(request.get(name), 0)
@@ -153,7 +153,7 @@ def _flat(value: object, depth: int) -> str:
         return ""
     if isinstance(value, list):
         return "\x1e".join(_flat(one, depth + 1) for one in value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         names = sorted(value, key=lambda name: (name != "role", str(name)))
         return "\x1f".join(_flat(value[name], depth + 1) for name in names)
     return str(value)
@@ -165,16 +165,16 @@ def replayed(request: object, output_tokens: int | None) -> dict[str, Any] | Non
     found: dict[str, Any] = {}
     if isinstance(request, str) and request:
         found["prompt"] = request
-    elif isinstance(request, list) and request and isinstance(request[0], Mapping):
+    elif isinstance(request, list) and request and isinstance(request[0], dict):
         found["messages"] = request
-    elif isinstance(request, Mapping):
+    elif isinstance(request, dict):
         messages, prompt = request.get("messages"), request.get("prompt") or request.get("input")
         if isinstance(messages, list) and messages:
             system = request.get("system")
             found["messages"] = [*([{"role": "system", "content": system}] if system else []), *messages]
         elif isinstance(prompt, str) and prompt:
             found["prompt"] = prompt
-        elif isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping):
+        elif isinstance(prompt, list) and prompt and isinstance(prompt[0], dict):
             found["messages"] = prompt
     if not found:
         return None

@@ -140,7 +140,10 @@ class Requests:
         column.append(value)
 
     def columns(self) -> Columns:
-        """All of them, sorted by arrival, and then by what else they say: the order of reading is gone."""
+        """All of them, sorted by arrival, and then by what else they say: the order of reading is gone.
+
+        What was read is given up, since twice it would be too much.
+        """
         import numpy as np
 
         found: dict[str, Any] = {
@@ -154,7 +157,12 @@ class Requests:
                                    0 if column.typecode == "q" else -1)  # fmt: skip
         keys = [found[name] for name in ("model", "duration", "output", "input", "status") if name in found]
         order = np.lexsort((*keys, found["at"]))
-        return Columns({name: column[order] for name, column in found.items()}, self.resolution_s)
+        keys.clear()
+        for name in found:
+            found[name] = found[name][order]
+        self.at, self.status, self.model, self.file = array("d"), array("h"), array("h"), array("h")
+        self._more.clear()
+        return Columns(found, self.resolution_s)
 
 
 def _numbers(column: array[Any], code: str, count: int, lacking: float) -> Any:
@@ -190,7 +198,9 @@ class Columns:
         return self.by_name.get(name)
 
     def where(self, chosen: Any) -> Columns:
-        """Only those."""
+        """Only those; of all of them no second copy is made."""
+        if chosen.all():
+            return self
         return Columns({name: column[chosen] for name, column in self.by_name.items()}, self.resolution_s)
 
     def known(self, name: str) -> Any:

@@ -78,7 +78,7 @@ def look_up(row: Any, way: tuple[str, ...]) -> Any:
         return row
     for at, name in enumerate(way):
         row = opened(row)
-        if not isinstance(row, Mapping):
+        if not isinstance(row, dict):
             return None
         if name == "*":
             tried = (look_up(one, way[at + 1 :]) for one in row.values())
@@ -110,14 +110,14 @@ class Rows:
     def said(self, row: Any, name: str) -> Any:
         """What the row says under the first of a thing's names."""
         for way in self.gateway.paths.get(name, ()):
-            value = look_up(row, way)
+            value = row.get(way[0]) if len(way) == 1 else look_up(row, way)
             if value is not None and value not in ("", "-"):
                 return value
         return None
 
     def take(self, row: Any) -> str:
         """One row into the requests; the reason where it makes no sense, "" where all is well."""
-        if not isinstance(row, Mapping):
+        if not isinstance(row, dict):
             return "object"
         if any(row.get(name) not in words for name, words in self.gateway.only.items() if name in row):
             return ""
@@ -132,7 +132,7 @@ class Rows:
         at_s, duration_s = timed
         model = self.said(row, "model") or answer.model
         model = model if isinstance(model, str) else ""
-        request = self._request(row)
+        request, prompt = self._request(row)
         if not self.wanted(model) or not self.requests.from_s <= at_s < self.requests.until_s:
             request = None
         asked, answered, cached = self._tokens(row, answer)
@@ -147,15 +147,18 @@ class Rows:
             output_tokens=answered,
             cached_tokens=cached,
             id_hash=hash(str(identity)) if identity else 0,
-            body_hash=self.prefixes.of(model).add(prompt_of(request)) if request is not None else 0,
+            body_hash=self.prefixes.of(model).add(prompt) if request is not None else 0,
         )
         if added and self.kept is not None and request is not None:
             self._keep(request, answered)
         return ""
 
-    def _request(self, row: Any) -> Any:
-        found = (look_up(row, way) for way in self.gateway.paths["request"])
-        return next((one for one in found if one and prompt_of(one)), None)
+    def _request(self, row: Any) -> tuple[Any, str]:
+        """What was asked, and the text of it."""
+        for way in self.gateway.paths["request"]:
+            if (found := look_up(row, way)) and (prompt := prompt_of(found)):
+                return found, prompt
+        return None, ""
 
     def _elsewhere(self, row: Mapping[str, Any]) -> bool:
         """Whether a web server's row is of something that isn't asked of a model."""
@@ -200,9 +203,9 @@ class Rows:
 
     def _tokens(self, row: Any, answer: Answer) -> tuple[int | None, int | None, int | None]:
         kinds = opened(self.said(row, "kinds"))
-        if isinstance(kinds, Mapping) and kinds:
+        if isinstance(kinds, dict) and kinds:
             return _by_kind(kinds)
-        usage = usage_of(row.get("usage")) if isinstance(row, Mapping) else usage_of(None)
+        usage = usage_of(row.get("usage")) if isinstance(row, dict) else usage_of(None)
         asked = whole_tokens(self.said(row, "input"))
         answered = whole_tokens(self.said(row, "output"))
         cached = whole_tokens(self.said(row, "cached"))
@@ -217,16 +220,18 @@ class Rows:
     def _status(self, row: Any, answer: Answer) -> int:
         """A code of HTTP; CUT, FAILED or OK where only that is told; 0 = nothing is."""
         code = whole_tokens(self.said(row, "status"))
-        outcome = str(self.said(row, "outcome") if self.said(row, "outcome") is not None else "").lower()
-        flags = {one.strip() for one in str(self.said(row, "flags") or "").split(",")}
+        outcome = self.said(row, "outcome")
+        outcome = "" if outcome is None else str(outcome).lower()
+        flags = self.said(row, "flags")
+        gone = bool(flags) and not GONE.isdisjoint(one.strip() for one in str(flags).split(","))
         cancelled = str(self.said(row, "cancelled") or "").lower()
         if cancelled in ("true", "1"):
             return CUT
         if code is not None and 100 <= code < 600:
-            if code < 400 and (flags & GONE or answer.cut):
+            if code < 400 and (gone or answer.cut):
                 return CUT
             return FAILED if code < 400 and (answer.failed or self.said(row, "error")) else code
-        if code == 0 and flags & GONE:
+        if code == 0 and gone:
             return CUT
         if outcome in ("failure", "error", "false", "0") or answer.failed or self.said(row, "error"):
             return FAILED

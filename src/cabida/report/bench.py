@@ -130,7 +130,7 @@ def _run(
     point = "" if whole == one.run else whole
     began_s = min(asked.first_s, one.from_s) if asked.count else one.from_s
     ended = kept.ended_run(one.run)
-    row = {
+    row: dict[str, Any] = {
         "folder": str(kept.folder),
         "run": one.run,
         "point_of": point,

@@ -74,11 +74,13 @@ def measured(folder: Path, plan: BenchPlan, option: Option) -> float:
 
 
 def same(decision: Decision, option: Option) -> Option:
+    """The cheapest option of the same deployment."""
     setup = option.id.partition(" @ ")[0]
     found = [one for one in decision.options if one.id.startswith(setup)]
     return found[0]
 
 
+@pytest.mark.long  # decided twice
 def test_a_slow_server_moves_the_next_decision(brief: Path, tmp_path: Path) -> None:
     first = app.recommend(brief, assume=True, as_of=DAY, all=True)
     option = first.options[0]
@@ -89,6 +91,8 @@ def test_a_slow_server_moves_the_next_decision(brief: Path, tmp_path: Path) -> N
     answer = app.bench_report([tmp_path / "run"], keep=True)
     assert [one["refused"] for one in answer["runs"]] == [""]
     assert len(answer["stored"]) == 1
+    typed = [one["command"].split()[1] for one in answer["next"]]
+    assert typed[-2:] == ["calibrate", "recommend"]
     learned = app.calibrate(store=tmp_path / "store.db")
     assert learned["added"] == 1
     again = same(app.recommend(brief, assume=True, as_of=DAY, all=True), option)

@@ -305,6 +305,8 @@ def test_a_deck_for_another_run_reads_no_file_again(tmp_path):
     (tmp_path / "prompts.jsonl").unlink()
     other = first.again(2, salt="y", lengths=[(7, 3)])
     assert (other.at(0).text, other.at(0).output_tokens) == ("a", 3)
+    heard = first.again(2, salt="z", repeated=True).at(0).text
+    assert heard == " ".join(first.again(2, salt="z").nonce(0)) + "\na"  # no cache has its beginning
     plain = prompts(Prompts(), target, 1, salt="x").again(2, salt="y")
     again = prompts(Prompts(), target, 2, salt="y")
     assert [plain.at(k) for k in range(5)] == [again.at(k) for k in range(5)]

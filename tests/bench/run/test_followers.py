@@ -48,7 +48,7 @@ class Scripted:
 def driven_by(followers, told, **more):
     asked = {
         "seed": 1, "salt": "", "done": [], "all_count": len(followers.all) + 1, "start_s": now_s(), "spent_s": None,
-        "budgets": [None] * len(followers.all), "told": told, "stop": asyncio.Event(),
+        "repeated": False, "budgets": [None] * len(followers.all), "told": told, "stop": asyncio.Event(),
     }  # fmt: skip
     return followers.drive("run", Load(concurrency=8, duration_s=60.0), **(asked | more))
 

@@ -59,20 +59,31 @@ class Deck:
         salt: str,
         file: Texts | None,
         lengths: tuple[array[int], array[int]] | None,
+        repeated: bool = False,
     ) -> None:
         self.plan, self.seed, self.calibrated = plan, seed, measured
         self._word_tokens, self._file, self._lengths = word_tokens, file, lengths
-        self._salt = salt
+        self._salt, self._repeated = salt, repeated
         self._input, self._output = law(plan.input), law(plan.output)
         self._offset = Random(f"{seed}/{salt}/nonce").randrange(len(WORDS) ** NONCE_WORDS)
         self._prefixes: dict[int, tuple[str, int]] = {}
         self._numbers = count()
 
-    def again(self, seed: int, *, salt: str = "", lengths: Iterable[tuple[int, int]] | None = None) -> Deck:
-        """The same plan's prompts for another run: its file and tokenizer aren't read a second time."""
+    def again(
+        self,
+        seed: int,
+        *,
+        salt: str = "",
+        lengths: Iterable[tuple[int, int]] | None = None,
+        repeated: bool = False,
+    ) -> Deck:
+        """The same plan's prompts for another run: its file and tokenizer aren't read a second time.
+
+        ``repeated``: the server was asked them before, so that a file's begin with a nonce from the first on.
+        """
         return Deck(
             self.plan, seed, measured=self.calibrated, word_tokens=self._word_tokens, salt=salt, file=self._file,
-            lengths=_held(lengths),
+            lengths=_held(lengths), repeated=repeated,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Prompt]:
@@ -150,7 +161,9 @@ class Deck:
         again, place = divmod(index, len(self._file))
         text, messages, output_tokens = self._file.at(place)
         prefix, beginning, _ = self._beginning(index, None)
-        before = " ".join([beginning] * bool(beginning) + (self.nonce(index) if again else []))
+        before = " ".join(
+            [beginning] * bool(beginning) + (self.nonce(index) if again or self._repeated else [])
+        )
         if before:
             text, messages = _begun(before, text, messages)
         return Prompt(text, messages, None, output_tokens or answered, prefix)

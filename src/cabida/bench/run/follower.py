@@ -104,7 +104,9 @@ class Follower:
 
         try:
             lengths = trace_lengths(load) if load.kind == "trace" else None
-            deck = self.deck.again(order["seed"], salt=order["salt"], lengths=lengths)
+            deck = self.deck.again(
+                order["seed"], salt=order["salt"], lengths=lengths, repeated=order["repeated"]
+            )
             wanted = asks(
                 order["name"], deck, body_of(deck.plan, target),
                 done=frozenset(order["done"]), share=tuple(order["share"]),

@@ -192,6 +192,7 @@ class Followers:
         all_count: int,
         start_s: float,
         spent_s: float | None,
+        repeated: bool,
         budgets: Sequence[int | None],
         told: Callable[[Outcome], None],
         stop: asyncio.Event,
@@ -208,6 +209,7 @@ class Followers:
             await one.order(
                 do="drive", name=name, load=mine, seed=seed, salt=salt, done=list(done),
                 share=[one.number, all_count], start_s=start_s + one.ahead_s, spent_s=spent_s, budget=budget,
+                repeated=repeated,
             )  # fmt: skip
             while True:
                 said = await one.answer("outcome", "health", "driven")

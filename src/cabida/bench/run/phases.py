@@ -51,7 +51,9 @@ async def _driven(
     going = one.going
     lengths = trace_lengths(load) if load.kind == "trace" else None
     seed = going.plan.seed * 1_000_003 + sum(name.encode()) * 101 + load.seed
-    deck = one.deck(seed, salt=salt, lengths=lengths)
+    first = next(each.name for each in going.plan.runs if each.candidate == one.contender.name)
+    repeated = name not in (first, f"{first}/1")
+    deck = one.deck(seed, salt=salt, lengths=lengths, repeated=repeated)
     count = processes_count(one, load)
     wanted: Iterator[Ask | None] = asks(name, deck, one.body, done=going.done, share=(0, count))
     spent_s = going.spent_s.get(name)  # None: nothing of it was done
@@ -70,7 +72,7 @@ async def _driven(
         going.followers.drive(
             name, load, seed=seed, salt=f"{going.salt} {salt}",
             done=[each for each in going.done if each.startswith(f"{name}/")], all_count=count,
-            start_s=start_s, spent_s=spent_s, budgets=parts, told=one.told, stop=going.stop,
+            start_s=start_s, spent_s=spent_s, repeated=repeated, budgets=parts, told=one.told, stop=going.stop,
         ),
     )  # fmt: skip
     journal_sketch(one, name)

@@ -97,13 +97,11 @@ class Place:
     sketches: Sketches = field(default_factory=Sketches)  # of this process's share
     asked: Deck | None = None  # the latest; what its file asks and expects is the same in all
 
-    def deck(self, seed: int, *, salt: str = "", lengths: Any = None) -> Deck:
-        """Prompts of a run."""
+    def deck(self, seed: int, *, salt: str = "", lengths: Any = None, repeated: bool = False) -> Deck:
+        """Prompts of a run; ``repeated``: an earlier one has asked those of the file already."""
         plan, target, salt = self.going.plan.prompts, self.contender.target, f"{self.going.salt} {salt}"
-        if self.asked is None:
-            self.asked = prompts(plan, target, seed, measured=self.measured, salt=salt, lengths=lengths)
-        else:
-            self.asked = self.asked.again(seed, salt=salt, lengths=lengths)
+        known = self.asked or prompts(plan, target, seed, measured=self.measured)
+        self.asked = known.again(seed, salt=salt, lengths=lengths, repeated=repeated)
         return self.asked
 
     def body(self, prompt: Prompt) -> bytes:

@@ -14,9 +14,19 @@ from hypothesis import strategies as st
 from cabida.errors import InvalidInput
 from cabida.evidence import read_file
 from cabida.evidence.importers.benches import opening
+from cabida.evidence.importers.benches.pages import number_of
 from cabida.evidence.importers.benches.result import Result, check, statistics
 from cabida.faces.cli import cli
 from cabida.text import use_language
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1,234.5", 1234.5), ("-12,345,678", -12345678), ("0.5", 0.5), ("1e3", 1000), ("1,5", None), ("1,23", None),
+     ("1,234,5", None), ("12 ms", None), ("", None)],
+)  # fmt: skip
+def test_a_comma_is_taken_for_thousands_where_it_parts_them(text, number):
+    assert number_of(text) == number
 
 
 @pytest.fixture

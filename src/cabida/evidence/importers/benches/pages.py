@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from cabida.text import printable
 
 MOST_WORDS = 200  # characters of a name
 MOST_UNREAD = 200  # keys told of one table
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
 class Page:
@@ -76,7 +78,7 @@ class Page:
 
 
 def number_of(value: object) -> float | None:
-    """A number, or a text that is one (with thousands and an ending as tables print them); ``None`` for all else."""
+    """A number, or a text that is one, thousands parted by commas or not; ``None`` for all else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -85,8 +87,9 @@ def number_of(value: object) -> float | None:
         except OverflowError:
             return math.inf
     if isinstance(value, str) and 0 < len(value) <= 64:
+        text = value.strip()
         try:
-            return float(value.strip().replace(",", ""))
+            return float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
         except ValueError:
             return None
     return None

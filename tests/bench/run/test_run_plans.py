@@ -74,6 +74,16 @@ def test_the_ceiling_of_requests_holds_for_all_processes_together(server, tmp_pa
     assert kept.ended_run("open")["stopped"] == "ceiling"
 
 
+@pytest.mark.parametrize("most", [1, 3, 4, 8])
+def test_a_ceiling_of_a_few_requests_holds_for_the_first_look_too(server, tmp_path, most):
+    plan = planned(server.url, Run("closed", "load", "one", Load("closed", concurrency=2, requests_count=50)),
+                   policy=Policy(requests_most=most))  # fmt: skip
+    before = server.summary()["received_count"]
+    run_plan(plan, tmp_path / "run")
+    # the list of models is one of them, and no request for an answer
+    assert most - 1 <= server.summary()["received_count"] - before <= most
+
+
 def test_answers_are_judged_while_the_load_runs(server, tmp_path):
     rules = (Rule("length", {"max_words": 3}), Rule("finish-reason", ["length", "stop"]))
     plan = planned(server.url, Run("closed", "load", "one", CLOSED), rules=rules)
@@ -115,20 +125,19 @@ def test_what_ctrl_c_stops_resume_takes_up(server, tmp_path):
 
 
 def test_a_kill_while_a_judge_thinks_loses_nothing_that_was_measured(server, tmp_path):
-    rules = (Rule("command", [sys.executable, "-c", "import time; time.sleep(60)"]),)
+    rules = (Rule("command", [sys.executable, "-c", "import time; time.sleep(20)"]),)
     plan = planned(server.url, Run("closed", "load", "one", CLOSED), rules=rules)
     file, folder = tmp_path / "plan.yaml", tmp_path / "run"
     file.write_text(plan_yaml(plan), encoding="utf-8")
     command = [sys.executable, "-m", "cabida", "bench", "run", str(file), "--out", str(folder)]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     until = time.monotonic() + 30
     while time.monotonic() < until and not (
         (folder / JOURNAL).exists() and (folder / JOURNAL).read_bytes().count(b'"request"') >= 40
     ):
         time.sleep(0.05)
     os.kill(read_journal(folder).openings[0]["pid"], signal.SIGKILL)
-    running.communicate(timeout=60)
-    assert running.returncode == 5
+    assert running.wait(timeout=60) == 5
     kept = read_journal(folder)
     assert numbers(folder, "closed") == list(range(40))
     assert kept.requests.unjudged_count == 40

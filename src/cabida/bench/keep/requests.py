@@ -24,6 +24,9 @@ GAPS_MOST = 4_000_000  # beyond, those of every other request are let go of, the
 WORDS_MOST = 200  # different reasons, replicas or rules of one run that are told apart
 OTHERS = "…"
 RUNS_MOST = 10_000  # points of searches included
+NAN = float("nan")
+_TIME_KEYS, _COUNT_KEYS = tuple(TIMES.values()), tuple(COUNTS.values())
+_VERDICT_CODES = {name: code for code, name in enumerate(VERDICTS)}
 
 
 @dataclass(slots=True)
@@ -99,6 +102,7 @@ class Columns:
         self.number = array("q")
         self.times = {name: array("d") for name in TIMES}
         self.counts = {name: array("d") for name in COUNTS}
+        self._columns = (*self.times.values(), *self.counts.values())
         self.gaps = array("i")
         self.gaps_from, self.gaps_count, self.stride = array("q"), array("q"), 1
         self.judging: dict[
@@ -111,13 +115,14 @@ class Columns:
         Raises:
             KeyError, TypeError, ValueError, OverflowError, AttributeError: it is none of an attempt.
         """
-        verdict = VERDICTS.index(row["verdict"])
+        verdict = _VERDICT_CODES[row["verdict"]]
         run, number = split_id(row["id"])
         if run not in self.codes and len(self.codes) >= RUNS_MOST:
             message = "too many runs"
             raise ValueError(message)
-        times = [float(row.get(key, np.nan)) for key in TIMES.values()]
-        counts = [float(row.get(key, -1)) for key in COUNTS.values()]
+        told = row.get
+        times = [float(told(key, NAN)) for key in _TIME_KEYS]
+        counts = [float(told(key, -1.0)) for key in _COUNT_KEYS]
         gaps = array("i", row.get("gaps_us", ()))
         accepted, valid = row.get("ok"), row.get("valid")
         final = bool(row.get("final", True))
@@ -134,10 +139,8 @@ class Columns:
         self.small["accepted"].append(-1 if accepted is None else int(bool(accepted)))
         self.small["valid"].append(-1 if valid is None else int(bool(valid)))
         self.small["counted_by"].append(counted_by)
-        for column, time in zip(self.times.values(), times, strict=True):
-            column.append(time)
-        for column, count in zip(self.counts.values(), counts, strict=True):
-            column.append(count)
+        for column, value in zip(self._columns, [*times, *counts], strict=True):
+            column.append(value)
         self._add_gaps(number, gaps)
         if row.get("judging"):
             self.judging[code, number, attempt] = len(self.number) - 1

@@ -25,7 +25,7 @@ from cabida.bench.watch.sampling import Watcher, watcher
 from cabida.bench.wire.address import Endpoint, endpoint
 from cabida.bench.wire.dialects.bodies import request_body
 from cabida.bench.wire.exchange import Wire
-from cabida.bench.wire.probe import Probe
+from cabida.bench.wire.probe import REQUESTS_MOST, Probe
 from cabida.bench.wire.tokens import counted, token_counter
 from cabida.bench.wire.words import problem_of, why_text
 from cabida.errors import EndpointFailed, Problem
@@ -259,6 +259,12 @@ async def _first_look(going: Going, contender: Contender, wire: Wire) -> Calibra
     """Whether a candidate answers, asked once; and what its words are in tokens, where nothing else tells."""
     if contender.name in going.known:
         return going.known[contender.name]
+    left = going.budget.left_count
+    if left is not None and left < REQUESTS_MOST:  # a ceiling holds for what isn't measured too
+        going.journal.event(
+            "note", candidate=contender.name, text=tr("bench.not_looked_at", left=left, most=REQUESTS_MOST)
+        )
+        return None
     probe = await wire.probe()
     _spend(going, probe.requests_count)
     going.journal.event(

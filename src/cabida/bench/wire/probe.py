@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cabida.bench.wire.exchange import Wire
 
 MODELS_MOST, MODEL_CHARS_MOST = 1000, 200
+REQUESTS_MOST = 4
 SHORT_TOKENS, EXACT_TOKENS = 16, 24
 _PROMPT = "Answer with one word: yes."
 _WRITES = ("chat", "completions")
@@ -73,7 +74,7 @@ class _Listed(Answer):
 
 
 async def probe(wire: Wire) -> Probe:
-    """Ask for the models, then at most four short answers; nothing is raised for what the server does.
+    """Ask for the models, then at most three short answers; nothing is raised for what the server does.
 
     They count against the ceiling of requests like any other: see ``requests_count``.
     """

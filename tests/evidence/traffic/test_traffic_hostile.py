@@ -330,3 +330,23 @@ def test_no_line_takes_long_however_it_is_made(tmp_path, piece):
         [written(tmp_path, samples.HAPROXY + "\n".join([*lines, f"x:1 [30/Nov/2026:20:00:00.000] {odd}"]))],
         format="haproxy",
     )
+
+
+def test_prompts_of_megabytes_are_read_in_lines_and_in_a_list(tmp_path):
+    rows = [json.loads(line) for line in many(12)]
+    for row in rows:
+        row["request"]["messages"][0]["content"] = f"{row['id']} " * 300_000
+    answer = traffic([written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))])
+    assert sum(one["attempts_count"] for one in answer["traffic"]) == 12
+    same = traffic([written(tmp_path, json.dumps(rows))])
+    assert sum(one["attempts_count"] for one in same["traffic"]) == 12
+    for text in (json.dumps(rows, indent=2), json.dumps({"data": rows})):
+        assert figures(traffic([written(tmp_path, text)])) == figures(same)
+
+
+def test_a_rotated_file_may_begin_and_end_within_a_line(tmp_path):
+    lines = many(50)
+    text = "\n".join([lines[0][40:], *lines[1:-1], lines[-1][:40]])
+    answer = traffic([written(tmp_path, text)])
+    assert answer["files"][0]["malformed_count"] == 2
+    assert sum(one["attempts_count"] for one in answer["traffic"]) == 48

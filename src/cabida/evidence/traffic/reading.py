@@ -24,7 +24,7 @@ from cabida.evidence.traffic.columns import Requests
 from cabida.evidence.traffic.engines import Vllm, sglang_line
 from cabida.evidence.traffic.gateways import Rows, gateways
 from cabida.evidence.traffic.prefixes import ByModel
-from cabida.evidence.traffic.sniffing import HEAD_BYTES, listed, sniffed
+from cabida.evidence.traffic.sniffing import HEAD_BYTES, first_lines, listed, rows_in_lines, sniffed
 from cabida.evidence.traffic.times import Clock
 from cabida.evidence.traffic.weblogs import Paths, haproxy_line, nginx_line
 from cabida.text import printable, problem, tr
@@ -237,17 +237,23 @@ def _lines(head: bytes, stream: Stream) -> Iterator[bytes | None]:
         yield from rest.split(b"\n") if rest else ()
 
 
-def _head(stream: Stream) -> bytes:
-    """The first part of a stream, so long as it takes to know what it is."""
+def _head(stream: Stream) -> tuple[bytes, bool]:
+    """The first part of a stream, so long as it takes to know what it is, and whether that is all of it."""
     found = b""
-    while len(found) < HEAD_BYTES and (block := stream.read(HEAD_BYTES - len(found))):
+    while len(found) < HEAD_BYTES or (b"\n" not in found and len(found) <= LINE_BYTES_MOST):
+        block = stream.read(HEAD_BYTES)
+        if not block:
+            return found, True
         found += block
-    return found
+    return found, False
 
 
 def _read(stream: Stream, written_s: float, source: Source, read: Read, wish: Wish, *, hashed: bool) -> None:
-    head = _head(stream).removeprefix(b"\xef\xbb\xbf")
-    shape, source.format = sniffed(head, wish.format, source.file)
+    head, whole = _head(stream)
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if head.lstrip()[:1] in (b"[", b"{") and not rows_in_lines(first_lines(head, whole=whole)):
+        head, whole = head + stream.read(WHOLE_BYTES_MOST - len(head) + 1), True
+    shape, source.format = sniffed(head, wish.format, source.file, whole=whole)
     clock, paths = Clock(wish.zone), Paths(wish.paths)
     if source.format in gateways():
         rows = Rows(gateways()[source.format], read.requests, clock, paths, read.prefixes, wish.kept)

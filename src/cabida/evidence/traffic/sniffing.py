@@ -20,6 +20,7 @@ TEXTS = ("nginx", "haproxy", "vllm", "sglang")
 PAGES = ("metrics", "prometheus")
 HEAD_BYTES = 1 << 20
 HEAD_LINES = 200
+ROWS_RATIO = 0.4  # of lines that must be rows
 LINE_LOOKED_AT = 8000
 
 
@@ -28,8 +29,14 @@ def formats() -> tuple[str, ...]:
     return (*TEXTS, *gateways(), *PAGES)
 
 
-def sniffed(head: bytes, wanted: str, file: str) -> tuple[str, str]:
+def sniffed(head: bytes, wanted: str, file: str, *, whole: bool = True) -> tuple[str, str]:
     """How a file is laid out - lines, whole or table - and what wrote it.
+
+    Args:
+        head: its beginning.
+        wanted: the format that was named; "" = none.
+        file: what problems call it.
+        whole: that is all of it.
 
     Raises:
         InvalidInput: CB-I002, it is nothing that is known; CB-I005, there is no such format; CB-I007, it is empty.
@@ -42,14 +49,12 @@ def sniffed(head: bytes, wanted: str, file: str) -> tuple[str, str]:
         raise InvalidInput([problem("CB-I007", file=file)])
     if wanted in TEXTS:
         return "lines", wanted
-    whole = len(head) == HEAD_BYTES or text.endswith((b"]", b"}"))
-    lines = [line for line in text.split(b"\n")[: HEAD_LINES + 1] if line.strip()]
-    if len(lines) > 1 and len(head) == HEAD_BYTES:
-        lines = lines[:-1]
-    if text[:1] in b"{[":
-        rows, shape = _json_rows(lines, text), "lines"
-        if rows is None or (text[:1] == b"[" and whole):
-            shape, rows = "whole", _first_rows(text)
+    lines = first_lines(head, whole=whole)
+    rows = rows_in_lines(lines)
+    if rows:
+        shape = "lines"
+    elif text[:1] in b"{[":
+        shape, rows = "whole", _first_rows(text)
     else:
         shape, rows = "table", _table_rows(lines)
     found = wanted or next(filter(None, map(gateway_of, rows)), "")
@@ -68,21 +73,26 @@ def sniffed(head: bytes, wanted: str, file: str) -> tuple[str, str]:
     return shape, found
 
 
-def _json_rows(lines: Sequence[bytes], text: bytes) -> list[dict[str, Any]] | None:
-    """Rows of JSON lines; ``None`` where the first line is none by itself."""
-    found: list[dict[str, Any]] = []
-    for at, line in enumerate(lines):
+def first_lines(head: bytes, *, whole: bool) -> list[bytes]:
+    """The first lines of a file that hold something, without one that may go on."""
+    lines = [line for line in head.strip().split(b"\n")[: HEAD_LINES + 1] if line.strip()]
+    return lines[:-1] if len(lines) > 1 and not whole else lines
+
+
+def rows_in_lines(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Rows of JSON lines; none where most lines aren't an object each, or the only one holds a list of rows.
+
+    The first line of a rotated log may be the end of another.
+    """
+    found = []
+    for line in lines:
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
-            if at == 0 and (len(lines) == 1 or not found):
-                return None
             continue
-        if isinstance(row, dict):
-            if len(lines) == 1 and listed(row) is not None and not gateway_of(row):
-                return None
+        if isinstance(row, dict) and (len(lines) > 1 or gateway_of(row) or listed(row) is None):
             found.append(row)
-    return found
+    return found if len(found) > ROWS_RATIO * len(lines) else []
 
 
 def _first_rows(text: bytes) -> list[dict[str, Any]]:

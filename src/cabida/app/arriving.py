@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cabida.evidence.traffic.reading import Read
 
 MODELS_SHOWN = 20
+PRIVATE, SHARED = 0o600, 0o666  # less what the user's mask takes
 
 
 def traffic(
@@ -170,7 +171,7 @@ def _of_logs(
     for out in (trace, keep_prompts):
         if out is not None:
             refuse_same(out, [one for one in sources if one != "-"])
-    with _beside(keep_prompts) as kept:
+    with _beside(keep_prompts, PRIVATE) as kept:
         wish = Wish(format, tuple(paths), log_zone, kept, tuple(models), progress)
         read = read_logs(sources, Requests(*window), wish)
         if not len(read.requests):
@@ -240,6 +241,7 @@ def _source(one: Any) -> dict[str, Any]:
         "requests_count": one.requests_count,
         "others_count": one.others_count,
         "others": one.others,
+        "gateway_cached_count": one.gateway_cached_count,
     }
 
 
@@ -253,6 +255,8 @@ def _notes(read: Read) -> list[str]:
         if one.others_count:
             notes.append(tr("traffic.note.others", file=one.file, count=one.others_count,
                             paths=", ".join(one.others)))  # fmt: skip
+        if one.gateway_cached_count:
+            notes.append(tr("traffic.note.cached", file=one.file, count=one.gateway_cached_count))
         if one.naive_count:
             notes.append(tr("traffic.note.no_zone", file=one.file))
         if one.hit_ratio is not None:
@@ -263,15 +267,15 @@ def _notes(read: Read) -> list[str]:
 
 
 @contextmanager
-def _beside(path: Path | str | None) -> Iterator[IO[bytes] | None]:
-    """A file for prompts that only its owner reads, which takes its place when all went well."""
+def _beside(path: Path | str | None, mode: int) -> Iterator[IO[bytes] | None]:
+    """A file that takes its place when all went well."""
     if path is None:
         yield None
         return
     target = Path(path)
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
@@ -284,13 +288,18 @@ def _beside(path: Path | str | None) -> Iterator[IO[bytes] | None]:
 
 def _trace(path: Path, columns: Columns) -> dict[str, Any]:
     from cabida.evidence.traffic.summary import trace_rows
-    from cabida.files import write_text
 
-    lines = [f"{at:.6f},{asked},{answered}\n" for at, asked, answered in trace_rows(columns)]
-    if len(lines) < 2:
-        raise InvalidInput([problem("CB-I025", file=str(path))])
-    write_text(path, "arrival_s,input_tokens,output_tokens\n" + "".join(lines))
-    return {"file": str(path), "count": len(lines)}
+    count = 0
+    with _beside(path, SHARED) as file:
+        if file is None:
+            raise AssertionError
+        file.write(b"arrival_s,input_tokens,output_tokens\n")
+        for at, asked, answered in trace_rows(columns):
+            file.write(b"%.6f,%d,%d\n" % (at, asked, answered))
+            count += 1
+        if count < 2:
+            raise InvalidInput([problem("CB-I025", file=str(path))])
+    return {"file": str(path), "count": count}
 
 
 def _told(answer: dict[str, Any], zone: str) -> None:

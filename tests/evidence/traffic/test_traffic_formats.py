@@ -128,3 +128,12 @@ def test_models_are_told_apart_and_together(tmp_path):
     assert told(tmp_path, text, models=["small", "large"])["traffic"][0]["requests_count"] == 4
     with pytest.raises(InvalidInput, match="CB-I020"):
         told(tmp_path, text, models=["smaller"])
+
+
+def test_what_the_gateway_answered_itself_is_in_no_rate(tmp_path):
+    rows = samples.litellm_callback() + samples.litellm_callback().replace('"x', '"y').replace(
+        '"status"', '"cache_hit": true, "status"'
+    )
+    answer = told(tmp_path, rows)
+    assert answer["traffic"][0]["requests_count"] == 2
+    assert answer["files"][0]["gateway_cached_count"] == 2

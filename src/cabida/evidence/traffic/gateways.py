@@ -19,6 +19,7 @@ from cabida.evidence.traffic.weblogs import Paths
 
 MISSING = object()
 KEPT_LINE_BYTES_MOST = 16 * 2**20
+FROM_CACHE = frozenset(("true", "1", "hit", "semantic hit"))
 GONE = frozenset(("DC", "UC", "UT", "SI", "DPE", "UPE", "UR"))  # Envoy: the stream ended before its end
 
 
@@ -94,6 +95,7 @@ class Rows:
     Attributes:
         gateway: whose they are.
         prefixes: prompts are told by their hashes there.
+        cached_count: requests that the gateway answered itself, and no model saw.
         kept: where prompts go, if they were asked for.
     """
 
@@ -103,6 +105,7 @@ class Rows:
     paths: Paths
     prefixes: ByModel
     kept: IO[bytes] | None = None
+    cached_count: int = 0
     kept_count: int = 0
     kept_left_count: int = 0
     wanted: Callable[[str], bool] = lambda _: True
@@ -122,6 +125,9 @@ class Rows:
         if any(row.get(name) not in words for name, words in self.gateway.only.items() if name in row):
             return ""
         if self._elsewhere(row):
+            return ""
+        if str(self.said(row, "answered_from_cache") or "").lower() in FROM_CACHE:
+            self.cached_count += 1
             return ""
         answers = [answer_of(one) for way in self.gateway.paths["response"] if (one := look_up(row, way))]
         told = (one for one in answers if one.usage.output is not None)

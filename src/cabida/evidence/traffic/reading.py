@@ -54,6 +54,7 @@ class Source:
         lines_count: lines or rows looked at; malformed_count: those that make no sense; faults: the first, (line, why).
         others: requests of other things than a model, by path.
         naive_count: moments without a zone, read as of the zone that was assumed.
+        gateway_cached_count: requests that the gateway answered itself, from a cache of answers.
     """
 
     file: str
@@ -67,6 +68,7 @@ class Source:
     naive_count: int = 0
     hit_ratio: float | None = None
     unanswered_count: int = 0
+    gateway_cached_count: int = 0
 
     def fault(self, line: int, why: str) -> None:
         """Note a line that makes no sense."""
@@ -265,6 +267,7 @@ def _read(stream: Stream, written_s: float, source: Source, read: Read, wish: Wi
             source.lines_count += 1
             if why := rows.take(row) if row is not None else "json":
                 source.fault(number, why)
+        source.gateway_cached_count = rows.cached_count
         read.kept_count += rows.kept_count
         read.kept_left_count += rows.kept_left_count
     else:

@@ -52,6 +52,18 @@ def test_a_job_is_told_by_its_steps_and_not_by_requests():
     assert "failed" not in told
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"requests_per_s": 226.4, "verdict": "fail"}, "226/s beyond the objectives"),
+        ({"concurrency": 16, "verdict": "pass"}, "16 at once within the objectives"),
+    ],
+)
+def test_a_level_of_a_search_is_told_in_words(row, told):
+    now = moved(BEGUN | {"phase": "search"}, {"kind": "point", "at_s": 5.0, "run": "seek/1", **row})
+    assert told in line(now)
+
+
 def test_nothing_of_the_run_before_is_told_of_the_next():
     before = {"kind": "health", "cpu_ratio": 0.5, "lag_s": 0.2, "at_s": 1.0}
     now = moved(BEGUN, before, BEGUN | {"run": "next", "at_s": 9.0})

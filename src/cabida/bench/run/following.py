@@ -204,9 +204,16 @@ def _told(row: dict[str, Any]) -> str:
             f"{row.get('concurrency')} × {row.get('context_tokens')}",
             _worded("watch.verdict", str(row.get("verdict", ""))),
         ]
-    if "requests_per_s" in row:
-        said.append(f"{row['requests_per_s']:.3g}/s {'✓' if row.get('good') else '✗'}")
+    if row.get("kind") == "point":
+        said.append(_point(row))
     return " · ".join(said)
+
+
+def _point(row: dict[str, Any]) -> str:
+    """A level of a search, and whether it was within the objectives."""
+    rate, at_once = row.get("requests_per_s"), row.get("concurrency")
+    level = f"{number(rate)}/s" if isinstance(rate, int | float) else tr("bench.live.at_once", count=at_once)
+    return f"{level} {_worded('bench.point', str(row.get('verdict', '')))}".strip()
 
 
 def _job_step(row: dict[str, Any]) -> str:

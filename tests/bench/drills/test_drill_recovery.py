@@ -268,7 +268,9 @@ def test_from_a_journal(tmp_path):
             journal.request(replace(one, **moved))
         drilled = a_drill(began_s=10.0 + base_s)
         journal.event("drill", step="ended", **{**plain(drilled, journal.at), "at_s": 12.5})
-        journal.event("drill", name="unmade", drill="drain", step="failed", why="no such program")
+        journal.event(
+            "drill", step="ended", **plain(Drilled("unmade", "drain", failed="no such program"), journal.at)
+        )
         journal.event("watch", at_s=11.0, running_count=3)
         journal.event("run-end", run="steady", at_s=30.0)
     unmade, *found = recoveries(read_journal(tmp_path / "j"), "steady")

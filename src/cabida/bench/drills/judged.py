@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cabida.bench.drills.acts import MOMENTS, Drilled, drilled_of
 from cabida.bench.drills.recovery import (
@@ -232,10 +232,8 @@ def _judged_checkpoint(drilled: Drilled) -> tuple[str, str]:
 
 def recoveries(kept: Kept, run: str) -> list[Judged]:
     """Every drill of a run in a journal, judged; usual is what was seen before them and between, when all was well."""
-    rows = kept.of_run("drill", run)
-    drills = [drilled_of(row) for row in rows if row.get("step") == "ended"]
-    drills += [_refused(row) for row in rows if row.get("step") == "failed"]
-    drills.sort(key=lambda one: one.began_s or 0.0)
+    rows = [row for row in kept.of_run("drill", run) if row.get("step") == "ended"]
+    drills = sorted((drilled_of(row) for row in rows), key=lambda one: one.began_s or 0.0)
     watched = kept.of_run("watch", run)
     watched_s = [float(row["at_s"]) for row in watched] if kept.events.get("watch") else None
     ended = kept.ended_run(run).get("at_s")
@@ -264,11 +262,6 @@ def recoveries(kept: Kept, run: str) -> list[Judged]:
                 else max([calm[-1][1], *(one for one in over if one != math.inf)])
             )
     return found
-
-
-def _refused(row: dict[str, Any]) -> Drilled:
-    """A drill that couldn't even begin."""
-    return Drilled(str(row.get("name", "")), str(row.get("drill", "")), failed=str(row.get("why", "")))
 
 
 def tries_in(kept: Kept, run: str) -> list[Try]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cabida.bench.planned.metrics import known_metrics
 from cabida.brief.fields import METRICS
 from cabida.brief.kinds import Money
 from cabida.brief.profiles import named, normalised
@@ -228,6 +229,7 @@ class _Making:
             run = Run(**plain)
             made.append(run)
             self._phase(run, said, path)
+            self._metrics(run, said, path)
         return tuple(made)
 
     def _unknown_contender(self, name: str, path: str, contenders: set[str]) -> None:
@@ -235,6 +237,21 @@ class _Making:
         known = ", ".join(sorted(contenders))
         cure = tr("brief.closest", near=near) if near else tr("brief.choices", choices=known)
         self.refuse("CB-P009", f"{path}.candidate", name=name, cure=cure)
+
+    def _metrics(self, run: Run, said: Mapping[str, Any], path: str) -> None:
+        """What is expected of a run, or decides, is a figure that runs have."""
+        known = known_metrics(run.job.patterns if run.job else {})
+        for key in ("expected", "decides"):
+            for at, one in enumerate(said.get(key) or []):
+                name = one.get("metric", known[0])
+                if name not in known:
+                    near = closest(name, known)
+                    cure = (
+                        tr("brief.closest", near=near)
+                        if near
+                        else tr("brief.choices", choices=", ".join(known))
+                    )
+                    self.refuse("CB-P034", f"{path}.{key}[{at}].metric", name=name, cure=cure)
 
     def _phase(self, run: Run, said: Mapping[str, Any], path: str) -> None:
         """A drill needs something that fails, a training run a job, the others a load."""

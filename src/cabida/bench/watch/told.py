@@ -103,10 +103,3 @@ def _crowd(edge: MemoryEdge) -> list[str]:
     else:
         rule = tr("watch.edge.safe_whole", count=safe)
     return [text, rule]
-
-
-def facts_sentence(facts: Mapping[str, Any]) -> str:
-    """What is watched, in one sentence; "" where nothing is known."""
-    if not facts.get("engine"):
-        return ""
-    return tr("watch.watching", engine=engine_title(str(facts["engine"])))

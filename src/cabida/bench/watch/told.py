@@ -7,7 +7,6 @@ from typing import Any
 
 from cabida.bench.watch.memory import MemoryEdge
 from cabida.bench.watch.sampling import said_why
-from cabida.evidence.pages import engine_title
 from cabida.text import has_text, number, percent, printable, tr
 
 

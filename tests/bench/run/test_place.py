@@ -16,11 +16,15 @@ class Kept:
         self.rows.append((one.id, one.output_tokens, judging))
 
     def judged(self, one):
-        self.rows.append((one.id, "judged"))
+        self.rows.append((one.id, "judged", one.unjudged_rules))
+
+    def event(self, kind, *, id, text):
+        self.rows.append((id, kind, text))
 
 
 def a_place(stop, judging=None, count=None):
-    going = SimpleNamespace(journal=Kept(), stop=stop)
+    rules = SimpleNamespace(made=(SimpleNamespace(name="exact"),))
+    going = SimpleNamespace(journal=Kept(), stop=stop, rules=rules)
     return Place(going, None, None, None, None, None, judging, None, count, None)
 
 
@@ -62,10 +66,30 @@ def test_a_judge_that_never_answers_holds_up_no_stop_and_loses_no_request(monkey
         return one
 
     one = asyncio.run(told())
-    assert one.going.journal.rows == [(f"run/{number}", None, True) for number in range(5)]
+    assert all(row[1:] == ("judged", ("exact",)) for row in one.going.journal.rows[5:])
+    assert one.going.journal.rows[:5] == [(f"run/{number}", None, True) for number in range(5)]
     assert sorted((each.id, each.accepted) for each in one.outcomes.rows) == [
         (f"run/{k}", None) for k in range(5)
     ]
+
+
+def test_a_rule_that_fails_leaves_its_answer_unjudged_and_says_why():
+    class Failing:
+        async def judged(self, one, **_):
+            raise ZeroDivisionError("by none")
+
+    async def told():
+        one = a_place(asyncio.Event(), Failing())
+        one.told(an_outcome(0))
+        await one.judged()
+        return one
+
+    one = asyncio.run(told())
+    asked, note, judged = one.going.journal.rows
+    assert asked == ("run/0", None, True)
+    assert "ZeroDivisionError: by none" in note[2]
+    assert judged == ("run/0", "judged", ("exact",))
+    assert [each.accepted for each in one.outcomes.rows] == [None]
 
 
 def test_of_very_many_outcomes_every_so_many_th_is_kept(monkeypatch):

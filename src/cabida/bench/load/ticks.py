@@ -56,8 +56,10 @@ class Ticks:
 
     def _read(self) -> None:
         now = now_s()
+        if self._file is None:
+            return
         try:
-            (ticks_count,) = struct.unpack("@Q", os.read(self._file or 0, 8))
+            (ticks_count,) = struct.unpack("@Q", os.read(self._file, 8))
         except (BlockingIOError, OSError):
             return
         for _ in range(min(ticks_count, 10_000)):  # those that came together are late by as many periods

@@ -30,7 +30,7 @@ from cabida.bench.wire.tokens import counted, token_counter
 from cabida.bench.wire.words import problem_of, why_text
 from cabida.errors import EndpointFailed, Problem
 from cabida.plan.bench import BenchPlan, Contender, Run
-from cabida.text import problem, tr
+from cabida.text import printable, problem, tr
 
 LOOK_EVERY_S, JUDGED_WITHIN_S = 1.0, 5.0
 OUTCOMES_MOST = 40_000  # kept for what is found from them; the journal has all
@@ -141,13 +141,19 @@ class Place:
         self.told(one)
 
     async def _judge(self, one: Outcome, judging: Judging) -> None:
+        one.unjudged_rules = tuple(
+            each.name for each in self.going.rules.made
+        )  # until they have said something
         try:
             number = one.id.rpartition("/")[2]
             deck = self.asked if number.isdecimal() else None
             prompt, reference = deck.expected(int(number)) if deck else ("", None)
             put(one, await judging.judged(one, prompt=prompt, reference=reference))
-            self.going.journal.judged(one)
+        except Exception as error:  # whatever a rule may come to, the request counts
+            why = f"{type(error).__name__}: {error}"
+            self.going.journal.event("note", id=one.id, text=tr("bench.not_judged", why=printable(why)[:300]))
         finally:
+            self.going.journal.judged(one)
             self.outcomes.add(one)
 
     async def judged(self) -> None:

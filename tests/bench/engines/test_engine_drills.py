@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from cabida.bench.clock import now_s
 from cabida.bench.drills.acts import drill
 from cabida.bench.drills.judged import recoveries
@@ -87,6 +89,7 @@ def failed_between(outcomes, from_s, until_s, journal):
     return [one.verdict for one in due if one.verdict != "ok" and journal.at(one.ended_s) < until_s]
 
 
+@pytest.mark.long  # tests/bench/real does the same through the command line every time
 def test_kill_drain_restart_and_bad_deployment_of_real_engines(cluster, tmp_path):
     first = cluster.replicas[0]
     target = Target(

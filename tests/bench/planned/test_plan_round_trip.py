@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cabida.bench.planned import parse_plan, plan_yaml
+from cabida.bench.planned.metrics import KNOWN
 from cabida.brief.shapes import UNKNOWN_WORDS
 from cabida.evidence.secrets import redacted
 from cabida.plan.bench import (
@@ -106,7 +107,7 @@ DRILLS = st.one_of(
 @st.composite
 def expectations(draw: st.DrawFn) -> Expected:
     low, value, high = sorted(draw(st.lists(NUMBERS, min_size=3, max_size=3)))
-    return Expected(draw(NAMES), value, low, high, draw(st.sampled_from(["", "simulated"])))
+    return Expected(draw(st.sampled_from(KNOWN)), value, low, high, draw(st.sampled_from(["", "simulated"])))
 
 
 @st.composite
@@ -150,7 +151,13 @@ def plans(draw: st.DrawFn) -> BenchPlan:
                 decides=tuple(
                     draw(
                         st.lists(
-                            st.builds(Turn, NAMES, st.sampled_from(["below", "above"]), NUMBERS, NAMES),
+                            st.builds(
+                                Turn,
+                                st.sampled_from(KNOWN),
+                                st.sampled_from(["below", "above"]),
+                                NUMBERS,
+                                NAMES,
+                            ),
                             max_size=2,
                         )
                     )

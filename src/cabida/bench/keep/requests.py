@@ -20,12 +20,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 COUNTED_BY = ("", "usage", "tokenizer")
-GAPS_MOST = 4_000_000  # beyond, those of every other request are let go of, then of every fourth ...
+GAPS_MOST = 2_000_000  # beyond, those of every other request are let go of, then of every fourth ...
 WORDS_MOST = 200  # different reasons, replicas or rules of one run that are told apart
 OTHERS = "…"
 RUNS_MOST = 10_000  # points of searches included
 NAN = float("nan")
-_TIME_KEYS, _COUNT_KEYS = tuple(TIMES.values()), tuple(COUNTS.values())
+HELD = (
+    "events_count",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "items_count",
+)  # counts that figures are of
+_TIME_KEYS, _COUNT_KEYS = tuple(TIMES.values()), tuple(COUNTS[name] for name in HELD)
 _VERDICT_CODES = {name: code for code, name in enumerate(VERDICTS)}
 
 
@@ -50,7 +57,7 @@ class Requests:
         part: which opening of the journal wrote it.
         verdict: index into VERDICTS; counted_by: index into COUNTED_BY.
         accepted: 1, 0 or -1 (no rules, or they couldn't say); valid: whether it was well-formed, likewise.
-        times: by field of an Outcome, seconds of the journal; counts likewise.
+        times: by field of an Outcome, seconds of the journal; counts likewise, those of HELD.
         gaps_us: microseconds between reads, of the requests that ``gaps_from`` (-1 = not kept) and ``gaps_count`` name.
         gaps_stride: gaps of one in so many requests were kept.
         twice_count: rows of requests that had ended before; again_count: attempts that a crash left without an end and
@@ -101,7 +108,7 @@ class Columns:
         self.small = {name: array("b") for name in ("final", "verdict", "accepted", "valid", "counted_by")}
         self.number = array("q")
         self.times = {name: array("d") for name in TIMES}
-        self.counts = {name: array("d") for name in COUNTS}
+        self.counts = {name: array("d") for name in HELD}
         self._columns = (*self.times.values(), *self.counts.values())
         self.gaps = array("i")
         self.gaps_from, self.gaps_count, self.stride = array("q"), array("q"), 1

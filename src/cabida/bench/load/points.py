@@ -12,6 +12,7 @@ from cabida.bench.load.steady import Steady
 from cabida.bench.outcome import FAILED, Outcome
 
 Z_ONE_SIDED_95 = 1.6448536269514722  # standard normal
+STUDENT_19_ONE_SIDED_95 = 1.7291328115213671  # of BATCHES - 1 degrees of freedom
 BATCHES = 20
 INFLATION_MOST = 50.0
 ACHIEVED_LEAST_RATIO = 0.95
@@ -313,7 +314,7 @@ def _meant(metric: str, limit: float, values: Sequence[float]) -> Check:
         return Check(metric, "mean", limit, value, good_count, len(values), None, None, None, 1.0, "open")
     means = [fmean(values[at * size : (at + 1) * size]) for at in range(BATCHES)]
     value = fmean(values)
-    half = 1.729 * stdev(means) / sqrt(BATCHES)  # Student's t, 19 degrees, one-sided 95 %
+    half = STUDENT_19_ONE_SIDED_95 * stdev(means) / sqrt(BATCHES)
     low, high = value - half, value + half
     verdict = _mean_verdict(low, high, limit)
     return Check(metric, "mean", limit, value, good_count, len(values), None, low, high, 1.0, verdict)

@@ -1,5 +1,7 @@
 """Figures of few values, worked out by hand or by scipy, and what a summary notes beside them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -173,3 +175,15 @@ def test_rates_are_of_answers_and_of_the_tokens_that_were_counted():
 def test_what_is_too_short_to_teach_is_noted(seconds, count, short):
     rows = [outcome(at, at * (seconds - 0.01) / count) for at in range(count)]
     assert ("short" in summed_of(rows, (0.0, seconds)).notes) is short
+
+
+def test_attempts_of_one_request_find_each_other_whatever_its_name():
+    rows = [
+        replace(outcome(0, 1.0, verdict="reset", final=False), id="steady/a b"),
+        replace(outcome(0, 1.0, attempt=1), id="steady/a b"),
+        replace(outcome(0, 2.0), id="steady/\u00e9"),
+        outcome(7, 3.0),
+    ]
+    requests = requests_of(rows)
+    asked = asked_of(requests, requests.rows_of("steady"))
+    assert (asked.count, asked.attempts.tolist(), asked.due_s.tolist()) == (3, [2, 1, 1], [1.0, 2.0, 3.0])

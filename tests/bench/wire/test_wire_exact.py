@@ -6,6 +6,7 @@ import resource
 import socket
 import sys
 from pathlib import Path
+from time import perf_counter
 from urllib.parse import unquote
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from cabida.bench.outcome import Ask
 from cabida.bench.wire import Wire, endpoint, loop, request_body
+from cabida.bench.wire import pool as pools
 from cabida.bench.wire.dialects.answer import Answer
 from cabida.bench.wire.dialects.events import EventStream
 from cabida.bench.wire.exchange import _marked
@@ -127,3 +129,32 @@ def test_as_many_sockets_as_the_policy_allows_and_the_system_lets(monkeypatch, s
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits))
     raise_open_files(wanted)
     assert set_to == ([] if asked is None else [(asked, hard)])
+
+
+class Held:
+    """A connection as the pool looks at it."""
+
+    def __init__(self, idle_s=None, is_cut_unanswered=False):
+        self.requests_count, self.is_cut_unanswered = 5, is_cut_unanswered
+        self.idle_since_s = perf_counter() - (idle_s or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "is_cut", "is_wary"),
+    [
+        (0.0, False, True),  # closed as soon as it was idle: the next request might have met that
+        (1.0, False, False),  # closed after it had been idle for long: any server does
+        (None, False, False),  # closed while it was used
+        (None, True, True),  # closed with a request on it that was not answered
+    ],
+)
+def test_a_server_that_closes_at_once_makes_wary(monkeypatch, idle_s, is_cut, is_wary):
+    monkeypatch.setattr(pools, "WARY_S", 0.5)  # a busy machine may take that long to get here
+    pool = pools.Pool(endpoint(Target("http://127.0.0.1:9/v1", "m")), Policy(), None, None)
+    pool.is_wary = False
+    held = Held(idle_s, is_cut)
+    pool.open.add(held)
+    if idle_s is not None:
+        pool.idle[held] = None
+    pool._gone(held)
+    assert (pool.is_wary, len(pool.open), len(pool.idle)) == (is_wary, 0, 0)

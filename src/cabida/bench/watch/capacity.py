@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import prod
 from typing import Any
 
 from cabida.bench.watch.fetching import Address, NoPage
@@ -26,6 +27,8 @@ PLACES: dict[str, dict[str, dict[str, tuple[str | int, ...]]]] = {
         },
     },
 }
+# engine -> our name -> names whose product it is, where the engine doesn't tell it itself
+PRODUCTS = {"llama.cpp": {"kv_tokens": ("context_tokens", "running_most_count")}}  # each slot has a context
 
 
 def sizes(address: Address, engine: str) -> dict[str, float]:
@@ -44,8 +47,9 @@ def sizes(address: Address, engine: str) -> dict[str, float]:
             value = _at(said, place)
             if value is not None:
                 found.setdefault(name, value)
-    if engine == "llama.cpp" and {"context_tokens", "running_most_count"} <= found.keys():
-        found["kv_tokens"] = found["context_tokens"] * found["running_most_count"]
+    for name, factors in PRODUCTS.get(engine, {}).items():
+        if found.keys() >= set(factors):
+            found.setdefault(name, prod(found[one] for one in factors))
     return found
 
 

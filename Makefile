@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler proxy engines vllm check docs bench clean
+.PHONY: demo test test-long dev compiler proxy nginx engines vllm check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -37,6 +37,13 @@ proxy:
 	  echo "Some tests need HAProxy, which is not here: installing it with apt-get."; \
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install HAProxy, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends haproxy; }
+
+# whose access logs the long tests read
+nginx:
+	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || { \
+	  echo "A long test needs nginx, which is not here: installing it with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install nginx, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends nginx-light; }
 
 # a real server whose streams never say [DONE]; torch is named first, or transformers brings the one for GPUs
 engines: .engines/.done
@@ -73,7 +80,7 @@ check: $(VENV)/.dev
 test: compiler proxy engines check
 	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
-test-long: compiler proxy engines vllm check
+test-long: compiler proxy engines vllm nginx check
 	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev

@@ -12,6 +12,7 @@ import pytest
 
 from cabida import traffic
 
+HAPROXY_COMMAND = shutil.which("haproxy") or "/usr/sbin/haproxy"
 HAPROXY = """\
 global
     log stdout format raw local0
@@ -105,14 +106,13 @@ def asked(port):
         connection.close()
 
 
-@pytest.mark.skipif(not shutil.which("haproxy"), reason="HAProxy isn't installed")
 def test_haproxy(tmp_path, behind):
     port = free_port()
     config, log = tmp_path / "haproxy.cfg", tmp_path / "log"
     config.write_text(HAPROXY.format(port=port, behind=behind))
     with (
         log.open("wb") as out,
-        subprocess.Popen(["haproxy", "-db", "-f", str(config)], stdout=out, stderr=out) as process,
+        subprocess.Popen([HAPROXY_COMMAND, "-db", "-f", str(config)], stdout=out, stderr=out) as process,
     ):
         try:
             asked(port)
@@ -121,7 +121,7 @@ def test_haproxy(tmp_path, behind):
     checked(traffic([log]), "haproxy", timed=True)
 
 
-@pytest.mark.skipif(not shutil.which("nginx"), reason="nginx isn't installed")
+@pytest.mark.long
 def test_nginx(tmp_path, behind):
     port = free_port()
     config = tmp_path / "nginx.conf"

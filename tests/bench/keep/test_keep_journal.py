@@ -384,6 +384,15 @@ print(kept.requests.count, kept.requests.gaps_stride, resource.getrusage(resourc
 """
 
 
+REPORTER = """
+import resource, sys
+from cabida import app
+answer = app.bench_report([sys.argv[1]], predict=False)
+app.bench_write(answer, sys.argv[1])
+print(answer["journals"][0]["requests_count"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
 @pytest.mark.long
 def test_a_million_requests_are_read_in_bounded_memory(tmp_path):
     path = tmp_path / JOURNAL
@@ -401,3 +410,9 @@ def test_a_million_requests_are_read_in_bounded_memory(tmp_path):
     assert count == 1_000_000
     assert stride > 1  # of 19 million gaps a part
     assert most_bytes < 500e6
+    done = subprocess.run(
+        [sys.executable, "-c", PATHS + REPORTER, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    count, most_bytes = map(int, done.stdout.split())
+    assert count == 1_000_000
+    assert most_bytes < 600e6

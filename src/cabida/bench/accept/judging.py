@@ -178,7 +178,7 @@ class Apart:
             raise ChildProcessError
         self.starts_count += 1
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "cabida.bench.accept.apart",
+            sys.executable, "-P", "-m", "cabida.bench.accept.apart",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=2**22,
         )  # fmt: skip
         listed = [asdict(one) for one in self.rules.plain if one.kind != "judge"]

@@ -54,7 +54,7 @@ class Piped:
     @staticmethod
     async def started() -> Piped:
         """A new process."""
-        command = (sys.executable, "-m", "cabida.bench.run.follower")
+        command = (sys.executable, "-P", "-m", "cabida.bench.run.follower")
         pipe = asyncio.subprocess.PIPE
         made = await asyncio.create_subprocess_exec(  # a Ctrl-C is the leader's: it says when to stop
             *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES_MOST, start_new_session=True

@@ -123,7 +123,9 @@ def _started(order: dict[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # it lets them through when it knows what to do with them
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", "cabida.bench.run.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", "-m", "cabida.bench.run.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)

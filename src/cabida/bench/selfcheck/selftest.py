@@ -199,7 +199,7 @@ def asked(server: Calibrated, model: str, streams: int, requests: int) -> dict[s
     order = {"url": server.url, "model": model, "streams": streams, "requests": requests}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "cabida.bench.selfcheck.client"],
+            [sys.executable, "-P", "-m", "cabida.bench.selfcheck.client"],
             input=orjson.dumps(order) + b"\n",
             capture_output=True,
             timeout=WITHIN_S,

@@ -77,7 +77,7 @@ def calibrated(
         where = folder or Path(own)
         log, each = where / "sends.bin", where / "tokens.bin" if tokens else None
         command = [
-            sys.executable, "-m", "cabida.bench.selfcheck.server", "--port", str(port), "--log", str(log),
+            sys.executable, "-P", "-m", "cabida.bench.selfcheck.server", "--port", str(port), "--log", str(log),
             "--cache-tokens", str(cache_tokens), "--seed", str(seed), "--with-parent", "--manner", manner,
             *(["--log-tokens", str(each)] if each else []),
         ]  # fmt: skip

@@ -69,6 +69,38 @@ def test_the_screen_says_what_was_read_and_what_nobody_said(log):
     assert "acelerador (--gpu)" in spanish
 
 
+LOCUST = """Type,Name,Request Count,Failure Count,Median Response Time,Average Response Time,Min Response Time,Max Response Time,Average Content Size,Requests/s,Failures/s,50%,66%,75%,80%,90%,95%,98%,99%,99.9%,99.99%,100%
+,Aggregated,1200,6,1400,1512.5,800,6200,2100,19.8,0.1,1400,1600,1700,1800,2200,2800,3600,4400,6100,6200,6200
+"""  # noqa: E501
+
+
+def test_a_share_of_failures_is_told_in_per_cent_and_a_percentile_by_its_name(tmp_path):
+    file = tmp_path / "run_stats.csv"
+    file.write_text(LOCUST)
+    lines = [" ".join(line.split()) for line in run("observe", str(file), "--dry-run").stdout.splitlines()]
+    assert "requests that failed 0.5 % – – –" in lines  # 6 of 1,200
+    assert "end to end p75 1,700 ms – – –" in lines
+    assert any(line.startswith("obs-") and not line.endswith("·") for line in lines)
+
+
+RESULT = {
+    "date": "20261103-101500", "backend": "openai-chat", "model_id": "meta-llama/Llama-3.1-8B-Instruct",
+    "num_prompts": 200, "request_rate": 8.0, "max_concurrency": None, "duration": 25.0, "completed": 200, "failed": 0,
+    "total_input_tokens": 204800, "total_output_tokens": 25600, "request_throughput": 8.0,
+    "output_throughput": 1024.0, "total_token_throughput": 9216.0, "mean_ttft_ms": 95.0, "mean_tpot_ms": 9.0,
+}  # fmt: skip
+
+
+def test_the_load_behind_the_figures_is_told(tmp_path):
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(RESULT))
+    assert (
+        "Load: 8 req/s offered · 1,024 tokens in · 128 tokens out"
+        in run("observe", str(file), "--dry-run").stdout
+    )
+    assert "1.024 tokens de entrada" in run("observe", str(file), "--dry-run", "--lang", "es").stdout
+
+
 def test_one_file_that_says_nothing_keeps_no_other_from_being_kept(log, tmp_path):
     empty = tmp_path / "empty.log"
     empty.write_text("hello\n")

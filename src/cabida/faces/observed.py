@@ -56,7 +56,9 @@ def _file_line(file: dict[str, Any]) -> str:
 
 
 def _observation(one: dict[str, Any]) -> list[RenderableType]:
-    blocks: list[RenderableType] = [clean(f"{one['id']} · {setup_line(one['setup'])}")]
+    blocks: list[RenderableType] = [clean(" · ".join(filter(None, (one["id"], setup_line(one["setup"])))))]
+    if under := load_line(one["load"]):
+        blocks.append(clean(under))
     if ended := _ended(one):
         blocks.append(clean(ended))
     if one["figures"]:
@@ -94,6 +96,16 @@ def setup_line(setup: dict[str, Any]) -> str:
     return " · ".join(str(piece) for piece in pieces if piece)
 
 
+def load_line(load: dict[str, Any]) -> str:
+    """``Under 16 at once · 8 req/s · 1,024 tokens in · 128 tokens out``; "" = no load was said."""
+    said = [
+        tr(f"faces.observed.load.{key}", value=text.number(load[key], 6))
+        for key in ("concurrency", "requests_per_s", "input_tokens", "output_tokens")
+        if isinstance(load.get(key), int | float) and not isinstance(load[key], bool)
+    ]
+    return tr("faces.observed.load", said=" · ".join(said)) if said else ""
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
@@ -119,13 +131,22 @@ def figures(found: dict[str, dict[str, float]]) -> Grid:
 
 def _row(name: str, one: dict[str, Any]) -> list[str]:
     unit = "GiB" if "_gib" in name else say.kind_of(name)
-    cells = [label(name), f"{_plain(one['measured'])} {unit}".strip()]
+    share = unit == "%"  # kept as a ratio
+    cells = [
+        label(name),
+        text.percent(one["measured"]) if share else f"{_plain(one['measured'])} {unit}".strip(),
+    ]
     if "predicted" not in one:
         return [*cells, "–", "–", "–"]
-    between = f"{text.number(one['low'], 4)}–{text.number(one['high'], 4)}"
+    shown = text.percent if share else _four
+    between = f"{shown(one['low'])}–{shown(one['high'])}"
     tiny = one["error_ratio"] < TINY_RATIO
     error = tr("faces.observed.tiny") if tiny else text.percent(one["error_ratio"])
-    return [*cells, text.number(one["predicted"], 4), between, error]
+    return [*cells, shown(one["predicted"]), between, error]
+
+
+def _four(value: float) -> str:
+    return text.number(value, 4)
 
 
 def label(name: str) -> str:

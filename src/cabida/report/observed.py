@@ -29,6 +29,7 @@ def told(one: Observation) -> dict[str, Any]:
         "id": one.id,
         "kind": one.kind,
         "setup": {key: one.setup[key] for key in SETUP if key in one.setup},
+        "load": dict(one.load),
         "figures": figures,
         "fitted": found.fitted,
         "verdict": found.verdict,

@@ -49,6 +49,7 @@ ENDINGS = (
     ("_s", "s"),
 )
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+PERCENTILE = re.compile(r"p[0-9]{1,2}")
 HEADLINE: tuple[str, ...] = (
     "minutes_per_model",
     "evaluated_model_money",
@@ -101,7 +102,7 @@ def _statistic(name: str) -> str:
 
 def _bare(metric: str) -> tuple[str, str]:
     head, _, tail = metric.rpartition("_")
-    return (head, tail) if tail in STATISTICS else (metric, "")
+    return (head, tail) if tail in STATISTICS or PERCENTILE.fullmatch(tail) else (metric, "")
 
 
 def decimal(value: float, decimals: int) -> str:

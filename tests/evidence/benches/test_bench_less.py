@@ -1,6 +1,8 @@
 """A result that lacks one thing tells the rest as before; what it lacks is absent, and nothing is made up instead."""
 
 import copy
+import csv
+import io
 import json
 
 import pytest
@@ -109,3 +111,43 @@ def test_a_test_that_does_not_say_what_it_did_is_no_reading(tmp_path):
     silent = {key: value for key, value in wrote.items() if key != "n_gen"}
     (found,) = told(tmp_path / "result", json.dumps([rows[0], silent]))
     assert found == {"prefill_tok_s": 11000.5}
+
+
+@pytest.mark.parametrize("column", ["Timestamp", "Total Request Count", "Total Failure Count"])
+def test_a_history_without_a_column_tells_no_rate(tmp_path, column):
+    text = FILES["locust_stats_history.csv"][0]
+    (whole,) = told(tmp_path / "result", text)
+    head, *rows = list(csv.reader(io.StringIO(text)))
+    at = head.index(column)
+    made = io.StringIO()
+    csv.writer(made).writerows([head, *([*row[:at], "", *row[at + 1 :]] for row in rows)])
+    (found,) = told(tmp_path / "result", made.getvalue())
+    assert "req_s" in whole
+    assert "req_s" not in found
+    assert found.items() <= whole.items()
+
+
+def test_requests_that_nobody_timed_have_no_rate(tmp_path):
+    rows = [json.loads(line) for line in FILES["aiperf.jsonl"][0].splitlines()]
+    path = tmp_path / "result"
+    (whole,) = told(path, "\n".join(map(json.dumps, rows)))
+    for row in rows:
+        row["metadata"]["request_start_ns"] = None
+    (found,) = told(path, "\n".join(map(json.dumps, rows)))
+    assert set(whole) - set(found) == {"req_s", "output_tok_s"}
+
+
+@pytest.mark.parametrize(("layers", "said"), [(0, True), (1, False), (99, False), (None, False)])
+def test_what_ran_without_an_accelerator_is_noted(tmp_path, layers, said):
+    rows = [row | {"n_gpu_layers": layers} for row in json.loads(FILES["llama-bench.json"][0])]
+    path = tmp_path / "result"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert ("no layer on an accelerator" in read_file(path).observations[0].note) is said
+
+
+def test_percentiles_that_have_a_name_of_ours_are_taken(tmp_path):
+    (found,) = told(tmp_path / "result", FILES["mlperf_log_summary.txt"][0])
+    assert {name for name in found if name.startswith("e2e_ms_p")} == {
+        f"e2e_ms_p{at}" for at in (50, 90, 95, 99)
+    }
+    assert (found["e2e_ms_p95"], found["ttft_ms_p95"]) == (17_000, 340)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.text import problem, use_language
+from cabida.text import problem, tr, use_language
 
 if TYPE_CHECKING:
     from cabida.plan import Decision
@@ -91,14 +91,18 @@ def _target(url: str, model: str, api: str, key: str) -> Target | None:
     """The endpoint as typed, held to what a plan's file may say."""
     from cabida.bench.planned.kinds import KEY, URL
     from cabida.brief.kinds import Refusal
+    from cabida.brief.kinds import text as words
     from cabida.plan.bench import Target
 
-    for name, said, kind in (("--target", url, URL), ("--key", key, KEY)):
+    kinds = (("--target", url, URL), ("--key", key, KEY), ("--model", model, words("model", longest=400)))
+    for name, said, kind in kinds:
         try:
             if said:
                 kind.read(said)
         except Refusal as refusal:
-            values: dict[str, Any] = refusal.values_
+            values: dict[str, Any] = dict(refusal.values_)
+            if "kind" in values:
+                values["kind"] = tr(f"brief.kind.{values['kind']}")
             raise InvalidInput([problem(refusal.code, path=name, **values)]) from None
     if not url:
         return None

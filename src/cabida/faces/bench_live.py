@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,8 @@ def _lines() -> Callable[[Now], None]:
         nonlocal run, told_s
         if now.run != run or monotonic() - told_s >= LINE_EVERY_S:
             run, told_s = now.run, monotonic()
-            click.echo(printable(line(now)), err=True)
+            with suppress(OSError):  # whoever read along has gone; what is measured goes on
+                click.echo(printable(line(now)), err=True)
 
     return tell
 

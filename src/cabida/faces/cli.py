@@ -111,6 +111,11 @@ class Cabida(Group):
 
 def _make_streams_safe() -> None:
     """A closed stream swallows what is written; an alphabet without ``×`` shows a question mark instead."""
+    for handle in range(3):  # else a file opened later takes its number, and a process started later writes into it
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

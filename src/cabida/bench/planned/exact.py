@@ -83,7 +83,9 @@ def quoted(value: str) -> str:
     """In double quotes, as JSON and YAML both read it."""
     shown = json.dumps(value, ensure_ascii=False)
     return re.sub(
-        r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda one: f"\\u{ord(one.group()):04x}", shown
+        r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]",
+        lambda one: f"\\u{ord(one.group()):04x}",
+        shown,
     )
 
 

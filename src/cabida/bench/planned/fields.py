@@ -45,7 +45,7 @@ TARGET = Group(
 CONTENDER = Group(
     "contender",
     {
-        "name": _one(own.LINE),
+        "name": _one(own.NAME),
         "option": _one(own.LINE),
         "title": _one(kinds.text("name", longest=1000)),
         "target": OneOf(mapping=TARGET),
@@ -173,7 +173,7 @@ TURN = Group(
 RUN = Group(
     "run",
     {
-        "name": _one(own.LINE),
+        "name": _one(own.NAME),
         "phase": _one(word(*bench.PHASES)),
         "candidate": _one(own.LINE),
         "load": OneOf(mapping=LOAD),
@@ -197,7 +197,7 @@ PLAN = Group(
     "plan",
     {
         "schema": _one(word(bench.SCHEMA)),
-        "name": _one(own.LINE),
+        "name": _one(own.NAME),
         "decision": _one(own.PATH),
         "currency": _one(kinds.CURRENCY),
         "denominator": _one(own.LINE),

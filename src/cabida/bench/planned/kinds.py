@@ -54,6 +54,14 @@ def _read_number(said: str) -> float:
     return value
 
 
+def _read_name(said: str) -> str:
+    """A line that isn't blank: what is measured is kept under it."""
+    if not said.strip():
+        raise Refusal(code="CB-B010", text=said[:40], kind="name")
+    found: str = LINE.read(said)
+    return found
+
+
 URL = Kind("path", _read_url)
 KEY = Kind("text", _read_key)
 SIGNAL = Kind("word", _read_signal)
@@ -64,4 +72,5 @@ WHOLE = kinds.number("whole", "count", high=1e15, whole=True)
 COUNT = kinds.number("whole", "count", low=1, high=1e15, whole=True)
 SPEED = kinds.number("bytes", "bytes", above=True, high=1e15, needs_unit=True, suffix=r"\s*/\s*s$")
 LINE = kinds.text("name", longest=400)
+NAME = Kind("name", _read_name)
 PATH = kinds.text("path", longest=1000)

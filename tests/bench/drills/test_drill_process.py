@@ -136,7 +136,9 @@ def test_the_process_of_a_pid_file_is_signalled(sleeper):
     assert one.wait(10) == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("pid", [1, 0, -1, -2, os.getpid(), os.getppid()])
+@pytest.mark.parametrize(
+    "pid", [1, 0, -1, -2, os.getpid(), os.getppid()], ids=["init", "0", "-1", "-2", "itself", "its parent"]
+)
 def test_some_are_never_signalled(tmp_path, pid):
     file = tmp_path / "pid"
     file.write_text(str(pid))

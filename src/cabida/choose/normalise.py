@@ -145,7 +145,9 @@ def normalised(
         measured: of options among ``worked``; others are left out.
     """
     by_id = {one.candidate.id: one for one in (*everything, *worked)}
-    found = [(by_id[one.option], _at_least(by_id[one.option], one)) for one in measured if one.option in by_id]
+    found = [
+        (by_id[one.option], _at_least(by_id[one.option], one)) for one in measured if one.option in by_id
+    ]
     values: dict[str, float] = {}
     for one, told in found:
         values |= _values(one, told)

@@ -37,7 +37,7 @@ def harmless(text: str) -> bool:
 
 
 PRINTED = st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Cf"), max_codepoint=0x2FFF)
-NAMES = st.text(PRINTED, min_size=1, max_size=20).filter(harmless)
+NAMES = st.text(PRINTED, min_size=1, max_size=20).filter(harmless).filter(str.strip)
 ANY_TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30).filter(
     lambda text: redacted(f"x: {text}") == f"x: {text}"
 )

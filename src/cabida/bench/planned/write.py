@@ -67,7 +67,7 @@ def _plan(plan: BenchPlan) -> Iterator[str]:
     for one in plan.contenders:
         yield from _entry(_contender(one, plan.currency))
     yield ""
-    yield from _comment("prompts")
+    yield from _comment("prompts_any" if plan.prompts == Prompts() else "prompts")
     yield "prompts:"
     yield from _inside(_prompts(plan.prompts))
     yield ""
@@ -86,7 +86,7 @@ def _plan(plan: BenchPlan) -> Iterator[str]:
     yield "policy:"
     yield from _inside(_policy(plan.policy))
     yield ""
-    yield from _comment("runs")
+    yield from _comment("runs" if any(run.cost_money is not None for run in plan.runs) else "runs_free")
     yield "runs:"
     for run in plan.runs:
         yield from _entry(_run(run, plan.currency))

@@ -140,6 +140,11 @@ def _speed(
     runs = [one for one in plan.runs if one.candidate == contender.name]
     for run in reversed(runs):
         sought = ends.get(run.name, {}).get("sought") if run.phase == "search" else None
+        if isinstance(sought, Mapping) and sought.get("why") == "never":
+            least = sought.get("failed_verdict", "" if sought.get("closed") else "fail")
+            if least == "fail":
+                return None, None, None, False
+            continue  # too few requests to tell, or the client's own limit: nobody knows
         if not isinstance(sought, Mapping) or sought.get("closed"):
             continue
         if level := sought.get("level"):
@@ -149,8 +154,6 @@ def _speed(
             ):  # it carries so much, and nobody knows how much more
                 return None, passed, None, True
             return passed, passed, failed, True
-        if sought.get("why") == "never":
-            return None, None, None, False
     closed = {run.name for run in runs if run.phase == "load" and run.load.kind == "closed"}
     for one in reversed(told):
         if one.candidate != contender.name or one.client_bound:

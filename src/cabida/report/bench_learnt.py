@@ -10,7 +10,7 @@ from typing import Any
 from cabida import text
 from cabida.report import bench_money
 from cabida.report import bench_words as say
-from cabida.report.bench_run_parts import level, missed_at, only_undecided
+from cabida.report.bench_run_parts import is_undecided, level, missed_at
 from cabida.text import tr
 
 MOST_LEARNT = 8
@@ -73,7 +73,7 @@ def _search(one: Row, answer: dict[str, Any]) -> str:
         each for each in answer["runs"] if (each["folder"], each["point_of"]) == (one["folder"], one["run"])
     ]
     if held is None:
-        key = "undecided" if only_undecided(points) else "none"
+        key = "undecided" if is_undecided(said) else "none"
         return "" if failed is None else tr(f"report.bench_learnt.{key}", failed=level(failed, closed))
     if failed is None or said.get("why") == "client":
         key = "client" if said.get("why") == "client" else "most"

@@ -74,9 +74,21 @@ def _sentences(found: dict[str, Any]) -> list[str]:
         said.append(
             tr(f"planned.money.changes_{'run' if run else 'month'}", before=before, after=after, saved=shown)
         )
+    unseen = [row["title"] for row in found["rows"] if row["own_offer"] and _counts_on_prediction(row)]
+    if unseen:
+        said.append(tr("planned.money.unseen", options=", ".join(unseen)))
     if found["left_out"]:
         said.append(tr("planned.money.left_out", options=", ".join(found["left_out"])))
     return said
+
+
+def _counts_on_prediction(row: dict[str, Any]) -> bool:
+    """Whether a cost is told as measured though the speed that it rests on is the predicted one."""
+    return (
+        row["measured_unit_money"] is not None
+        and row["measured_speed"] is None
+        and row["predicted_speed"] is not None
+    )
 
 
 def _offer(row: dict[str, Any], currency: str) -> str:

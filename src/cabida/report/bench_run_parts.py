@@ -190,16 +190,15 @@ def sought(one: Row, points: list[Row]) -> str:
     if not isinstance(said, dict) or not has_text(f"report.bench_sought.{said.get('why')}"):
         return tr("report.bench_sought.stopped")
     levels = [level(said.get(key), bool(said.get("closed"))) for key in ("level", "failed_level")]
-    key = "undecided" if said["why"] == "never" and only_undecided(points) else said["why"]
+    key = "undecided" if is_undecided(said) else said["why"]
     told = tr(f"report.bench_sought.{key}", level=levels[0], failed=levels[1])
     why = missed_at(points, said.get("failed_level"))
     return f"{told} {tr('report.bench_missed_at', level=levels[1], why=why)}" if why else told
 
 
-def only_undecided(points: list[Row]) -> bool:
-    """Whether too few requests are all that kept the levels of a search from passing: nothing was missed."""
-    verdicts = [(each["point"] or {}).get("verdict") for each in points]
-    return bool(verdicts) and all(one == "open" for one in verdicts)
+def is_undecided(said: Row) -> bool:
+    """Whether too few requests are all that kept the lowest level of a search from passing: nothing was missed."""
+    return said.get("why") == "never" and said.get("failed_verdict") == "open"
 
 
 def level(value: Any, closed: bool) -> str:

@@ -137,10 +137,18 @@ def test_what_a_closed_load_carried_beyond_the_objectives_is_no_speed(
     assert (found_of(tmp_path / "j", plan).speed is not None) == known
 
 
+NEVER = {"level": None, "failed_level": 1.0, "why": "never"}
+
+
 @pytest.mark.parametrize(
     ("sought", "speed", "meets"),
     [
         ({"level": None, "failed_level": 0.1, "why": "never", "closed": False}, None, False),
+        ({**NEVER, "closed": False, "failed_verdict": "open"}, None, None),
+        ({**NEVER, "closed": False, "failed_verdict": "fail"}, None, False),
+        ({**NEVER, "closed": True, "failed_verdict": "fail"}, None, False),
+        ({**NEVER, "closed": True, "failed_verdict": "open"}, None, None),
+        ({**NEVER, "closed": True}, None, None),
         ({"level": 64, "failed_level": 128, "why": "found", "closed": True}, None, None),
         ({}, None, None),
     ],
@@ -224,6 +232,9 @@ def test_the_report_tells_it_in_both_languages(tmp_path: Path, chat: Decision) -
         assert "±" in table.rows[0][7]
     stays = bench_normalised(chat, measured=[Measured(first.id, first.replica.capacity_requests_per_s)])
     assert "stays the cheapest" in told(stays)[0][0]
+    assert len(told(stays)[0]) == 1
+    unseen = told(bench_normalised(chat, measured=[Measured(first.id, acceptance_ratio=0.9)]))[0]
+    assert any("counts on the predicted one" in one and first.title in one for one in unseen)
     out = bench_normalised(chat, measured=[Measured(first.id, meets=False)])
     assert "does not keep the objectives" in told(out)[0][0]
     assert "changes a cost" in told(bench_normalised(chat, measured=[Measured(first.id)]))[0][0]

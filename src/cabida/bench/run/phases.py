@@ -156,6 +156,7 @@ async def search(one: Place, run: Run) -> None:
     told = {} if sought is None else {
         "level": sought.level, "failed_level": sought.failed_level, "why": sought.why,
         "measured_count": sought.measured_count, "closed": closed,
+        "failed_verdict": next((one.verdict for one in sought.points if one.level == sought.failed_level), ""),
     }  # fmt: skip
     journal.event("run-end", run=run.name, stopped="stopped" if sought is None else "found", sought=told)
 

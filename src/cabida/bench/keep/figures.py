@@ -151,7 +151,13 @@ def summary(
     phase = str(planned.get("phase") or begun.get("phase") or "load")
     if phase in WHOLE:  # nothing in it has to settle
         start, end = number_of(begun.get("at_s")), number_of(ended.get("at_s"))
+    broken = (
+        phase == "drill" and from_s is None and until_s is None
+    )  # what is steady leaves out what was broken
+    if broken:
+        start, end = told_from if _load(planned).get("warm_up_s") is not None else None, None
     notes = [] if phase in WHOLE or (start is not None and end is not None) else ["whole_run"]
+    notes = ["drill_whole"] if broken else notes
     start = asked.first_s if start is None else start
     point = next((one for one in kept.events.get("point", ()) if one.get("run") == run), {})
     load = {**_load(planned), **_load(begun), **_load(point)}

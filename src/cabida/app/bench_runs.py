@@ -144,6 +144,7 @@ def bench_report(
     from cabida.report.bench import bench_answer_of
     from cabida.report.bench_learnt import next_steps
 
+    folders = list({Path(folder).resolve(): folder for folder in folders}.values())  # none counts twice
     journals = [read_journal(folder) for folder in folders]
     answer = bench_answer_of(journals, predict=predict)
     if decision:

@@ -67,7 +67,8 @@ def mean(values: Floats) -> Figure:
     means = np.array([float(part.mean()) for part in np.array_split(values, batches)])
     middle = float(values.mean())
     half = STUDENT[batches - 1] * float(means.std(ddof=1)) / math.sqrt(batches)
-    return Figure(middle, middle - half, middle + half, count)
+    least = 0.0 if values.min() >= 0 else -math.inf  # a time is never below nothing
+    return Figure(middle, max(least, middle - half), middle + half, count)
 
 
 def percentile(values: Floats, ratio: float) -> Figure:

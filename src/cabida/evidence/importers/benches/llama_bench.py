@@ -7,6 +7,7 @@ repetitions. Writing starts behind ``n_depth`` tokens of context.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -80,6 +81,8 @@ def _one(page: Page) -> Result:
 def _flag(value: Any) -> bool | int | float | str | None:
     """A setting as JSON or CSV has it; ``None`` when it isn't given."""
     number = number_of(value)
+    if number is not None and not math.isfinite(number):
+        return None
     if number is not None:
         return int(number) if number.is_integer() else number
     return value if isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= 64) else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from cabida.evidence.importers.benches.loadgen import MODES, NS_TO_MS
 from cabida.evidence.importers.benches.pages import Page
-from cabida.evidence.importers.benches.result import MS_PER_S, Result, day_of, run_of
+from cabida.evidence.importers.benches.result import MOST, MS_PER_S, Result, day_of, run_of
 from cabida.evidence.importers.run import Run
 from cabida.evidence.lines import Numbered
 
@@ -151,12 +151,12 @@ class _Training:
         one.say("model", model)
         for theirs, ours in SPLITS.items():
             value = self.said.get(theirs)
-            if value and value >= 1 and value == int(value):
+            if value and 1 <= value < MOST and value.is_integer():
                 one.say(ours, int(value))
         for theirs, ours in SIZES.items():
             value = self.said.get(theirs)
-            if value and value > 0:
-                one.more[ours] = int(value) if value == int(value) else value
+            if value and 0 < value < MOST:
+                one.more[ours] = int(value) if value.is_integer() else value
         if platform := self.said.get("submission_platform"):
             one.note("system_named", name=platform)
         took = None

@@ -30,8 +30,9 @@ def bench_normalised(
 
     Returns:
         ``currency``, ``denominator``, ``rows`` (:class:`cabida.choose.normalise.Row` as plain data, with ``title``),
-        ``before``, ``after`` (ids), ``before_title``, ``after_title``, ``changed``, ``saved_month_money``, and
-        ``left_out``: options that were measured and are not found any more.
+        ``before``, ``after`` (ids), ``before_title``, ``after_title``, ``changed``, ``saved_month_money``,
+        ``after_predicted_unit_money`` (of the option taken after, as the decision has it), and ``left_out``:
+        options that were measured and are not found any more.
     """
     from cabida.choose.normalise import normalised
 
@@ -43,6 +44,7 @@ def bench_normalised(
     titles = {one.id: one.title for one in (*read.options, *outcome.decision.options)}
     assert outcome.means is not None
     found = normalised(outcome.worked, outcome.everything, outcome.ask, outcome.means, tuple(told.values()))
+    costs = {one.id: one.unit_cost.value for one in (*read.options, *outcome.decision.options)}
     known = {one.candidate.id for one in (*outcome.worked, *outcome.everything)}
     return {
         "currency": read.currency,
@@ -52,6 +54,7 @@ def bench_normalised(
         "after": found.after,
         "before_title": titles.get(found.before, found.before),
         "after_title": titles.get(found.after, found.after),
+        "after_predicted_unit_money": costs.get(found.after),
         "changed": found.changed,
         "saved_month_money": found.saved_month_money,
         "left_out": [name for name in told if name not in known],

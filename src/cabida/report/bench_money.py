@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cabida import text
@@ -53,10 +54,10 @@ def told(found: dict[str, Any]) -> tuple[tuple[str, ...], Table]:
         )
         for row in found["rows"]
     )
-    return tuple(_sentences(found)), Table("", header, rows)
+    return tuple(_sentences(found, unit, each)), Table("", header, rows)
 
 
-def _sentences(found: dict[str, Any]) -> list[str]:
+def _sentences(found: dict[str, Any], unit: Callable[[float | None], str], each: str) -> list[str]:
     said = []
     before, after = found["before_title"] or UNKNOWN, found["after_title"] or UNKNOWN
     saved = found["saved_month_money"]
@@ -74,6 +75,15 @@ def _sentences(found: dict[str, Any]) -> list[str]:
         said.append(
             tr(f"planned.money.changes_{'run' if run else 'month'}", before=before, after=after, saved=shown)
         )
+    seen = {row["option"] for row in found["rows"] if row["measured_unit_money"] is not None}
+    if (
+        found["after"]
+        and found["after"] not in seen
+        and found["after_predicted_unit_money"] is not None
+        and seen
+    ):
+        cost = unit(found["after_predicted_unit_money"])
+        said.append(tr("planned.money.after_unmeasured", option=after, cost=cost, each=each))
     unseen = [row["title"] for row in found["rows"] if row["own_offer"] and _counts_on_prediction(row)]
     if unseen:
         said.append(tr("planned.money.unseen", options=", ".join(unseen)))

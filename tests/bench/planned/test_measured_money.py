@@ -233,6 +233,11 @@ def test_the_report_tells_it_in_both_languages(tmp_path: Path, chat: Decision) -
     stays = bench_normalised(chat, measured=[Measured(first.id, first.replica.capacity_requests_per_s)])
     assert "stays the cheapest" in told(stays)[0][0]
     assert len(told(stays)[0]) == 1
+    second = chat.options[1]
+    beside = bench_normalised(chat, measured=[Measured(second.id, second.replica.capacity_requests_per_s)])
+    assert beside["after"] == first.id  # the winner has no row: its cost is told all the same
+    assert beside["after_predicted_unit_money"] == pytest.approx(first.unit_cost.value)
+    assert any(first.title in one and "was not measured" in one for one in told(beside)[0])
     unseen = told(bench_normalised(chat, measured=[Measured(first.id, acceptance_ratio=0.9)]))[0]
     assert any("counts on the predicted one" in one and first.title in one for one in unseen)
     out = bench_normalised(chat, measured=[Measured(first.id, meets=False)])

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from cabida.evidence.exports import Measured
 
 
-def bench_export(folder: Path | str, form: str = "csv", out: Path | str | None = None) -> list[Path]:
+def bench_export(
+    folder: Path | str, form: str = "csv", out: Path | str | None = None, *, force: bool = False
+) -> list[Path]:
     """Write the figures of a benchmark's folder as another tool would have; the files written.
 
     Args:
@@ -19,10 +21,11 @@ def bench_export(folder: Path | str, form: str = "csv", out: Path | str | None =
         form: one of ``cabida.evidence.exports.FORMS``.
         out: the file, where the layout is one file; else, and where it is left out, the folder they go to
             (``export-FORM`` in the benchmark's).
+        force: write over what is there.
 
     Raises:
         InvalidInput: CB-J006, CB-J007 it is no benchmark's folder; CB-E203 no run of it has a figure; CB-R005 a file
-            can't be written; CB-R014 it would write over the journal.
+            can't be written; CB-U006 there is one of that name; CB-R014 it would write over the journal.
     """
     from cabida.bench.keep import read_journal
     from cabida.errors import InvalidInput
@@ -38,6 +41,9 @@ def bench_export(folder: Path | str, form: str = "csv", out: Path | str | None =
     place = Path(out) if out is not None else kept.folder / f"export-{form}"
     alone = len(texts) == 1 and out is not None and not place.is_dir()
     paths = {place if alone else place / name: text for name, text in texts.items()}
+    there = [problem("CB-U006", file=str(path)) for path in paths if path.exists() and not force]
+    if there and out is not None:  # a file that a person named may be anybody's
+        raise InvalidInput(there)
     for path, text in paths.items():
         refuse_same(path, [kept.folder / "journal.jsonl"])
         write_text(path, text)

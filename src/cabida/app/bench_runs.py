@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import CabidaError
 
+SAID_OF_LOGS = ("model", "gpu", "gpus", "engine", "engine_version", "weights", "kv_cache")
+
 if TYPE_CHECKING:
     from cabida.bench.keep.kept import Kept
     from cabida.bench.run.following import Now
@@ -83,7 +85,30 @@ def bench_run(
             raise
         problems = [one.as_dict() for one in error.problems]
         done = {"folder": str(folder), "interrupted": False, "problems": problems, "exit": error.exit_code}
-    return bench_report([folder], store=store, keep=True) | done
+    answer = bench_report([folder], store=store, keep=True) | done
+    logs = _logs(read, only, phases, store)
+    return answer | {"logs": logs} if logs else answer
+
+
+def _logs(
+    plan: BenchPlan, only: Sequence[str], phases: Sequence[str], store: Path | str | None
+) -> list[dict[str, Any]]:
+    """What the engines' logs say of memory, kept as observations; a log that says nothing of it is left out."""
+    from contextlib import suppress
+
+    from cabida.bench.run.parent import picked
+    from cabida.errors import InvalidInput
+    from cabida.report.observed import observe_files
+
+    names = picked(plan, only, phases)
+    wanted = {one.candidate for one in plan.runs if one.name in names}
+    found: list[dict[str, Any]] = []
+    for one in plan.contenders:
+        if one.name in wanted and one.target.log:
+            said = {name: one.setup[name] for name in SAID_OF_LOGS if one.setup.get(name) not in (None, "")}
+            with suppress(InvalidInput):
+                found.append(observe_files([one.target.log], store, keep=True, said=said))
+    return found
 
 
 def _others_made(folder: Path, error: CabidaError) -> bool:

@@ -111,7 +111,7 @@ class Cabida(Group):
 
 def _make_streams_safe() -> None:
     """A closed stream swallows what is written; an alphabet without ``×`` shows a question mark instead."""
-    for handle in range(3):  # else a file opened later takes its number, and a process started later writes into it
+    for handle in range(3):  # else a file opened later takes its number, and another process writes into it
         try:
             os.fstat(handle)
         except OSError:

@@ -89,7 +89,14 @@ def _run(plan: Path, as_json: bool, said: dict[str, Any]) -> None:
 
         if "runs_planned" in answer:
             return bench_screens.planned(answer)
-        return bench_report_screens.screen(answer)
+        report = bench_report_screens.screen(answer)
+        if not answer.get("logs"):
+            return report
+        from rich.console import Group
+
+        from cabida.faces import observed
+
+        return Group(report, *(observed.imports(one) for one in answer["logs"]))
 
     emit(answer, screen, as_json=as_json)
     if problems := answer.get("problems"):

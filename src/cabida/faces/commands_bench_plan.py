@@ -40,8 +40,9 @@ def plan(
     """Write the plan of a benchmark."""
     from cabida import app
 
-    if out is not None and out.exists() and not force:
-        raise InvalidInput([problem("CB-U006", file=str(out))])
+    beside = (out, out.with_suffix(".decision.json")) if out is not None else ()
+    if not force and (there := [one for one in beside if one.exists() and one != source]):
+        raise InvalidInput([problem("CB-U006", file=str(one)) for one in there])
     asked = tuple(one.strip() for one in options.split(",") if one.strip())
     answer = app.bench_plan(source, options=asked, out=out, as_of=as_of, **said)
     if as_json:

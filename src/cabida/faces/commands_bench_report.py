@@ -55,10 +55,11 @@ def report(
 @click.argument("dir", type=click.Path(path_type=Path))
 @option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
 @option("--out", type=click.Path(path_type=Path), metavar="FILE")
+@option("--force", is_flag=True)
 @shared
-def export(dir: Path, form: str, out: Path | None, as_json: bool, as_of: str | None) -> None:
+def export(dir: Path, form: str, out: Path | None, force: bool, as_json: bool, as_of: str | None) -> None:
     """The figures of a folder in another tool's layout."""
     from cabida import app
 
-    files = app.bench_export(dir, form, out)
+    files = app.bench_export(dir, form, out, force=force)
     emit({"files": [str(one) for one in files]}, lambda: "\n".join(map(str, files)), as_json=as_json)

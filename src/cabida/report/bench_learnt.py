@@ -52,8 +52,10 @@ def _found(one: Row, answer: dict[str, Any]) -> str:
     if one["phase"] == "memory":
         edge = one["edge"] or {}
         safe, context = edge.get("safe_concurrency"), edge.get("context_tokens_most")
-        if safe is None and context is None:
+        if context is None:
             return ""
+        if safe is None:
+            return tr("report.bench_learnt.context", context=say.count(context))
         return tr("report.bench_learnt.memory", context=say.count(context), safe=say.count(safe))
     if one["phase"] == "training":
         for name in ("tokens_s_per_gpu", "tokens_s", "step_time_s"):

@@ -44,7 +44,12 @@ def _points(answer: dict[str, Any], one: dict[str, Any]) -> list[dict[str, Any]]
     found = [
         each for each in answer["runs"] if (each["folder"], each["point_of"]) == (one["folder"], one["run"])
     ]
-    return sorted(found, key=lambda each: each["summary"]["offered_req_s"] or 0.0)
+    return sorted(
+        found,
+        key=lambda each: (
+            each["summary"]["load"].get("concurrency") or each["summary"]["offered_req_s"] or 0.0
+        ),
+    )
 
 
 def _printable(part: Part) -> Part:

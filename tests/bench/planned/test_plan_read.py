@@ -86,7 +86,11 @@ def test_all_faults_at_once_with_their_lines() -> None:
         ("phase: load", "phase: load\n    cost: 3 USD", None),
         ("phase: load", "phase: load\n    cost: 3 EUR", "CB-P007"),
         ("phase: load", "phase: load\n    expected: [{metric: req_s, value: 5, low: 6, high: 7}]", "CB-P018"),
-        ("phase: load", "phase: load\n    expected: [{metric: ttft_p95, value: 6, low: 6, high: 7}]", "CB-P034"),
+        (
+            "phase: load",
+            "phase: load\n    expected: [{metric: ttft_p95, value: 6, low: 6, high: 7}]",
+            "CB-P034",
+        ),
         ("phase: load", "phase: load\n    decides: [{metric: x, side: above, at: 6, then: b}]", "CB-P034"),
         ("phase: load", "phase: load\n    drills: [{kind: kill, pid_file: a.pid}]", "CB-P017"),
         ("phase: load", "phase: drill\n    drills: [{kind: kill}]", "CB-P021"),
@@ -210,3 +214,14 @@ def test_faults_are_told_in_spanish_too() -> None:
 def test_control_characters_never_reach_the_terminal() -> None:
     told = " ".join(str(one) for one in faults(GOOD.replace("candidate: a", '"candidate": "\\e[31mred"')))
     assert "\x1b" not in told
+
+
+def test_a_search_of_requests_at_once_needs_objectives():
+    text = """\
+name: tried
+contenders: [{name: one, target: {url: "http://127.0.0.1:8000/v1", model: m}}]
+runs: [{name: seek, phase: search, candidate: one, load: {kind: closed, concurrency: 4}}]
+"""
+    with pytest.raises(InvalidInput, match="CB-P035"):
+        parse_plan(text)
+    assert parse_plan(text + "objectives: {ttft_p95: 1 s}\n").runs[0].phase == "search"

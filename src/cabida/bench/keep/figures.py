@@ -267,7 +267,7 @@ def summed(
     good, unseen = good_flags(all, here, objectives, api)
     good &= ~theirs
     told_count = here.count - int((theirs | (all.verdict[here.row] == VERDICTS.index("cancelled"))).sum())
-    unseen = "client" if bound else unseen
+    unseen = "client" if bound else unseen if objectives else "no_objectives"
     attempts = int(here.attempts.sum())
     open_load = load.get("kind", "closed") != "closed"
     growth = backlog_growth(asked, start, end) if here.count else None

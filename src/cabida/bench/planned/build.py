@@ -118,6 +118,7 @@ class _Making:
         self.walk = walk
         self.currency = currency
         self.ends_itself = False  # a search measures level after level, a ramp step after step
+        self.has_objectives = bool(walk.where.get("objectives"))
 
     def named(self, group: str, said: Mapping[str, Any]) -> dict[str, Any]:
         """What was said, under the plan's names."""
@@ -211,6 +212,8 @@ class _Making:
             plain = self.named("run", self.amount(self.amount(said, "cost", path), "worth", path))
             self.ends_itself = said["phase"] in ("search", "memory")
             plain["load"] = self.load(said.get("load"), f"{path}.load")
+            if said["phase"] == "search" and plain["load"].kind == "closed" and not self.has_objectives:
+                self.refuse("CB-P035", path)
             plain["drills"] = tuple(
                 self.drill(one, f"{path}.drills[{place}]", plain["load"])
                 for place, one in enumerate(said.get("drills") or [])

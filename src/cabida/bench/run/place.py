@@ -50,6 +50,7 @@ class Going:
     done: frozenset[str] = frozenset()
     spent_s: dict[str, float] = field(default_factory=dict)  # run -> how long an earlier part of it lasted
     known: dict[str, Calibrated] = field(default_factory=dict)  # contender -> what its words are in tokens
+    keeping: dict[str, bool] = field(default_factory=dict)  # contender -> whether it keeps connections open
     followers: Followers | None = None  # processes that share the loads
     salt: str = ""  # of this benchmark's prompts, so that a server asked before hasn't cached them
 
@@ -198,6 +199,7 @@ async def place(going: Going, run: Run, *, watched: bool = True) -> AsyncIterato
         keep = going.plan.keep_samples != "none" or bool(going.rules.made)
         wire = await stack.enter_async_context(Wire(found, going.plan.policy, keep_text=keep))
         measured = await _first_look(going, contender, wire)
+        going.keeping[contender.name] = await wire.settle(going.keeping.get(contender.name, False))
         if going.followers is not None:
             await going.followers.begin(going.plan, target, measured, keep_text=keep)
         judging = None

@@ -50,6 +50,11 @@ async def measured(order: dict[str, Any], folder: str) -> dict[str, Any]:
             samples.append(sample)
 
         async with Wire(endpoint(target), policy) as wire, Health(health_told) as health:
+            first = next(asks("first", deck, lambda one: request_body(target, one)))
+            if first is not None:  # as every run begins: whether the server keeps connections is known then
+                first.intended_s = now_s()
+                await wire.ask(first)
+                await wire.settle()
             await wire.warm(order["streams"])
             began_s, cpu_s = now_s(), time.process_time()
             listed = asks("selftest", deck, lambda one: request_body(target, one))

@@ -109,6 +109,16 @@ class Wire:
         """Open connections ahead, so that the first requests needn't; how many are idle then."""
         return await self._pool.warm(connections_count)
 
+    async def settle(self, keeps_connections: bool = False) -> bool:
+        """Find out, after an answer, whether the server keeps connections open, and whether it does.
+
+        Unless that is known (from an earlier part, ``keeps_connections``), a load that begins opens further ones.
+        """
+        if keeps_connections:
+            self._pool.is_wary = False
+        await self._pool.settle()
+        return self.keeps_connections
+
     async def ask(self, ask: Ask) -> Outcome:
         """Make one attempt. Whatever a server or a network does ends up in the outcome.
 

@@ -86,6 +86,13 @@ class Pool:
                 self._free(one)
         return len(self.idle)
 
+    async def settle(self) -> None:
+        """Look whether connections that have answered stay open; if one does, they are used again at once."""
+        used = [one for one in self.idle if one.requests_count > 0]
+        if self.is_wary and used:
+            await asyncio.sleep(WARY_S)
+            self.is_wary = not any(one in self.idle and one.is_alive() for one in used)
+
     async def connection(self, until_s: float) -> Connection:
         """A connection to send on, waited for until ``until_s``.
 

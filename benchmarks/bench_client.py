@@ -93,7 +93,7 @@ def row(
     text: str, why: str,
 ) -> Row:  # fmt: skip
     """What the client says beside what the server knows."""
-    sends = server.sends()
+    sends = [one for one in server.sends() if not one.id.startswith("first/")]
     true = figures([one.ttft_s for one in sends if one.ttft_s is not None])
     flagged, net = bool(WARNED.search(text)), None
     if client.name == "cabida" and not why:

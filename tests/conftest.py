@@ -1,4 +1,4 @@
-"""No test sees the evidence that whoever runs it has collected, nor the language another left behind."""
+"""No test sees what whoever runs it has collected or calibrated, nor the language another left behind."""
 
 import pytest
 
@@ -8,6 +8,7 @@ from cabida.text import use_language
 @pytest.fixture(autouse=True)
 def _no_store_of_ones_own(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("CABIDA_STORE", str(tmp_path_factory.getbasetemp() / "no-such-store.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "no-such-data"))
 
 
 @pytest.fixture(autouse=True)

@@ -68,8 +68,6 @@ def run_plan(
     if against := [*against, *unready(plan, names)]:
         raise InvalidInput(against)
     place = Path(folder)
-    if resume and not (place / JOURNAL).exists():
-        raise InvalidInput([problem("CB-N014", folder=str(place))])
     order = {
         "plan": plain_of(plan), "folder": str(place.absolute()), "only": names, "resume": resume,
         "language": language(), "workers_count": workers_count, "on": on, "cwd": str(Path.cwd()),

@@ -215,7 +215,7 @@ def asked(server: Calibrated, model: str, streams: int, requests: int) -> dict[s
 
 def joined(streams: int, found: dict[str, Any], sends: Sequence[Sent]) -> Level:
     """A level from the client's rows and the server's log, joined by the request's name."""
-    served = {one.id: one for one in sends if one.id.startswith("selftest/")}
+    served = {one.id: one for one in sends if one.id and not one.id.startswith("first/")}
     true_ttft, ttft, reported, true_tpot, tpot = [], [], [], [], []
     failed, seen = 0, set()
     for id_, verdict, intended_s, _, first_s, last_s, tokens, withheld in found["rows"]:

@@ -41,11 +41,12 @@ def bench_export(
     place = Path(out) if out is not None else kept.folder / f"export-{form}"
     alone = len(texts) == 1 and out is not None and not place.is_dir()
     paths = {place if alone else place / name: text for name, text in texts.items()}
+    for path in paths:
+        refuse_same(path, [kept.folder / "journal.jsonl"])
     there = [problem("CB-U006", file=str(path)) for path in paths if path.exists() and not force]
     if there and out is not None:  # a file that a person named may be anybody's
         raise InvalidInput(there)
     for path, text in paths.items():
-        refuse_same(path, [kept.folder / "journal.jsonl"])
         write_text(path, text)
     return list(paths)
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler proxy nginx engines vllm check docs bench clean
+.PHONY: demo test test-long dev compiler proxy browser sheets nginx engines vllm check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -22,7 +22,7 @@ $(VENV)/.dev: $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/cabida recommend $(BRIEF) --out out
 
-dev: compiler proxy $(VENV)/.dev
+dev: compiler proxy browser sheets $(VENV)/.dev
 
 # some tests build a small C library in the place of a driver's; they are never skipped
 compiler:
@@ -37,6 +37,20 @@ proxy:
 	  echo "Some tests need HAProxy, which is not here: installing it with apt-get."; \
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install HAProxy, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends haproxy; }
+
+# the sliders of a record are moved in a real browser
+browser:
+	@command -v chromium >/dev/null || { \
+	  echo "Some tests need Chromium, which is not here: installing it with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install Chromium, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium; }
+
+# the spreadsheet of a record is worked out again by a real spreadsheet program
+sheets:
+	@command -v soffice >/dev/null || { \
+	  echo "Some tests need LibreOffice Calc, which is not here: installing it with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install LibreOffice, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends libreoffice-calc; }
 
 # whose access logs the long tests read
 nginx:
@@ -77,10 +91,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
-test: compiler proxy engines check
+test: compiler proxy browser sheets engines check
 	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
-test-long: compiler proxy engines vllm nginx check
+test-long: compiler proxy browser sheets engines vllm nginx check
 	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev

@@ -41,6 +41,8 @@ ROOM_OF_CODE = {
     "D": "drills",
     "P": "planned",
     "I": "traffic",
+    "Q": "procure",
+    "Y": "living",
 }
 _language: ContextVar[str] = ContextVar("language", default="en")
 

@@ -1,16 +1,20 @@
 """The shared nouns of a decision. No arithmetic lives here."""
 
 from cabida.plan.decision import (
+    AcceptedRisk,
     Assumption,
     Caution,
+    Compatibility,
     CostLine,
     Decision,
     Estimate,
+    Flexibility,
     Flip,
     Measurement,
     Option,
     Rejection,
     Replica,
+    SignOff,
 )
 from cabida.plan.deployment import Candidate, Deployment, Load, Parallel, Settings
 from cabida.plan.progress import Progress
@@ -18,13 +22,16 @@ from cabida.plan.setup import Setup
 from cabida.plan.training import TrainingRun
 
 __all__ = [
+    "AcceptedRisk",
     "Assumption",
     "Candidate",
     "Caution",
+    "Compatibility",
     "CostLine",
     "Decision",
     "Deployment",
     "Estimate",
+    "Flexibility",
     "Flip",
     "Load",
     "Measurement",
@@ -35,5 +42,6 @@ __all__ = [
     "Replica",
     "Settings",
     "Setup",
+    "SignOff",
     "TrainingRun",
 ]

@@ -57,6 +57,72 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
+class Compatibility:
+    """Whether an option's software goes together on its accelerator, and what to type for it.
+
+    Attributes:
+        state: runs | steps | no.
+        steps: what to do or to know first, one sentence each.
+        install: pinned lines for a shell; empty where nobody publishes what to install.
+        source: where that is written.
+        seen: ISO date that was read.
+    """
+
+    state: str
+    steps: tuple[str, ...] = ()
+    install: tuple[str, ...] = ()
+    source: str = ""
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flexibility:
+    """What an option still does when the future is not as planned.
+
+    Attributes:
+        lasts_months: until the planned growth outgrows what it can be grown to; ``None`` = beyond the horizon.
+        growth_ratio: demand over today's that the same accelerators still carry.
+        largest_context_tokens: each request may grow to, as deployed; ``None`` = not known.
+        largest_model_params_count: of a successor in the same weight format that still fits; ``None`` = not known.
+        left_money: what ending it half way through the horizon would cost beyond what was used; 0 = free to leave.
+        worth_money: expected saving, over the horizon, of being able to leave or to change; ``None`` = not reckoned.
+        score_ratio: share of the drawn futures in which it needs no other purchase, 0 to 1.
+    """
+
+    lasts_months: float | None = None
+    growth_ratio: float | None = None
+    largest_context_tokens: int | None = None
+    largest_model_params_count: float | None = None
+    left_money: float | None = None
+    worth_money: float | None = None
+    score_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRisk:
+    """A warning that somebody has read and lives with: by whom, why, until when (ISO date; "" = for good)."""
+
+    by: str
+    why: str
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignOff:
+    """Who stands behind a decision, and when it is looked at again.
+
+    Attributes:
+        author: who made it; approvers: ``(role, name)`` of finance, platform, product; name "" = still open.
+        review_on: ISO date; review_why: what brings it forward.
+    """
+
+    author: str = ""
+    approvers: tuple[tuple[str, ...], ...] = ()
+    review_on: str = ""
+    review_why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One candidate worked out. Metric names are the ones of the measured cases (``ttft_ms_p95`` ...)."""
 
@@ -95,6 +161,10 @@ class Option:
     ownership: Ownership | None = None  # of a bought option
     unit_cost_quantiles: tuple[float, ...] = ()  # of the draws, at QUANTILES; empty where none were made
     replica: Replica | None = None  # None = nothing of one's own answers
+    setup: dict[str, Any] = field(default_factory=dict)  # under Setup's names, as fit and speed take it; {} = an API
+    compatibility: Compatibility | None = None
+    flexibility: Flexibility | None = None
+    on_front: bool = False  # nothing else is at least as good in cost, latency and risk, and better in one
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +186,7 @@ class Assumption:
     why: str
     how_to_find_out: str
     grade: str = "assumed"
+    by: str = ""  # brief, facts, Cabida, or a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +238,8 @@ class Caution:
     code: str
     sentence: str
     severity: str = "warning"  # info | warning | blocking
+    cure: str = ""
+    accepted: AcceptedRisk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +278,4 @@ class Decision:
     ] = ()  # the best of each way to pay: rent, reservation, purchase, held, API
     mix: Mix | None = None  # several ways to hold several types at once, when it was worked out
     measurements_note: str = ""  # what needs no measuring, and why: one sentence
+    sign_off: SignOff | None = None

@@ -1,0 +1,1 @@
+"""Vendor quotes: their fields, read from any form a vendor sends, and kept."""

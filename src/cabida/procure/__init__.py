@@ -1,0 +1,1 @@
+"""Vendor offers: completeness, contradictions, what they come to, what to ask back."""

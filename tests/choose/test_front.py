@@ -13,10 +13,10 @@ POINTS = st.lists(POINT, max_size=40)
 @given(POINTS)
 def test_members_are_not_beaten_and_all_others_are_beaten_by_a_member_or_alike_one(points):
     marks = front(points)
-    members = [one.steps for one, mark in zip(points, marks) if mark]
+    members = [one.steps for one, mark in zip(points, marks, strict=True) if mark]
     assert not any(beats(a, b) for a in members for b in members)
     assert len(set(members)) == len(members)
-    for one, mark in zip(points, marks):
+    for one, mark in zip(points, marks, strict=True):
         if not mark:
             assert any(beats(member, one.steps) or member == one.steps for member in members)
 
@@ -36,8 +36,8 @@ def test_a_worse_point_changes_nothing(points, data):
 def test_the_order_of_options_does_not_matter(points, random):
     shuffled = list(points)
     random.shuffle(shuffled)
-    on = sorted(repr(one.steps) for one, mark in zip(points, front(points)) if mark)
-    assert on == sorted(repr(one.steps) for one, mark in zip(shuffled, front(shuffled)) if mark)
+    on = sorted(repr(one.steps) for one, mark in zip(points, front(points), strict=True) if mark)
+    assert on == sorted(repr(one.steps) for one, mark in zip(shuffled, front(shuffled), strict=True) if mark)
 
 
 def test_by_hand():

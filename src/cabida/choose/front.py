@@ -70,7 +70,7 @@ def front(points: Sequence[Counts]) -> list[bool]:
 
 
 def beats(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
-    """Whether ``one`` is nowhere worse than ``other`` and somewhere better; never where one knows what the other doesn't."""
+    """Whether ``one`` is nowhere worse than ``other`` and somewhere better; never where one knows more."""
     if any((a is None) != (b is None) for a, b in zip(one, other, strict=True)):
         return False
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from cabida.brief import lengths, profiles
+from cabida.brief.accepted import known_risks_of
 from cabida.brief.amounts import Purse, reporting_currency
 from cabida.brief.evaluation import evaluation_of
 from cabida.brief.fields import EVERY, METRICS
@@ -65,6 +66,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         exchange_rates=purse.rates,
         notes=plain.get("notes") or "",
         claims=tuple(plain.get("claims") or ()),
+        accepted_risks=known_risks_of(plain.get("accepted_risks")),
         where=dict(walk.where),
         unknown=tuple(walk.unknown),
         text=text,

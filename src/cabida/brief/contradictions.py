@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cabida import facts
 from cabida.brief import evaluation, pictures, retrieval
+from cabida.brief.accepted import unsound_risks
 from cabida.brief.fields import STATISTICS
 from cabida.brief.held import lacking, misplaced
 from cabida.brief.jobs import Lengths
@@ -52,6 +53,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str, sellers: Sellers) -> li
         _own_sections,
         _harness,
         _orders,
+        unsound_risks,
     )
     found = [item for check in checks for item in check(brief, as_of)] + list(_providers(brief, sellers))
     return [*found, *of_workload(brief), *_said_twice(brief, walk)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cabida.brief import kinds
+from cabida.brief.accepted import ACCEPTED_RISKS
 from cabida.brief.evaluation import EVALUATION
 from cabida.brief.held import HELD
 from cabida.brief.kinds import Kind, number, word
@@ -259,6 +260,7 @@ BRIEF = Group(
         "costs": OneOf(mapping=COSTS),
         "notes": _one(kinds.TEXT),
         "claims": OneOf(sequence=Listing(_one(kinds.TEXT)), spread=True),
+        "accepted_risks": ACCEPTED_RISKS,
     },
 )
 WHOLE_BRIEF = OneOf(mapping=BRIEF)

@@ -246,6 +246,16 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownRisk:
+    """A warning, by its code, that somebody accepts knowingly: by whom, why, until when ("" = for good)."""
+
+    code: str
+    by: str
+    why: str
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """Something this workload needs and the brief leaves open.
 
@@ -309,6 +319,7 @@ class Brief:
     text: str = ""
     file: str = ""
     rules: tuple[AcceptanceRule, ...] = ()  # of acceptance, for whoever measures
+    accepted_risks: tuple[KnownRisk, ...] = ()
 
     @property
     def is_training(self) -> bool:

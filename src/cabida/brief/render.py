@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cabida.brief.accepted import plain_risk
 from cabida.brief.evaluation import plain_evaluation
 from cabida.brief.fields import EVERY
 from cabida.brief.held import plain_held
@@ -82,6 +83,7 @@ def plain(brief: Brief) -> Plain:
         costs=_costs(brief.costs, currency),
         notes=brief.notes,
         claims=list(brief.claims),
+        accepted_risks=[_said(**plain_risk(one)) for one in brief.accepted_risks],
     )
 
 

@@ -240,6 +240,7 @@ class Caution:
     severity: str = "warning"  # info | warning | blocking
     cure: str = ""
     accepted: AcceptedRisk | None = None
+    where: str = ""  # of the file it is about: "parts.yaml:4", "" when it is about the whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,3 +280,4 @@ class Decision:
     mix: Mix | None = None  # several ways to hold several types at once, when it was worked out
     measurements_note: str = ""  # what needs no measuring, and why: one sentence
     sign_off: SignOff | None = None
+    flags: dict[str, Any] = field(default_factory=dict)  # what recommend was told beside the brief: assume, all ...

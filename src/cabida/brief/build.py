@@ -11,6 +11,7 @@ from cabida.brief.accepted import known_risks_of
 from cabida.brief.amounts import Purse, reporting_currency
 from cabida.brief.evaluation import evaluation_of
 from cabida.brief.fields import EVERY, METRICS
+from cabida.brief.future import future_of
 from cabida.brief.held import held_of
 from cabida.brief.jobs import Media, Training
 from cabida.brief.model import (
@@ -57,6 +58,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         horizon_months=plain.get("horizon"),
         team=_team(plain.get("team") or {}, purse),
         have=tuple(held_of(item, f"have[{i}]", purse) for i, item in enumerate(plain.get("have") or [])),
+        future=future_of(plain.get("future")),
         consider=_consider(plain.get("consider") or {}),
         costs=_costs(plain.get("costs") or {}, purse),
         training=_training(plain.get("training"), workload),

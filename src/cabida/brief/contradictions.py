@@ -12,6 +12,7 @@ from cabida import facts
 from cabida.brief import evaluation, pictures, retrieval
 from cabida.brief.accepted import unsound_risks
 from cabida.brief.fields import STATISTICS
+from cabida.brief.future import contrary
 from cabida.brief.held import lacking, misplaced
 from cabida.brief.jobs import Lengths
 from cabida.brief.model import Brief
@@ -53,6 +54,7 @@ def contradictions(brief: Brief, walk: Walk, as_of: str, sellers: Sellers) -> li
         _own_sections,
         _harness,
         _orders,
+        _future,
         unsound_risks,
     )
     found = [item for check in checks for item in check(brief, as_of)] + list(_providers(brief, sellers))
@@ -221,6 +223,22 @@ def _names(brief: Brief, as_of: str) -> Iterator[Problem]:
             if find_format(name) is None:
                 path = f"models[{index}].weights.{name}"
                 yield _unknown_name(brief, "CB-B034", path, name, list(facts.formats()))
+
+
+def _future(brief: Brief, as_of: str) -> Iterator[Problem]:
+    future = brief.future
+    if future is None:
+        return
+    traffic = brief.traffic
+    longest = sum(one.p95_tokens for one in (traffic.input, traffic.output) if one is not None)
+    found = contrary(future, traffic.growth_per_year_ratio, longest, as_of, brief.horizon_months)
+    for code, path, values in found:
+        yield _problem(brief, code, path, **values)
+    name = future.successor
+    if name and not hub.named(name) and os.environ.get("CABIDA_ONLINE") != "1" and find_model(name) is None:
+        near = ", ".join(nearest(name))
+        cure = tr("brief.closest", near=near) if near else tr("brief.list_models")
+        yield _problem(brief, "CB-B038", "future.successor", name=name, cure=cure)
 
 
 def _providers(brief: Brief, sellers: Sellers) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cabida.brief import kinds
 from cabida.brief.accepted import ACCEPTED_RISKS
 from cabida.brief.evaluation import EVALUATION
+from cabida.brief.future import FUTURE
 from cabida.brief.held import HELD
 from cabida.brief.kinds import Kind, number, word
 from cabida.brief.model import WORKLOADS
@@ -256,6 +257,7 @@ BRIEF = Group(
                 "team", {"platform_engineers": _one(kinds.FACTOR), "loaded_cost": _one(kinds.money("year"))}
             )
         ),
+        "future": OneOf(mapping=FUTURE),
         "consider": OneOf(mapping=CONSIDER),
         "costs": OneOf(mapping=COSTS),
         "notes": _one(kinds.TEXT),

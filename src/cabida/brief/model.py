@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cabida.brief.ahead import Future
 from cabida.brief.corpus import Retrieval
 from cabida.brief.harness import Evaluation
 from cabida.brief.jobs import Lengths, Media, Training
@@ -320,6 +321,7 @@ class Brief:
     file: str = ""
     rules: tuple[AcceptanceRule, ...] = ()  # of acceptance, for whoever measures
     accepted_risks: tuple[KnownRisk, ...] = ()
+    future: Future | None = None
 
     @property
     def is_training(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from cabida.brief.accepted import plain_risk
 from cabida.brief.evaluation import plain_evaluation
 from cabida.brief.fields import EVERY
+from cabida.brief.future import plain_future
 from cabida.brief.held import plain_held
 from cabida.brief.jobs import Lengths, Media, Training
 from cabida.brief.lines import Said, as_yaml
@@ -73,6 +74,7 @@ def plain(brief: Brief) -> Plain:
             platform_engineers=brief.team.platform_engineers_fte,
             loaded_cost=_money(brief.team.loaded_cost_per_year_money, currency, "/year"),
         ),
+        future=_said(**plain_future(brief.future)) if brief.future else None,
         consider=_said(
             capacity=list(brief.consider.capacity),
             providers=list(brief.consider.providers),

@@ -21,15 +21,16 @@ from cabida.app.measured import calibrate, calibration, observations, observe, v
 from cabida.app.mixing import drawn_mix, mix
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
+from cabida.app.rerunning import diff, rerun
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
+from cabida.facts.known import as_known
 from cabida.plan import Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_check, facts_list, models
 from cabida.text import use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief, Missing
-    from cabida.choose import Outcome
     from cabida.evidence.machine import Roots
 
 
@@ -101,38 +102,19 @@ def recommend(
     Raises:
         InvalidInput: the brief has faults, is of a class not served yet, or lacks what the decision waits for.
     """
-    from cabida import brief as briefs
-    from cabida.choose import decide
+    from cabida.app.deciding import decided
     from cabida.report import write
 
     if language:
         use_language(language)
     day = as_of or date.today().isoformat()
-    read = load_brief(brief, as_of=day)
-    if (refusal := briefs.not_yet(read)) is not None:
-        raise InvalidInput([refusal])
-    whole = briefs.complete(read, assume=assume, as_of=day)
-    outcome = decide(whole, day, seed, progress, show_all=all)
-    decision = with_commands(outcome)
-    if scenarios:
-        decision = replace(decision, mix=drawn_mix(whole, outcome, scenarios, on))
+    flags = {"assume": assume, "all": all, "scenarios": scenarios}
+    with as_known(day):
+        read = load_brief(brief, as_of=day)
+        decision = decided(read, day, flags, seed=seed, progress=progress, on=on)
     if out is not None:
         write(decision, out)
     return decision
-
-
-def with_commands(outcome: Outcome) -> Decision:
-    """The decision with the exact command that starts each option."""
-    from cabida import launch
-
-    things = [one.candidate.thing for one in outcome.worked]
-    beside = [one.beside.command if one.beside else "" for one in outcome.worked]
-    commands = [
-        "\n\n".join(filter(None, (launch.command(thing), more))) if thing else ""
-        for thing, more in zip(things, beside, strict=True)
-    ]
-    told = zip(outcome.decision.options, commands, strict=True)
-    return replace(outcome.decision, options=tuple(replace(option, command=text) for option, text in told))
 
 
 def fit(
@@ -292,6 +274,7 @@ __all__ = [
     "check",
     "compare",
     "cost",
+    "diff",
     "energy",
     "exchange_rates",
     "explain",
@@ -317,6 +300,7 @@ __all__ = [
     "prices_aside",
     "recommend",
     "record",
+    "rerun",
     "speed",
     "track",
     "traffic",

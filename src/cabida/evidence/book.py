@@ -21,6 +21,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence.connect import newer, read_only, refusal
 from cabida.evidence.place import HEAD, store_path
 from cabida.evidence.price_rows import COLUMNS, ID_LETTERS, api_of, offer_of
+from cabida.facts import known
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
 from cabida.text import problem, tr
@@ -107,7 +108,7 @@ def imported(
     store: Path | str | None = None,
 ) -> tuple[Offer, ...]:
     """Only the sightings of the store, oldest import first."""
-    stamp = _stamp(store)
+    stamp, recorded_by = _stamp(store), recorded_by or known.recorded_by()
     wanted = None if accelerators is None else tuple(sorted(accelerators))
     return _imported(stamp, as_of, wanted, recorded_by, once) if stamp else ()
 
@@ -151,7 +152,7 @@ def current_api_offers(
 
 def _own_api(as_of: str | None, recorded_by: str, store: Path | str | None) -> tuple[ApiOffer, ...]:
     stamp = _stamp(store)
-    return _imported_api(stamp, as_of, recorded_by) if stamp else ()
+    return _imported_api(stamp, as_of, recorded_by or known.recorded_by()) if stamp else ()
 
 
 def digest_over(
@@ -162,7 +163,7 @@ def digest_over(
     if not stamp:
         return facts_digest
     query = "SELECT content FROM price_imports AS o WHERE o.kept_count > 0"
-    where, values = _limits(None, recorded_by)
+    where, values = _limits(None, recorded_by or known.recorded_by())
     if as_of:
         where.append("(CASE first_seen WHEN '' THEN substr(at, 1, 10) ELSE first_seen END) <= ?")
         values.append(as_of)

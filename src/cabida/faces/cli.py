@@ -33,6 +33,8 @@ COMMANDS = {
     "prices": "commands_prices",
     "explain": "commands_record",
     "record": "commands_record",
+    "rerun": "commands_living",
+    "diff": "commands_living",
     "bench": "commands_bench",
     "track": "commands_track",
     "traffic": "commands_traffic",

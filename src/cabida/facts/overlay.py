@@ -8,6 +8,7 @@ seen when its source was. Everything is validated with the same classes, all fil
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import replace
 from functools import cache
@@ -15,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.facts import store
+from cabida.facts import known, store
 from cabida.facts.model import Accelerator, ApiOffer, EnergyFact, Engine, Node, Offer
-from cabida.files import HAND_KEPT_BYTES_MOST, read_bytes
 from cabida.text import closest, problem
 
 FOLDER = "cabida-facts"
@@ -49,38 +49,30 @@ def folder() -> Path | None:
 def table(name: str) -> dict[str, Any]:
     """Records of a table by id, the user's over the shipped."""
     place = folder()
-    return _shipped(name) if place is None else _merged(name, _stamp(place))
+    return _shipped(name) if place is None else _merged(name, _stamp(place), known.seen_by())
 
 
 def series(name: str) -> tuple[Any, ...]:
     """Records of a series, the user's after the shipped."""
     place = folder()
-    return store.table(name) if place is None else tuple(_merged(name, _stamp(place)).values())
+    return store.table(name) if place is None else tuple(_merged(name, _stamp(place), known.seen_by()).values())
 
 
 def digest_over(shipped: str) -> str:
-    """The shipped digest; another one when a user's own files lie over it, so that a decision cites them too."""
+    """The shipped digest; another one when a user's own records lie over it, so that a decision cites them too."""
     place = folder()
-    files = sorted(place.glob("*.yaml")) if place else []
-    if not files:
+    own_rows = _read(_stamp(place), known.seen_by()) if place else {}
+    tables = {name: list(rows.values()) for name, rows in sorted(own_rows.items()) if rows}
+    if not tables:
         return shipped
-    whole = hashlib.sha256(shipped.encode())
-    for path in files:
-        whole.update(hashlib.sha256(_bytes(path)).digest())
-    return whole.hexdigest()
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return read_bytes(path, HAND_KEPT_BYTES_MOST)
-    except OSError as error:
-        raise InvalidInput(problem("CB-F002", file=str(path), reason=error.strerror or str(error))) from None
+    plain = {name: store.encode(rows, NOUNS[name]) for name, rows in tables.items()}
+    return hashlib.sha256(f"{shipped}\n{json.dumps(plain, sort_keys=True)}".encode()).hexdigest()
 
 
 def own(name: str) -> tuple[Any, ...]:
     """Only the records the user wrote or changed."""
     place = folder()
-    return () if place is None else tuple(_read(_stamp(place)).get(name, {}).values())
+    return () if place is None else tuple(_read(_stamp(place), known.seen_by()).get(name, {}).values())
 
 
 Stamp = tuple[tuple[str, int], ...]  # each file with its time of change, so that an edit is seen
@@ -96,21 +88,28 @@ def _shipped(name: str) -> dict[str, Any]:
 
 
 @cache
-def _merged(name: str, files: Stamp) -> dict[str, Any]:
-    return {**_shipped(name), **_read(files).get(name, {})}
+def _merged(name: str, files: Stamp, seen_by: str) -> dict[str, Any]:
+    return {**_shipped(name), **_read(files, seen_by).get(name, {})}
 
 
 @cache
-def _read(files: Stamp) -> dict[str, dict[str, Any]]:
+def _read(files: Stamp, seen_by: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     wrong: list[Problem] = []
     for path, _ in files:
         for name, records, problems in _file(Path(path)):
-            found.setdefault(name, {}).update(records)
+            seen = {id: one for id, one in records.items() if not seen_by or _seen(one) <= seen_by}
+            found.setdefault(name, {}).update(seen)
             wrong += problems
     if wrong:
         raise InvalidInput(wrong)
     return found
+
+
+def _seen(one: Any) -> str:
+    """The day a user's record was seen; of a changed shipped one, the last of the days of what was changed."""
+    own_days = [source.seen for source in one.field_sources.values()]
+    return str(getattr(one, "seen", "") or max([one.source.seen, *own_days]))
 
 
 def _file(path: Path) -> list[tuple[str, dict[str, Any], list[Problem]]]:

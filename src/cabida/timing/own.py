@@ -18,12 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
+from cabida.facts.known import recorded_by
 from cabida.files import home
 from cabida.text import problem, tr
 from cabida.timing.intervals import MEASURED, residual_facts
@@ -119,17 +119,18 @@ def own_residuals() -> tuple[Residual, ...]:
     except (OSError, RuntimeError):
         return ()
     try:
-        residuals, coefficients = read_own(str(path), stamp)
+        residuals, coefficients, _ = read_own(str(path), stamp, recorded_by())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InvalidInput([problem("CB-V013", file=str(path))]) from None
     return residuals if coefficients == coefficients_digest() else ()
 
 
 @lru_cache(maxsize=4)
-def read_own(path: str, stamp: int) -> tuple[tuple[Residual, ...], str]:
-    """Residuals of a calibration file, and the digest of the coefficients they are residuals of.
+def read_own(path: str, stamp: int, known_by: str = "") -> tuple[tuple[Residual, ...], str, str]:
+    """Residuals of a calibration file, the digest of the coefficients they are residuals of, and the day of the last.
 
-    ``stamp`` is when it was written: a newer file is read anew.
+    ``stamp`` is when it was written: a newer file is read anew. ``known_by`` is a time (ISO, UTC) at which it is looked
+    at: runs made later don't exist, runs undone later still count.
 
     Raises:
         ValueError, KeyError, TypeError: it is no such file.
@@ -138,13 +139,22 @@ def read_own(path: str, stamp: int) -> tuple[tuple[Residual, ...], str]:
     found = json.loads(Path(path).read_text(encoding="utf-8"))
     if found["format"] != FORMAT:
         raise ValueError(path)
-    return of_file(found), str(found["coefficients"])
+    last = max((run["at"] for run in _runs(found, known_by)), default="")
+    return of_file(found, known_by), str(found["coefficients"]), str(last)[:10]
 
 
-def of_file(held: dict[str, Any]) -> tuple[Residual, ...]:
+def _runs(held: dict[str, Any], known_by: str) -> list[dict[str, Any]]:
+    """The runs in force at a time, the oldest first; "" = now."""
+    if not known_by:
+        return list(held["runs"])
+    undone = [run for run in held.get("undone", []) if run["undone"] > known_by]
+    return sorted((run for run in [*held["runs"], *undone] if run["at"] <= known_by), key=lambda run: run["at"])
+
+
+def of_file(held: dict[str, Any], known_by: str = "") -> tuple[Residual, ...]:
     """The residuals of a calibration file, the last word on each observation."""
     last: dict[str, Residual] = {}
-    for run in held["runs"]:
+    for run in _runs(held, known_by):
         for one in run["observations"]:
             setup = Setup(one["engine"], one["card"], one["model"])
             last[one["id"]] = Residual(one["id"], setup, tuple(sorted(one["residuals"].items())))
@@ -172,7 +182,8 @@ def own_source() -> tuple[dict[str, str], ...]:
     if not residuals:
         return ()
     told = tr("timing.own_calibration", digest=digest_of(residuals), count=len(residuals))
-    seen = datetime.fromtimestamp(own_path().stat().st_mtime, UTC).date().isoformat()
+    path = own_path()
+    seen = read_own(str(path), path.stat().st_mtime_ns, recorded_by())[2] if _tried.get() is None else ""
     return ({"what": told, "url": "", "seen": seen, "grade": MEASURED},)
 
 

@@ -1,0 +1,40 @@
+"""What was known at a time: while it lasts, one's own facts seen later and what was recorded later don't exist.
+
+Two dates, as everywhere: ``seen_by`` is of the world (a day), ``recorded_by`` of what was kept here (a time). So a
+decision made again at its own date and time rests on what it rested on, whatever has arrived since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_seen_by: ContextVar[str] = ContextVar("own facts seen by", default="")
+_recorded_by: ContextVar[str] = ContextVar("evidence recorded by", default="")
+
+
+@contextmanager
+def as_known(seen_by: str = "", recorded_by: str = "") -> Iterator[None]:
+    """Know only what was seen by a day and recorded by a time; "" = everything.
+
+    Args:
+        seen_by: ISO date.
+        recorded_by: ISO date and time, UTC, to the second.
+    """
+    seen, recorded = _seen_by.set(seen_by), _recorded_by.set(recorded_by)
+    try:
+        yield
+    finally:
+        _recorded_by.reset(recorded)
+        _seen_by.reset(seen)
+
+
+def seen_by() -> str:
+    """The day after which one's own facts don't exist; "" = there is none."""
+    return _seen_by.get()
+
+
+def recorded_by() -> str:
+    """The time after which nothing was recorded; "" = there is none."""
+    return _recorded_by.get()

@@ -28,7 +28,7 @@ MOST_SHARE = 0.999  # a share whose high end is below one never reaches it
 UNDRAWN = (  # prices, traffic and failures move by drivers of their own; the rest is in no bill
     "fresh_price_ratio", "stale_price_ratio", "undated_price_ratio", "price_part_share_ratio",
     "price_provider_share_ratio", "traffic_ratio", "failure_spread_ratio", "intensity_g_per_kwh",
-    "serverless_start_billed_ratio",
+    "serverless_start_billed_ratio", "context_growth_ratio_per_year", "successor_params_ratio", "successor_after_years",
 )  # fmt: skip
 Parts = tuple[tuple[float, str], ...]  # shares of an input's variance, each with the stream it comes from
 

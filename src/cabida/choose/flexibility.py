@@ -261,11 +261,13 @@ def weighed(first: Worked, able: Sequence[Worked], outlook: Outlook) -> Weighed 
     return Weighed(best, dearer, prospect.lost_money, prospect.broken_ratio)
 
 
-def flexibility_flip(
-    first: Worked, able: Sequence[Worked], options: Sequence[Option], outlook: Outlook, currency: str
-) -> Flip | None:
-    """How likely the future may be to break a promise before the free option is the better one."""
-    found = weighed(first, able, outlook)
+def flexibility_flip(able: Sequence[Worked], options: Sequence[Option], outlook: Outlook) -> Flip | None:
+    """How likely the future may be to break the first option's promise before a free one is better.
+
+    ``able`` satisfy the brief, the first one first.
+    """
+    currency = outlook.means.brief.currency
+    found = weighed(able[0], able, outlook) if able else None
     if found is None or found.lost_money <= 0 or found.broken_ratio <= 0:
         return None
     titles = {one.id: one.title for one in options}

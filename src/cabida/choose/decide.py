@@ -15,16 +15,18 @@ from cabida.brief import Brief
 from cabida.choose.ask import Ask
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
+from cabida.choose.flexibility import Outlook, flexibility_flip
 from cabida.choose.ledgers import with_money
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
 from cabida.choose.media import search_media
 from cabida.choose.mix_told import mix_flip, quick_mix
-from cabida.choose.options import chosen_few, option_of, several_models, title_of
+from cabida.choose.options import option_of, several_models, title_of
 from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
+from cabida.choose.shown import judged, shown
 from cabida.choose.sure import surely_first
 from cabida.choose.sureness import strayed, with_sureness
 from cabida.choose.swings import inputs_flip
@@ -89,17 +91,21 @@ def decide(
     else:
         found = search_serving(brief, means, seed, progress, exhaustive=exhaustive)
     worked, tally, ask = surely_first(found.worked), found.tally, found.ask
-    kept = sorted(worked, key=lambda one: (*one.order, one.candidate.id)) if show_all else chosen_few(worked)
-    kept = own_first(kept)
+    outlook = Outlook(ask, means, seed) if ask is not None else None
+    seen = judged(worked, brief, outlook)
+    kept = own_first(shown(worked, seen.front, everything=show_all))
     rejections = _fell(tally, worked, kept)
     plain = _options(kept, named=several_models(worked))
     sure = with_sureness(worked, kept, plain, ask, means.terms, seed)
-    options = list(sure.options)
+    options = seen.told(sure.options)
     turned = flips(brief, kept, options, ask, means.terms)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
     if (told := inputs_flip(sure.swings, options)) is not None:
         turned = (*turned, told)
+    able = [one for one in kept if one.status == "satisfies"]
+    if outlook is not None and (free := flexibility_flip(able, options, outlook)) is not None:
+        turned = (*turned, free)
     mix = quick_mix(brief, worked, ask, means)
     best = min((one.cost.per_accepted_money for one in worked if one.status == "satisfies"), default=math.inf)
     if (mixed := mix_flip(mix, best, brief.currency)) is not None:
@@ -133,7 +139,11 @@ def decide(
         elapsed_s=0.0,
         options=tuple(options),
         rejections=rejections,
-        assumptions=(*assumptions_of(brief, ask, means, kept), *strayed(sure, ask, means.terms)),
+        assumptions=(
+            *assumptions_of(brief, ask, means, kept),
+            *strayed(sure, ask, means.terms),
+            *(means.terms.assumptions(outlook.taken) if outlook is not None else ()),
+        ),
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
         measurements=to_measure.measurements,

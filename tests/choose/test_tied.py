@@ -30,6 +30,14 @@ def test_a_card_of_ones_own_wins_a_practical_tie_and_says_so(outcome):
     assert [one.id for one in decision.options] == [one.candidate.id for one in outcome.worked]
 
 
+def test_its_chance_counts_the_worlds_in_which_it_ties(outcome):
+    """An answer that a tie decides isn't told beside a chance of a hundredth: what ties is taken."""
+    first, *others = outcome.decision.options
+    assert first.best_probability > 0.2
+    assert first.best_probability + sum(one.best_probability for one in others) <= 1 + 1e-9
+    assert all(outcome.worked[0].tie_money >= 0 == one.tie_money for one in outcome.worked[1:])
+
+
 def test_what_turns_the_answer_starts_beyond_the_tie(outcome):
     """At today's values what one has wins: no input turns the answer where it stands."""
     decision = outcome.decision

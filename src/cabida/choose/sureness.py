@@ -60,12 +60,14 @@ def with_sureness(
     Args:
         worked: all options worked out; the ones that satisfy stand against each other.
         kept: those shown, in step with ``options``. A shown one stands for those of its kind that differ in who sells
-            it: its chance is theirs together.
+            it: its chance is theirs together. Of what one has already, a draw in which it ties in practice counts too.
         options: as shown, with what their bills alone say.
         ask: the demand; ``None`` for a run.
         terms: currency, date and assumptions.
         seed: of the draws.
     """
+    import numpy as np
+
     able = contenders(worked, kept)
     currencies = {_currency(one, terms) for one in (*able, *kept)}
     spreads = drivers.currency_spreads(currencies, terms)
@@ -76,7 +78,8 @@ def with_sureness(
         ]
         return Sureness(tuple(ranged), (), DRAWS_COUNT if ranged else 0)
     costs = cost_matrix(drawn, able)
-    chances, regrets = best_probabilities(costs), expected_regrets(costs)
+    ties = np.array([[one.tie_money] for one in able])  # what one has is taken though it is a little dearer
+    chances, regrets = best_probabilities(costs - ties), expected_regrets(costs)
     rows = {one.candidate.id: row for row, one in enumerate(able)}
     shown = {one.candidate.id for one in kept}
     first_of: dict[tuple[object, ...], str] = {}

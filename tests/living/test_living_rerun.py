@@ -46,7 +46,8 @@ BRIEF = """\
 name: small
 workload: realtime-inference
 models: [{id: meta-llama/Llama-3.1-8B-Instruct, weights: {fp8: {acceptance: 95 %}}}]
-traffic: {requests_per_s: {mean: 3, peak: 8}, input_tokens: {mean: 900, p95: 2000}, output_tokens: {mean: 200, p95: 500}}
+traffic:
+  {requests_per_s: {mean: 3, peak: 8}, input_tokens: {mean: 900, p95: 2000}, output_tokens: {mean: 200, p95: 500}}
 objectives: {ttft_p95: 1500 ms, tpot_p95: 60 ms}
 horizon: 12 months
 team: {platform_engineers: 0.2, loaded_cost: 90000 EUR/year}
@@ -91,7 +92,8 @@ def arrive(home):
 def slower(home):
     run = {
         "id": "mine-1", "kind": "serving", "engine": "vllm", "engine_version": "0.10.0",
-        "model": "meta-llama/Llama-3.1-8B-Instruct", "weights": "fp8", "gpu": "l40s", "gpus": 1, "tp": 1, "mode": "serve",
+        "model": "meta-llama/Llama-3.1-8B-Instruct", "weights": "fp8", "gpu": "l40s", "gpus": 1, "tp": 1,
+        "mode": "serve",
         "load": {"input_tokens": 900, "output_tokens": 200, "concurrency": 8, "prompts": 80},
         "measured": {"tpot_ms_mean": 40.0}, "quality": "A", "source": "own bench",
     }  # fmt: skip
@@ -190,8 +192,8 @@ def test_decisions_on_other_work_are_not_compared(small):
 def test_a_trace_that_is_gone_or_another_is_told(home):
     rows = "arrival_s,input_tokens,output_tokens\n" + "".join(f"{at / 3},500,100\n" for at in range(60))
     (home / "t.csv").write_text(rows)
-    told = "traffic: {requests_per_s: {mean: 3, peak: 8}, input_tokens: {mean: 900, p95: 2000}, output_tokens: {mean: 200, p95: 500}}"
-    (home / "traced.yaml").write_text(BRIEF.replace(told, "traffic: {trace: t.csv}"))
+    told = BRIEF[BRIEF.index("traffic:") : BRIEF.index("objectives")]
+    (home / "traced.yaml").write_text(BRIEF.replace(told, "traffic: {trace: t.csv}\n"))
     decided = app.recommend(home / "traced.yaml", assume=True, as_of=DAY)
     assert app.rerun(decided, same=True).identical
     (home / "t.csv").write_text(rows.replace("500,100", "500,110"))
@@ -204,7 +206,12 @@ def test_a_trace_that_is_gone_or_another_is_told(home):
 
 def run(*words, home):
     return subprocess.run(
-        [sys.executable, "-m", "cabida", *words], capture_output=True, text=True, cwd=home, timeout=120, check=False
+        [sys.executable, "-m", "cabida", *words],
+        capture_output=True,
+        text=True,
+        cwd=home,
+        timeout=120,
+        check=False,
     )
 
 
@@ -215,11 +222,13 @@ def test_the_commands_say_it_with_their_exit_codes(home, small):
     save(replace(small, seed=3), home / "other.json")
     other = run("diff", "d.json", "other.json", "--json", home=home)
     assert other.returncode == 0
-    assert json.loads(other.stdout)["changes"] == [{"kind": "world", "name": "seed", "before": "0", "after": "3"}]
+    assert json.loads(other.stdout)["changes"] == [
+        {"kind": "world", "name": "seed", "before": "0", "after": "3"}
+    ]
     lost = replace(small, verdict="nothing_satisfies", options=())
     save(lost, home / "lost.json")
     assert run("diff", "d.json", "lost.json", "--format", "md", home=home).returncode == 4
-    turned = [one for one in small.options if one.accelerator != small.options[0].accelerator][0]
+    turned = next(one for one in small.options if one.accelerator != small.options[0].accelerator)
     turned = replace(turned, rank=1, status="chosen")
     save(replace(small, options=(turned, *small.options)), home / "turned.json")
     assert run("diff", "d.json", "turned.json", home=home).returncode == 7

@@ -25,7 +25,7 @@ WAITS = "CB-B040"  # the brief lacks something that the decision waits for
 
 
 def exit_code_of(error: BaseException) -> int:
-    """0 done, 1 unexpected, 2 usage, 3 invalid, 4 nothing satisfies, 5 endpoint, 6 audit."""
+    """0 done, 1 unexpected, 2 usage, 3 invalid, 4 nothing satisfies, 5 endpoint, 6 audit; 7 is no error: it changed."""
     if isinstance(error, CabidaError):
         return error.exit_code
     if isinstance(error, OSError):

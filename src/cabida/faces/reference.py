@@ -11,7 +11,7 @@ import click
 from cabida.faces.cli import cli
 from cabida.text import language, tr, use_language
 
-EXIT_CODES = (0, 1, 2, 3, 4, 5, 6, 130)
+EXIT_CODES = (0, 1, 2, 3, 4, 5, 6, 7, 130)
 
 
 def reference() -> str:

@@ -8,7 +8,7 @@ leaves source, date and grade. ``.raw`` is the bare function, for sweeps and sim
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any
@@ -308,10 +308,51 @@ def simulated(name: str, value: float, low: float, high: float, seed: int) -> Qu
     return leaf(name, value, Source(f"simulation, seed {seed}", grade="simulated"), low, high)
 
 
+def _find_swings(roots: Iterable[Quantity]) -> None:
+    """Every node's ``swings`` at once: each leaf moved once, and only what is made of it worked out again."""
+    order = list({id(node): node for root in roots for node in root.nodes()}.values())
+    users: dict[int, list[Quantity]] = {id(node): [] for node in order}
+    for node in order:
+        for part in {id(part): part for _, part in node.inputs}.values():
+            users[id(part)].append(node)
+    place = {id(node): at for at, node in enumerate(order)}
+    found: dict[int, dict[int, tuple[Quantity, float, float]]] = {id(node): {} for node in order}
+    for part in order:
+        if part.inputs or part.low is None or part.high is None:
+            continue
+        above = {id(part): part}
+        waiting = [part]
+        while waiting:
+            for user in users[id(waiting.pop())]:
+                if id(user) not in above:
+                    above[id(user)] = user
+                    waiting.append(user)
+        moved = sorted(above.values(), key=lambda node: place[id(node)])
+        low, high = (_moved(moved, part, float(end)) for end in (part.low, part.high))
+        for node in moved:
+            found[id(node)][id(part)] = part, float(low[id(node)]), float(high[id(node)])
+    for node in order:
+        if node.inputs:
+            swings = [found[id(node)][id(part)] for part in node.leaves() if id(part) in found[id(node)]]
+            node.__dict__["swings"] = sorted(swings, key=lambda swing: -abs(swing[2] - swing[1]))
+
+
+def _moved(nodes: Iterable[Quantity], part: Quantity, to: float) -> dict[int, Any]:
+    """Values of these nodes, inputs first, when one leaf among them takes another value."""
+    values: dict[int, Any] = {id(part): to}
+    for node in nodes:
+        if node.formula and node is not part:
+            values[id(node)] = node.formula.raw(
+                **{param: values.get(id(one), one.value) for param, one in node.inputs}
+            )
+    return values
+
+
 def tree_nodes(roots: dict[str, Quantity]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Trees as plain data, shared nodes once: the list of nodes, and the index of each root by name."""
     listed: list[dict[str, Any]] = []
     index: dict[int, int] = {}
+    _find_swings(roots.values())
     for root in roots.values():
         for node in root.nodes():
             if id(node) in index:

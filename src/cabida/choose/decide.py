@@ -44,7 +44,7 @@ from cabida.text import language, tr
 from cabida.text import money as money_text
 from cabida.timing.own import own_source
 
-TREES_SHOWN = 3  # options whose figures can be explained
+TREES_SHOWN = 3  # options whose figures can all be explained; of the others the bill
 TIE_RATIO = 0.8  # an option this near to the first one's chance of being best is as good
 
 
@@ -110,11 +110,8 @@ def decide(
     best = min((one.cost.per_accepted_money for one in worked if one.status == "satisfies"), default=math.inf)
     if (mixed := mix_flip(mix, best, brief.currency)) is not None:
         turned = (*turned, mixed)
-    trees, roots = trees_of(kept[:TREES_SHOWN], ask, means, seed)
-    options = [
-        replace(option, trees=roots[index]) if index < len(roots) else option
-        for index, option in enumerate(options)
-    ]
+    trees, roots = trees_of(kept, ask, means, seed, whole_count=TREES_SHOWN)
+    options = [replace(option, trees=root) for option, root in zip(options, roots, strict=True)]
     options = with_owned(options, kept, means)
     options = with_money(options, kept, worked, ask, means, named=several_models(worked))
     satisfied = bool(options) and options[0].status == "chosen"

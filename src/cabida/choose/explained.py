@@ -18,13 +18,27 @@ from cabida.timing.sizing.profile import needed_replicas_count
 
 
 def trees_of(
-    worked: Sequence[Worked], ask: Ask | None, means: Means, seed: int
+    worked: Sequence[Worked], ask: Ask | None, means: Means, seed: int, *, whole_count: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, int]]]:
-    """The nodes under all figures of these options, shared ones once, and for each option its figures' nodes."""
-    found = [figures_of(one, ask, means, seed) for one in worked]
+    """The nodes under the options' figures, shared ones once, and for each option its figures' nodes.
+
+    All figures of the first ``whole_count`` options; of each of the others its bill, energy and carbon.
+    """
+    found = [
+        figures_of(one, ask, means, seed) if at < whole_count else _bill_of(one, means)
+        for at, one in enumerate(worked)
+    ]
     roots = {f"{at}:{name}": node for at, each in enumerate(found) for name, node in each.items()}
     nodes, index_of = tree_nodes(roots)
     return nodes, [{name: index_of[f"{at}:{name}"] for name in each} for at, each in enumerate(found)]
+
+
+def _bill_of(one: Worked, means: Means) -> dict[str, Quantity]:
+    """What an option costs and draws: all of it that a price or an assumption of its bill moves."""
+    roots = cost_tree_of(one, means)
+    beside = one.beside.trees() if one.beside is not None else {}
+    shown = {name: node for name, node in beside.items() if name.endswith("_money")}
+    return roots | shown | energy_tree(one, means, roots.get("unit_cost"))
 
 
 def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[str, Quantity]:
@@ -40,7 +54,7 @@ def figures_of(one: Worked, ask: Ask | None, means: Means, seed: int) -> dict[st
             roots |= _latencies(one.speed, seed)
     if one.beside is not None:
         roots |= one.beside.trees()
-    roots |= energy_tree(one, means)
+    roots |= energy_tree(one, means, roots.get("unit_cost"))
     if run is not None:
         roots |= memory.training_tree(run) | timing.training_tree(run)
     return roots

@@ -79,23 +79,42 @@ def told_apart(cost: float, most: float) -> dict[str, str]:
 
 def _over_budget(worked: Worked, means: Means) -> list[Miss]:
     """A month against the month's budget, the whole horizon (or all runs) against the whole."""
-    brief, currency = means.brief, means.terms.currency
+    brief = means.brief
+    runs = brief.training.runs_count if brief.training and brief.is_training else None
     months = brief.horizon_months or 12.0
-    runs = brief.training.runs_count if brief.training else 0.0
-    cost = worked.cost.per_month_money
-    monthly, total = (cost * runs / months, cost * runs) if brief.is_training else (cost, cost * months)
-    total = max(total, worked.cost.capex_money)
+    spending = Spending(
+        brief.budget.monthly_money, brief.budget.total_money, means.terms.currency, months, runs
+    )
+    return over_budget(worked.cost.per_month_money, worked.cost.capex_money, spending)
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What may be spent: a month, and in all. ``runs_count`` is of training, whose costs are of a run."""
+
+    monthly_money: float | None
+    total_money: float | None
+    currency: str
+    horizon_months: float
+    runs_count: float | None = None
+
+
+def over_budget(cost_money: float, capex_money: float, most: Spending) -> list[Miss]:
+    """The budgets that a month's bill (a run's, of training) breaks, with what is paid on day one."""
+    months, runs = most.horizon_months, most.runs_count
+    is_training = runs is not None
+    monthly = cost_money * (runs or 0.0) / months if is_training else cost_money
+    total = cost_money * ((runs or 0.0) if is_training else months)
+    total = max(total, capex_money)
     found = []
-    if brief.budget.monthly_money is not None and monthly > brief.budget.monthly_money:
-        values = told_apart(monthly, brief.budget.monthly_money) | {"currency": currency}
-        found.append(
-            Miss(tr("choose.misses.budget", **values), monthly / max(brief.budget.monthly_money, 1e-9))
-        )
-    if brief.budget.total_money is not None and total > brief.budget.total_money:
-        values = told_apart(total, brief.budget.total_money) | {"currency": currency}
-        key = "choose.misses.all_runs_budget" if brief.is_training else "choose.misses.total_budget"
-        sentence = tr(key, **values, count=number(runs), months=number(months))
-        found.append(Miss(sentence, total / max(brief.budget.total_money, 1e-9)))
+    if most.monthly_money is not None and monthly > most.monthly_money:
+        values = told_apart(monthly, most.monthly_money) | {"currency": most.currency}
+        found.append(Miss(tr("choose.misses.budget", **values), monthly / max(most.monthly_money, 1e-9)))
+    if most.total_money is not None and total > most.total_money:
+        values = told_apart(total, most.total_money) | {"currency": most.currency}
+        key = "choose.misses.all_runs_budget" if is_training else "choose.misses.total_budget"
+        sentence = tr(key, **values, count=number(runs or 0.0), months=number(months))
+        found.append(Miss(sentence, total / max(most.total_money, 1e-9)))
     return found
 
 

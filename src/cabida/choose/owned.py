@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import exp, log, sqrt
+from math import exp, isclose, log, sqrt
 
 from cabida import facts, money
 from cabida.choose.against_rent import with_around
@@ -116,13 +116,13 @@ def energy_metrics(one: Worked, means: Means) -> dict[str, Estimate]:
     return {name: _estimate(figure) for name, figure in energy_tree(one, means).items()}
 
 
-def energy_tree(one: Worked, means: Means) -> dict[str, Quantity]:
-    """The same with their ancestry."""
+def energy_tree(one: Worked, means: Means, bill: Quantity | None = None) -> dict[str, Quantity]:
+    """The same with their ancestry; what is accepted is the node of the bill where it is given."""
     tenure, thing = one.tenure, one.candidate.thing
     if tenure is None or thing is None:
         return {}
-    own = footprint(thing.accelerator, tenure, _working(one, tenure, means), means.terms)
-    accepted = one.cost.accepted_per_month
+    accepted = _accepted(one, bill)
+    own = footprint(thing.accelerator, tenure, _working(one, tenure, means, accepted), means.terms)
     if isinstance(one.beside, Beside):
         before = _encoding(one.beside.front, accepted, means)
         return own if before is None else together(own, before)
@@ -133,7 +133,16 @@ def energy_tree(one: Worked, means: Means) -> dict[str, Quantity]:
     return together(own, footprint(thing.accelerator, rented.tenure, working, means.terms))
 
 
-def _encoding(front: Front, accepted: float, means: Means) -> dict[str, Quantity] | None:
+def _accepted(one: Worked, bill: Quantity | None) -> float | Quantity:
+    """Outputs accepted a month, from the bill where it says the same."""
+    known = one.cost.accepted_per_month
+    for node in bill.nodes() if bill is not None else ():
+        if node.name == "accepted_outputs_per_month" and isclose(float(node.value), known, rel_tol=1e-12):
+            return node
+    return known
+
+
+def _encoding(front: Front, accepted: float | Quantity, means: Means) -> dict[str, Quantity] | None:
     """Cards of their own before a generator, on all month; hosts and the hours of ingestion are left out.
 
     ``None``: there are none, it encodes on a host or on the generator's cards.
@@ -148,14 +157,14 @@ def _encoding(front: Front, accepted: float, means: Means) -> dict[str, Quantity
     return footprint(card, use.tenure, working, means.terms)
 
 
-def _working(one: Worked, tenure: Tenure, means: Means) -> Working:
-    usage, accepted = one.usage, one.cost.accepted_per_month
+def _working(one: Worked, tenure: Tenure, means: Means, accepted: float | Quantity) -> Working:
+    usage = one.usage
     if isinstance(usage, TrainingUse):
         return Working(1.0, run_hours(one, usage, means), 1.0, usage.acceptance_ratio, per_month=False)
     return _service(usage, one.candidate, tenure, accepted)
 
 
-def _service(usage: Usage, candidate: Candidate, tenure: Tenure, accepted: float) -> Working:
+def _service(usage: Usage, candidate: Candidate, tenure: Tenure, accepted: float | Quantity) -> Working:
     """Serving replicas are on with the demand where that saves money, spares all month and idle."""
     month, count = float(HOURS_PER_MONTH), float(tenure.accelerators_count)
     active = min(month, usage.active_hours_per_month)

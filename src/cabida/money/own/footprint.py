@@ -22,13 +22,14 @@ class Working:
     Attributes:
         on_hours_per_month: hours each is on; for a run, all its accelerator-hours, with ``accelerators_count`` 1.
         per_month: whether hours and outputs are a month's; else those of one run.
-        accepted: outputs accepted a month; of a run, the share of runs whose model is good enough.
+        accepted: outputs accepted a month, with their ancestry where a bill has it; of a run, the share of runs whose
+            model is good enough.
     """
 
     accelerators_count: float
     on_hours_per_month: float
     utilisation_ratio: float
-    accepted: float
+    accepted: float | Quantity
     per_month: bool = True
 
 
@@ -39,7 +40,7 @@ def footprint(
 
     ``carbon_market_g_per_output`` is there only when a contract is stated.
     """
-    if not accelerator.tdp_w or working.accepted <= 0:
+    if not accelerator.tdp_w or float(working.accepted) <= 0:
         return {}
     ways, owned = Explained(terms, {}), tenure.owned
     used = ways.given("utilisation_ratio", working.utilisation_ratio, "timing", "simulated")
@@ -55,14 +56,16 @@ def footprint(
         count = ways.given("accelerators_count", working.accelerators_count, "plan")
         hours = ways.given("on_hours_per_month", working.on_hours_per_month, "timing", "simulated")
         month = carbon.building_kwh_per_month(wall, count, hours, pue)
-        outputs = ways.given("accepted_outputs_per_month", working.accepted, "brief")
+        outputs = working.accepted
+        if not isinstance(outputs, Quantity):
+            outputs = ways.given("accepted_outputs_per_month", outputs, "brief")
         each = carbon.energy_kwh_per_output(month, outputs)
         found["energy_kwh_per_month"] = month
         found["carbon_kg_per_month"] = carbon.carbon_kg_per_month(month, grid)
     else:
         hours = ways.given("open_hours", working.on_hours_per_month, "timing", "simulated")
         run = ownership.building_energy_kwh(ownership.energy_kwh(wall, hours), pue)
-        kept = ways.given("model_acceptance_ratio", working.accepted, "brief")
+        kept = ways.given("model_acceptance_ratio", float(working.accepted), "brief")
         each = carbon.run_kwh_per_output(run, kept)
     found["energy_kwh_per_output"] = each
     found["carbon_g_per_output"] = carbon.carbon_g_per_output(each, grid)

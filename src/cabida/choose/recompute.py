@@ -1,0 +1,142 @@
+"""The nodes of a decision worked out again from the text of their equations, with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cabida.equation import NotAFormula
+from cabida.errors import InvalidInput
+from cabida.expression import expression
+from cabida.text import problem
+
+Node = Mapping[str, Any]
+
+
+def node_value(node: Node, values: Mapping[int, Any]) -> Any:
+    """A node's value from those of its inputs.
+
+    Raises:
+        InvalidInput: CB-X095, its equation is none, an input is missing, or the result is beyond numbers.
+    """
+    try:
+        found = expression(str(node["equation"])).value(
+            {part["param"]: values[part["id"]] for part in node["inputs"]}
+        )
+        return float(found)
+    except (NotAFormula, KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidInput([problem("CB-X095", name=node["name"], node=node["id"], why=str(error))]) from None
+
+
+def node_values(nodes: Sequence[Node], changed: Mapping[int, float]) -> dict[int, Any]:
+    """Every node's value when leaves take others: ``changed`` by id. Only what hangs on them is worked out again."""
+    values: dict[int, Any] = {}
+    moved = set(changed)
+    for node in nodes:
+        at = node["id"]
+        if at in changed:
+            values[at] = changed[at]
+        elif node["inputs"] and any(part["id"] in moved for part in node["inputs"]):
+            values[at] = node_value(node, values)
+            moved.add(at)
+        else:
+            values[at] = node["value"]
+    return values
+
+
+def recomputed(
+    nodes: Sequence[Node], changed: Mapping[int, float], origin: str
+) -> tuple[dict[str, Any], ...]:
+    """The nodes with these leaves set, as ``tree_nodes`` would list them.
+
+    A leaf that is set has no interval, and ``origin`` is its source; what hangs on it has the interval of its other
+    leaves' swings, taken as independent, added in quadrature.
+    """
+    values = node_values(nodes, changed)
+    moved = _above(nodes, changed)
+    listed: list[dict[str, Any]] = []
+    for node in nodes:
+        at = node["id"]
+        if at in changed:
+            source = {"what": origin, "url": "", "seen": ""}
+            now = {
+                "value": values[at],
+                "low": values[at],
+                "high": values[at],
+                "source": source,
+                "grade": "assumed",
+            }
+            listed.append({**node, **now})
+        elif at in moved:
+            listed.append({**node, "value": values[at]})
+        else:
+            listed.append(dict(node))
+    _set_intervals(listed, moved - set(changed))
+    return tuple(listed)
+
+
+def _above(nodes: Sequence[Node], leaves: Iterable[int]) -> set[int]:
+    """Ids of these leaves and of all that is made of them."""
+    found = set(leaves)
+    for node in nodes:
+        if any(part["id"] in found for part in node["inputs"]):
+            found.add(node["id"])
+    return found
+
+
+def _set_intervals(nodes: Sequence[dict[str, Any]], wanted: set[int]) -> None:
+    """``low`` and ``high`` of the nodes in ``wanted``."""
+    users: dict[int, list[dict[str, Any]]] = {}
+    for node in nodes:
+        for at in {part["id"] for part in node["inputs"]}:
+            users.setdefault(at, []).append(node)
+    values = {node["id"]: node["value"] for node in nodes}
+    place = {node["id"]: at for at, node in enumerate(nodes)}
+    below, above = dict.fromkeys(wanted, 0.0), dict.fromkeys(wanted, 0.0)
+    for leaf in _loose(nodes, wanted):
+        over = sorted(_users_of(leaf["id"], users), key=lambda at: place[at])
+        ends = []
+        for end in ("low", "high"):
+            moved = {leaf["id"]: leaf[end]}
+            for at in over:
+                moved[at] = node_value(nodes[place[at]], ChainMap(moved, values))
+            ends.append(moved)
+        for at in over:
+            if at in wanted:
+                swings = [one[at] - values[at] for one in ends]
+                below[at] += min(0.0, *swings) ** 2
+                above[at] += max(0.0, *swings) ** 2
+    for at in wanted:
+        value = values[at]
+        nodes[place[at]] |= {"low": value - math.sqrt(below[at]), "high": value + math.sqrt(above[at])}
+
+
+def _loose(nodes: Sequence[dict[str, Any]], wanted: set[int]) -> list[dict[str, Any]]:
+    """The leaves with an interval under the nodes in ``wanted``."""
+    under = set(wanted)
+    for node in reversed(nodes):
+        if node["id"] in under:
+            under |= {part["id"] for part in node["inputs"]}
+    return [
+        node
+        for node in nodes
+        if node["id"] in under
+        and not node["inputs"]
+        and not isinstance(node["value"], list)
+        and node["low"] is not None
+        and node["high"] is not None
+        and (node["low"], node["high"]) != (node["value"],) * 2
+    ]
+
+
+def _users_of(leaf: int, users: Mapping[int, Sequence[dict[str, Any]]]) -> set[int]:
+    found: set[int] = set()
+    waiting = [leaf]
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user["id"] not in found:
+                found.add(user["id"])
+                waiting.append(user["id"])
+    return found

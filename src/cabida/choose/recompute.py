@@ -4,15 +4,66 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cabida.equation import NotAFormula
 from cabida.errors import InvalidInput
 from cabida.expression import expression
-from cabida.text import problem
+from cabida.text import problem, tr
 
 Node = Mapping[str, Any]
+
+
+def tidy(nodes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Nodes as ``tree_nodes`` lists them, inputs before what is made of them, whatever file they came from.
+
+    A node whose inputs don't say which of its equation's names they are can't be worked out again: it becomes a leaf.
+
+    Raises:
+        InvalidInput: CB-X095, an input is missing, or a node is made of itself.
+    """
+    by_id = {node["id"]: _plain(node) for node in nodes}
+    done: dict[Any, dict[str, Any]] = {}
+    for start in by_id:
+        path: list[tuple[Any, Iterator[Any]]] = [] if start in done else [(start, _inputs(by_id[start]))]
+        open_ones = {start}
+        while path:
+            at, left = path[-1]
+            below = next((one for one in left if one not in done), None)
+            if below is None:
+                done[at] = by_id[at]
+                open_ones.discard(at)
+                path.pop()
+            elif below in open_ones or below not in by_id:
+                name = by_id[at]["name"]
+                raise InvalidInput([problem("CB-X095", name=name, node=at, why=tr("choose.what_if.broken"))])
+            else:
+                open_ones.add(below)
+                path.append((below, _inputs(by_id[below])))
+    return tuple(done.values())
+
+
+def _inputs(node: Node) -> Iterator[Any]:
+    return iter([part["id"] for part in node["inputs"]])
+
+
+def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
+    value, inputs, source = node["value"], node.get("inputs") or [], node.get("source")
+    named = all(isinstance(part, Mapping) and part.get("param") for part in inputs) and node.get("equation")
+    read = source if isinstance(source, Mapping) else {"what": source or ""}
+    return {
+        "id": node["id"],
+        "name": str(node["name"]),
+        "value": [float(one) for one in value] if isinstance(value, list) else float(value),
+        "unit": str(node.get("unit") or ""),
+        "equation": str(node.get("equation") or ""),
+        "inputs": [{"param": str(part["param"]), "id": part["id"]} for part in inputs] if named else [],
+        "source": {key: str(read.get(key) or "") for key in ("what", "url", "seen")},
+        "grade": str(node.get("grade") or "derived"),
+        "low": None if node.get("low") is None else float(node["low"]),
+        "high": None if node.get("high") is None else float(node["high"]),
+    }
 
 
 def node_value(node: Node, values: Mapping[int, Any]) -> Any:

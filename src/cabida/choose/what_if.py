@@ -11,7 +11,7 @@ from typing import Any
 from cabida import text
 from cabida.choose.levers import Lever, bills_of, levers
 from cabida.choose.limits import Miss, Spending, over_budget
-from cabida.choose.recompute import node_values, recomputed
+from cabida.choose.recompute import node_values, recomputed, tidy
 from cabida.choose.tied import TIE_MONEY, TIE_SHARE_RATIO
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Assumption, Caution, CostLine, Decision, Estimate, Option
@@ -38,10 +38,11 @@ def what_if(decision: Decision, changes: Mapping[str, float]) -> Decision:
             (CB-X092); a tree that can't be worked out (CB-X095).
     """
     with _speaking(decision.language):
+        whole, decision = decision, _tidied(decision)
         set_to = _found(levers(decision), changes, decision)
         set_to = {name: (lever, value) for name, (lever, value) in set_to.items() if value != lever.value}
         if not set_to:
-            return decision
+            return whole
         changed = {at: value for lever, value in set_to.values() for at in lever.nodes}
         nodes = recomputed(decision.trees, changed, ORIGIN)
         values = {node["id"]: node["value"] for node in nodes}
@@ -69,8 +70,19 @@ def what_if(decision: Decision, changes: Mapping[str, float]) -> Decision:
 
 def recomputes(decision: Decision) -> dict[int, Any]:
     """Every node of a decision worked out from its leaves, by id: what is stored, when it is sound."""
-    leaves = {node["id"]: node["value"] for node in decision.trees if not node["inputs"]}
-    return node_values(decision.trees, leaves)
+    nodes = tidy(decision.trees)
+    return node_values(nodes, {node["id"]: node["value"] for node in nodes if not node["inputs"]})
+
+
+def _tidied(decision: Decision) -> Decision:
+    """The decision with its nodes in order, and no figure that hangs on none of them."""
+    nodes = tidy(decision.trees)
+    known = {node["id"] for node in nodes}
+    options = [
+        replace(option, trees={name: at for name, at in option.trees.items() if at in known})
+        for option in decision.options
+    ]
+    return replace(decision, trees=nodes, options=tuple(options))
 
 
 @contextmanager

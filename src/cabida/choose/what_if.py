@@ -187,7 +187,7 @@ def _replica(option: Option, values: Mapping[int, Any], before: Mapping[int, Any
         return replica
     ratios = {
         values[part["id"]] / before[part["id"]]
-        for node in _under(option, decision)
+        for node in bill_nodes(option, decision)
         for part in node["inputs"]
         if part["param"] in ("price_money_per_hour", "capital_money") and before[part["id"]]
     }
@@ -196,7 +196,7 @@ def _replica(option: Option, values: Mapping[int, Any], before: Mapping[int, Any
     return replace(replica, money_per_hour=replica.money_per_hour * ratios.pop())
 
 
-def _under(option: Option, decision: Decision) -> list[dict[str, Any]]:
+def bill_nodes(option: Option, decision: Decision) -> list[dict[str, Any]]:
     """The nodes of an option's bill."""
     by_id = {node["id"]: node for node in decision.trees}
     waiting, found = list(bills_of(option.trees).values()), {}
@@ -214,19 +214,19 @@ def _limited(
     """The option with the budgets of the brief held against its new bill; its other limits stay as they were found."""
     if option.status == "ruled_out":
         return now
-    most = _spending(decision)
-    under = _under(option, decision)
+    most = spending_of(decision)
+    under = bill_nodes(option, decision)
     was = over_budget(option.cost_per_month_money, _capital(option, before, under), most)
     over = over_budget(now.cost_per_month_money, _capital(option, values, under), most)
     old = {miss.sentence for miss in was}
-    misses = _other_misses(option, old, decision)
+    misses = other_misses(option, old, decision)
     rest = [reason for reason in option.reasons if reason not in old]
     told = [miss.sentence for miss in over]
     status = "misses" if over or misses else "satisfies"
     return replace(now, status=status, reasons=(*told, *rest))
 
 
-def _other_misses(option: Option, budget: set[str], decision: Decision) -> list[str]:
+def other_misses(option: Option, budget: set[str], decision: Decision) -> list[str]:
     """What an option misses beside the budgets: all it says but those and what is only said in passing."""
     if option.status != "misses":
         return []
@@ -243,7 +243,7 @@ def _capital(option: Option, values: Mapping[int, Any], under: Sequence[Mapping[
     return max((float(values[at]) for at in found), default=0.0)
 
 
-def _spending(decision: Decision) -> Spending:
+def spending_of(decision: Decision) -> Spending:
     brief = decision.brief
     budget = brief.get("budget") or {}
     training = brief.get("training") or {}
@@ -259,7 +259,7 @@ def _spending(decision: Decision) -> Spending:
 
 def _ranked(options: Sequence[Option], decision: Decision) -> list[Option]:
     """Best first: the cheapest output among those that satisfy, then what misses its limits by least, then the rest."""
-    most = _spending(decision)
+    most = spending_of(decision)
     ratios = {option.id: _budget_ratio(option, most) for option in options if option.status == "misses"}
     comparable = all(ratio is not None for ratio in ratios.values())
 
@@ -293,7 +293,7 @@ def _budget_ratio(option: Option, most: Spending) -> float | None:
 def _own_first(options: list[Option]) -> list[Option]:
     """What one has goes before what is hardly cheaper, as in the decision itself."""
     able = [option for option in options if option.status == "satisfies"]
-    own = next((option for option in able if _is_had(option)), None)
+    own = next((option for option in able if is_had(option)), None)
     if own is None or own is able[0] or own.unit_cost.value <= 0:
         return options
     accepted = own.cost_per_month_money / own.unit_cost.value
@@ -303,7 +303,7 @@ def _own_first(options: list[Option]) -> list[Option]:
     return [own, *(option for option in options if option is not own)]
 
 
-def _is_had(option: Option) -> bool:
+def is_had(option: Option) -> bool:
     return option.capacity == "have" and all(line.key != "rented" for line in option.cost_lines)
 
 
@@ -334,7 +334,7 @@ def _answer(options: Sequence[Option], decision: Decision, told: Sequence[str]) 
     }
     if first.status != "chosen":
         return tr("choose.what_if.nearest", **values, why=" ".join(first.reasons))
-    period = "run" if _spending(decision).runs_count is not None else "month"
+    period = "run" if spending_of(decision).runs_count is not None else "month"
     sentence = tr(f"choose.what_if.{period}", **values)
     was = decision.options[0]
     if was.id == first.id:

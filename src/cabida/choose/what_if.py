@@ -244,6 +244,7 @@ def _capital(option: Option, values: Mapping[int, Any], under: Sequence[Mapping[
 
 
 def spending_of(decision: Decision) -> Spending:
+    """The budgets of the brief that a new bill is held against."""
     brief = decision.brief
     budget = brief.get("budget") or {}
     training = brief.get("training") or {}
@@ -304,6 +305,7 @@ def _own_first(options: list[Option]) -> list[Option]:
 
 
 def is_had(option: Option) -> bool:
+    """Whether it runs on what one has and nothing beside it."""
     return option.capacity == "have" and all(line.key != "rented" for line in option.cost_lines)
 
 

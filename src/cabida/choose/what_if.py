@@ -156,9 +156,9 @@ def _moved(
         best_probability=0.0,
         expected_regret_money=0.0,
         unit_cost_quantiles=(),
-        ledger=(),
+        ledger=() if touched else option.ledger,
         walk_away=None,
-        ownership=None,
+        ownership=None if touched else option.ownership,
         replica=_replica(option, values, before, decision) if touched else option.replica,
     )
     return _limited(now, option, values, before, decision)
@@ -215,9 +215,9 @@ def _limited(
     if option.status == "ruled_out":
         return now
     most = spending_of(decision)
-    under = bill_nodes(option, decision)
-    was = over_budget(option.cost_per_month_money, _capital(option, before, under), most)
-    over = over_budget(now.cost_per_month_money, _capital(option, values, under), most)
+    bought = capital_nodes(option, decision)
+    was = over_budget(option.cost_per_month_money, _capital(before, bought), most)
+    over = over_budget(now.cost_per_month_money, _capital(values, bought), most)
     old = {miss.sentence for miss in was}
     misses = other_misses(option, old, decision)
     rest = [reason for reason in option.reasons if reason not in old]
@@ -230,32 +230,44 @@ def other_misses(option: Option, budget: set[str], decision: Decision) -> list[s
     """What an option misses beside the budgets: all it says but those and what is only said in passing."""
     if option.status != "misses":
         return []
-    countries = ", ".join(decision.brief.get("limits", {}).get("countries") or ())
+    countries = ", ".join(_part(decision.brief, "limits").get("countries") or ())
     passing = tr("choose.caution.place_open", provider=option.provider, where=countries)
     return [reason for reason in option.reasons if reason not in budget and reason != passing]
 
 
-def _capital(option: Option, values: Mapping[int, Any], under: Sequence[Mapping[str, Any]]) -> float:
-    """What a bought option costs on day one, from the node of its bill that spreads it over the months."""
+def capital_nodes(option: Option, decision: Decision) -> tuple[Any, ...]:
+    """Ids of the nodes of a bill that say what a bought option costs on day one; none for the others."""
     if option.capacity != "buy":
-        return 0.0
-    found = (part["id"] for node in under for part in node["inputs"] if part["param"] == "capital_money")
-    return max((float(values[at]) for at in found), default=0.0)
+        return ()
+    parts = (part for node in bill_nodes(option, decision) for part in node["inputs"])
+    return tuple(dict.fromkeys(part["id"] for part in parts if part["param"] == "capital_money"))
+
+
+def _capital(values: Mapping[int, Any], nodes: Sequence[Any]) -> float:
+    return max((float(values[at]) for at in nodes), default=0.0)
 
 
 def spending_of(decision: Decision) -> Spending:
     """The budgets of the brief that a new bill is held against."""
     brief = decision.brief
-    budget = brief.get("budget") or {}
-    training = brief.get("training") or {}
+    budget, training = _part(brief, "budget"), _part(brief, "training")
     is_training = any("cost_per_run" in option.trees for option in decision.options)
     return Spending(
-        monthly_money=budget.get("monthly_money"),
-        total_money=budget.get("total_money"),
+        monthly_money=_figure(budget.get("monthly_money")),
+        total_money=_figure(budget.get("total_money")),
         currency=decision.currency,
-        horizon_months=brief.get("horizon_months") or 12.0,
-        runs_count=float(training.get("runs_count") or 0.0) if is_training else None,
+        horizon_months=_figure(brief.get("horizon_months")) or 12.0,
+        runs_count=(_figure(training.get("runs_count")) or 0.0) if is_training else None,
     )
+
+
+def _part(brief: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = brief.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _figure(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _ranked(options: Sequence[Option], decision: Decision) -> list[Option]:

@@ -12,7 +12,9 @@ from typing import Any
 import cabida
 from cabida import facts
 from cabida.brief import Brief
+from cabida.checks.sentences import short_title
 from cabida.choose.ask import Ask
+from cabida.choose.assumed import assumption_flips
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
 from cabida.choose.flexibility import Outlook, flexibility_flip
@@ -20,7 +22,7 @@ from cabida.choose.ledgers import with_money
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
 from cabida.choose.media import search_media
-from cabida.choose.mix_told import mix_flip, quick_mix
+from cabida.choose.mix_told import mix_assumptions, mix_flip, quick_mix
 from cabida.choose.options import option_of, several_models, title_of
 from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip
@@ -98,7 +100,7 @@ def decide(
     plain = _options(kept, named=several_models(worked))
     sure = with_sureness(worked, kept, plain, ask, means.terms, seed)
     options = seen.told(sure.options)
-    turned = flips(brief, kept, options, ask, means.terms)
+    turned = flips(brief, kept, options, ask, means.terms, worked)
     if ask is not None and (paid := paying_flip(brief, worked, kept, ask, means)) is not None:
         turned = (*turned, paid)
     if (told := inputs_flip(sure.swings, options)) is not None:
@@ -116,7 +118,16 @@ def decide(
     options = with_money(options, kept, worked, ask, means, named=several_models(worked))
     satisfied = bool(options) and options[0].status == "chosen"
     known = known_worths(sure.draws, kept, brief, REVIEW_PROMPTS_COUNT)
-    to_measure = measurements(brief, kept, options, turned, known, Turning(ask, means.terms))
+    assumptions = (
+        *assumptions_of(brief, ask, means, kept),
+        *mix_assumptions(mix, mixed),
+        *strayed(sure, ask, means.terms),
+        *(means.terms.assumptions(outlook.taken) if outlook is not None else ()),
+    )
+    titles = {one.id: short_title(one) for one in options}
+    turning = Turning(ask, means.terms)
+    assumed = assumption_flips(assumptions, sure.swings, turned, able, turning, lambda key: titles[key])
+    to_measure = measurements(brief, kept, options, turned, known, turning)
     decision = Decision(
         name=brief.name,
         workload=brief.workload,
@@ -136,11 +147,8 @@ def decide(
         elapsed_s=0.0,
         options=tuple(options),
         rejections=rejections,
-        assumptions=(
-            *assumptions_of(brief, ask, means, kept),
-            *strayed(sure, ask, means.terms),
-            *(means.terms.assumptions(outlook.taken) if outlook is not None else ()),
-        ),
+        assumptions=assumptions,
+        assumption_flips=assumed,
         warnings=cautions_of(brief, options, kept, means),
         flips=turned,
         measurements=to_measure.measurements,

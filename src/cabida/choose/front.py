@@ -87,7 +87,8 @@ def counts_of(one: Worked, brief: Brief, freedom_ratio: float | None) -> Counts:
     cost = one.cost
     if miss is None and not _promises(brief) and cost.per_accepted_money > 0:
         miss = max(0.0, cost.per_accepted_high / cost.per_accepted_money - 1)
-    return Counts(cost.per_accepted_money, time, miss, freedom_ratio)
+    unit = max(0.0, cost.per_accepted_money - one.tie_money)  # what one has is taken though a little dearer
+    return Counts(unit, time, miss, freedom_ratio)
 
 
 def _promises(brief: Brief) -> bool:

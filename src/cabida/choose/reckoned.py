@@ -139,7 +139,7 @@ class Reckoner:
             carried = 0.0  # held, and too slow for any traffic
         elif one.capacity_requests_per_s > 0 and self.ask is not None:
             speed = drivers.speed_ratio(self.world, one)
-            plan, need = self._need(one, 1.0, 1.0), self._need(one, attempts, speed)
+            plan, need = self._need(one, 1.0, 1.0, planned=True), self._need(one, attempts, speed)
             taken = candidate.replicas_count if plan.replicas_count <= there else plan.replicas_count
             count = taken + need.replicas_count - plan.replicas_count
             kept = not one.tenure.scalable and not self.planned
@@ -160,15 +160,19 @@ class Reckoner:
         bill = serving_bill(ways, candidate, came, one.tenure)
         return (bill["total"] + self._beside(one, traffic, attempts)) / bill["accepted"], carried
 
-    def _need(self, one: Worked, attempts: Any, speed: Any) -> Need:
-        """Replicas, hours and use when attempts and speed are so many times those planned."""
+    def _need(self, one: Worked, attempts: Any, speed: Any, *, planned: bool = False) -> Need:
+        """Replicas, hours and use when attempts and speed are so many times those planned; ``planned``: as it is."""
         assert self.ask is not None
+        margin, start_up = self.world.value("margin"), self.world.value("start_up")
         moved = not (isinstance(attempts, float) and isinstance(speed, float))
         driver = drivers.acceptance_driver(one) + drivers.speed_driver(one) if moved else ""
+        driver += "" if planned or (margin is None and start_up is None) else " moved"
         key = (driver, one.wanted_requests_per_s, one.capacity_requests_per_s, one.acceptance_ratio)
         if key not in self._needs:
             wanted = one.wanted_requests_per_s * attempts
-            self._needs[key] = need_of(self.ask, wanted, one.capacity_requests_per_s * speed)
+            ratios = {} if planned else {"margin_ratio": margin, "start_up_ratio": start_up}
+            ratios = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+            self._needs[key] = need_of(self.ask, wanted, one.capacity_requests_per_s * speed, **ratios)
         return self._needs[key]
 
     def _beside(self, one: Worked, traffic: Any, attempts: Any) -> Any:
@@ -234,26 +238,34 @@ def _moved(terms: Terms, plain: Terms, name: str) -> Any:
     return terms.base(name) / plain.base(name) if plain.base(name) else 1.0
 
 
-def need_of(ask: Ask, wanted_requests_per_s: Any, capacity_requests_per_s: Any) -> Need:
+def need_of(
+    ask: Ask,
+    wanted_requests_per_s: Any,
+    capacity_requests_per_s: Any,
+    margin_ratio: Any = 1.0,
+    start_up_ratio: Any = 1.0,
+) -> Need:
     """``choose.ask.shift_of`` for arrays: replicas for the peak, hours each is on, and how busy it then is.
 
-    ``wanted`` is attempts per second at the peak with their margin, shape (worlds,); so is ``capacity``.
+    ``wanted`` is attempts per second at the peak with their margin, shape (worlds,); so is ``capacity``. The ratios
+    move the margin and the time a start takes.
     """
-    ratio = wanted_requests_per_s / capacity_requests_per_s
+    ratio = wanted_requests_per_s * margin_ratio / capacity_requests_per_s
+    start_up_hours = START_UP_HOURS * start_up_ratio
     replicas = most(ceil_to(ratio, 1), 1)
     month = float(HOURS_PER_MONTH)
     if ask.batch:
         share = wanted_requests_per_s / ask.wanted_requests_per_s(1.0) * ask.attempts_ratio(1.0)
         hours = ask.items_count * share / (capacity_requests_per_s * replicas) / float(S_PER_HOUR)
-        monthly = least(month, (hours + START_UP_HOURS) * ask.runs_per_month)
-        return Need(replicas, monthly, hours / (hours + START_UP_HOURS))
+        monthly = least(month, (hours + start_up_hours) * ask.runs_per_month)
+        return Need(replicas, monthly, hours / (hours + start_up_hours))
     tallest = max(ask.profile)
     counts = {weight: most(ceil_to(ratio * (weight / tallest), 1), 1) for weight in set(ask.profile)}
     needed = [counts[weight] for weight in ask.profile]
     started = sum(most(now - before, 0) for before, now in zip((needed[-1], *needed), needed, strict=False))
-    on = (sum(needed) + START_UP_HOURS * started) / len(needed)
+    on = (sum(needed) + start_up_hours * started) / len(needed)
     on_share = least(1.0, on / replicas)
-    mean = ask.mean_requests_per_s / (ask.peak_requests_per_s * ask.margin_ratio)
+    mean = ask.mean_requests_per_s / (ask.peak_requests_per_s * ask.margin_ratio * margin_ratio)
     return Need(replicas, month * on_share, least(1.0, ratio * mean / replicas / on_share))
 
 

@@ -30,6 +30,7 @@ NEAR_RATIO = 1.25  # of the best: setups of a runner-up that near are compared a
 FEWEST_SIMULATED = 8
 ACCELERATORS_SHOWN = 14
 HELD_SHOWN = 3
+FORMAT_TRIED = 2  # deployments of each model and format that are simulated before it is left
 
 
 def search_serving(
@@ -122,10 +123,14 @@ class _Seen:
     accelerators: set[str] = field(default_factory=set)
     held: dict[str, int] = field(default_factory=dict)
     cheapest: dict[str, float] = field(default_factory=dict)  # by accelerator, of what satisfies
+    tried: dict[tuple[str, str], int] = field(default_factory=dict)  # by model and format
+    served: set[tuple[str, str]] = field(default_factory=set)  # those of which one satisfies
 
     def shows(self, one: Runnable, means: Means) -> bool:
-        """Whether ``one`` is worked out whatever it costs: among the first, of its accelerator, or of what is held."""
-        accelerator = one.deployment.accelerator.id
+        """Whether ``one`` is worked out whatever it costs: among the first, of its kind, or of what is held."""
+        accelerator, form = one.deployment.accelerator.id, _form(one)
+        if form not in self.served and self.tried.get(form, 0) < FORMAT_TRIED:
+            return True
         if accelerator in means.held_counts and self.held.get(accelerator, 0) < HELD_SHOWN:
             return True
         fresh = accelerator not in self.accelerators and len(self.accelerators) < ACCELERATORS_SHOWN
@@ -150,6 +155,8 @@ class _Seen:
         accelerator = one.deployment.accelerator.id
         self.count += 1
         self.accelerators |= {accelerator} if worked else set()
+        self.tried[_form(one)] = self.tried.get(_form(one), 0) + 1
+        self.served |= {_form(one)} if any(each.status == "satisfies" for each in worked) else set()
         if accelerator in means.held_counts:
             self.held[accelerator] = self.held.get(accelerator, 0) + 1
         able = [each for each in worked if each.status == "satisfies"]
@@ -159,6 +166,11 @@ class _Seen:
             self.cheapest[accelerator] = min(self.cheapest.get(accelerator, float("inf")), *sure)
         self.best_money = min([self.best_money, *sure])
         self.unsure_money = min([self.unsure_money, *unsure])
+
+
+def _form(one: Runnable) -> tuple[str, str]:
+    """Model and weight format: the best of each is worked out, so that what it would take to win can be said."""
+    return one.deployment.model.id, one.deployment.weights.id
 
 
 def _simulated(

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cabida.brief import Brief
+from cabida.choose.alternatives import shown_of
 from cabida.choose.flexibility import Outlook, Prospect, prospect_of
 from cabida.choose.front import on_front
 from cabida.choose.options import chosen_few
+from cabida.choose.tied import own_first
 from cabida.choose.worked import Worked
 from cabida.plan import Option
 
@@ -39,6 +41,7 @@ def judged(worked: Sequence[Worked], brief: Brief, outlook: Outlook | None) -> J
     able = sorted(
         (one for one in worked if one.status == "satisfies"), key=lambda one: (*one.order, one.candidate.id)
     )[:MOST_JUDGED]
+    able = own_first(able)
     seen = {one.candidate.id: prospect_of(one, outlook) for one in able} if outlook is not None else {}
     prospects = {key: found for key, found in seen.items() if found is not None}
     freedom = {key: one.flexibility.score_ratio for key, one in prospects.items()}
@@ -46,9 +49,9 @@ def judged(worked: Sequence[Worked], brief: Brief, outlook: Outlook | None) -> J
 
 
 def shown(worked: Sequence[Worked], front: frozenset[str], *, everything: bool) -> list[Worked]:
-    """Best first: the best of each kind and the whole front, or everything."""
+    """Best first: the best of each kind, model and format and the whole front, or everything."""
     ordered = sorted(worked, key=lambda one: (*one.order, one.candidate.id))
     if everything:
         return ordered
-    few = {one.candidate.id for one in chosen_few(worked)} | front
+    few = {one.candidate.id for one in chosen_few(worked)} | front | shown_of(worked)
     return [one for one in ordered if one.candidate.id in few]

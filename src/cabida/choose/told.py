@@ -10,7 +10,7 @@ from math import ceil, erf, log, sqrt
 from cabida import checks, money
 from cabida.brief import Brief, claims
 from cabida.choose.api_told import api_cautions
-from cabida.choose.ask import Ask, objective_name
+from cabida.choose.ask import START_UP_HOURS, Ask, objective_name
 from cabida.choose.book_told import book_cautions
 from cabida.choose.explained import cost_tree_of
 from cabida.choose.held_told import held_cautions, topping_up
@@ -29,7 +29,7 @@ from cabida.text import duration, number, percent, tr
 from cabida.text import money as money_text
 from cabida.timing import ServingSpeed, TrainingSpeed, metric_s
 from cabida.timing.intervals import factors as interval_factors
-from cabida.units import HOURS_PER_MONTH
+from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 SURE_TO_KEEP = 0.9  # an objective kept with less than this is told
 INTERVAL_DEVIATIONS = 3.29  # standard deviations in a 90 % interval
@@ -52,7 +52,7 @@ def assumptions_of(
     taken = [item for item in means.assumed if owned or item.name != "life_years"]
     found = [*said, *(ask.assumptions if ask else ()), *taken, *_without_effect(brief), *_failing(brief)]
     if kept:
-        found += _switched(kept[0], brief, means)
+        found += [*_switched(kept[0], brief, means), *_tied(kept[0], brief)]
     return (*found, *means.terms.assumptions(_inputs_used(kept, means)))
 
 
@@ -98,7 +98,19 @@ def _switched(first: Worked, brief: Brief, means: Means) -> list[Assumption]:
     cost += sum(line.money for line in first.cost.lines if line.key in BESIDE)
     why = tr("choose.assume.switched.why", cost=money_text(cost, brief.currency))
     value = number(usage.active_hours_per_month)
-    return [Assumption("active_hours_per_month", value, why, tr("choose.assume.switched.how"))]
+    start, month_why = duration(START_UP_HOURS * float(S_PER_HOUR)), tr("choose.assume.start_up.why")
+    return [
+        Assumption("active_hours_per_month", value, why, tr("choose.assume.switched.how")),
+        Assumption("start_up_hours", start, month_why, tr("choose.assume.start_up.how")),
+    ]
+
+
+def _tied(first: Worked, brief: Brief) -> list[Assumption]:
+    """How much dearer what one has may be and still be taken, where that decided."""
+    if not first.tie_money:
+        return []
+    value = money_text(first.tie_money * first.cost.accepted_per_month, brief.currency)
+    return [Assumption("tie_money", value, tr("choose.assume.tie.why"), tr("choose.assume.tie.how"))]
 
 
 def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
@@ -130,7 +142,7 @@ def cautions_of(
         found += topping_up(options, kept, means)
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]
-    return tuple(dict.fromkeys(found))
+    return checks.weighed(found, brief.accepted_risks)
 
 
 def _of_the_price(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from cabida.brief import Brief
 from cabida.checks.sentences import short_title
 from cabida.choose import drivers
+from cabida.choose.alternatives import ACCEPTANCE_STEP, alternative_flips
 from cabida.choose.api_volume import volume_flip
 from cabida.choose.ask import Ask
 from cabida.choose.doubt import Turn, first_turn
-from cabida.choose.options import format_of
+from cabida.choose.options import format_of, several_models, title_of
 from cabida.choose.reckoned import Reckoner
 from cabida.choose.worked import Worked
 from cabida.choose.worlds import Fixed
@@ -32,7 +33,6 @@ DEARER = [1 + 0.02 * step for step in range(1, 201)]
 SLOWER = [0.98**step for step in range(1, 120)]
 LESS_TRAFFIC = [0.97**step for step in range(1, 151)]
 MORE_TRAFFIC = [1.03**step for step in range(1, 80)]
-ACCEPTANCE_STEP = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,11 @@ def flips(
     options: Sequence[Option],
     ask: Ask | None,
     terms: Terms,
+    everything: Sequence[Worked] = (),
 ) -> tuple[Flip, ...]:
     """Where each input turns the answer. ``worked`` and ``options`` go in step, the winner first.
+
+    ``everything``: all that was worked out, for the best of each other model and format.
 
     There is nothing to turn where nothing satisfies the brief: the reasons say what would have to give.
     """
@@ -122,6 +125,11 @@ def flips(
         )
         if not alone:
             found += [_acceptance_flip(turning, able, titles), volume_flip(able, titles, currency)]
+
+        def named(one: Worked) -> str:
+            return titles.get(one.candidate.id) or title_of(one, named=several_models(everything))
+
+        found += alternative_flips(first, everything, turning, named, told)
     return tuple(flip for flip in found if flip is not None)
 
 

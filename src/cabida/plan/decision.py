@@ -282,3 +282,4 @@ class Decision:
     measurements_note: str = ""  # what needs no measuring, and why: one sentence
     sign_off: SignOff | None = None
     flags: dict[str, Any] = field(default_factory=dict)  # what recommend was told beside the brief: assume, all ...
+    assumption_flips: tuple[Flip, ...] = ()  # one for each assumption, by its name: where another option wins

@@ -27,7 +27,7 @@ def release_at(name: str, version: str, as_of: str = "") -> Release | None:
     if not version:
         return known[-1] if known else None
     wanted = numbers(version)
-    before = [one for one in known if numbers(one.version) <= wanted]
+    before = [one for one in known if numbers(one.version)[: len(wanted)] <= wanted]
     return before[-1] if before and wanted else None
 
 

@@ -23,6 +23,7 @@ _PUBLIC = {
     "bench_write": "cabida.app",
     "check": "cabida.app",
     "check_pc": "cabida.checks",
+    "check_rack": "cabida.checks",
     "check_software": "cabida.checks",
     "compare": "cabida.app",
     "calibrate": "cabida.app",

@@ -25,7 +25,7 @@ from cabida.app.rerunning import diff, rerun
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.known import as_known
-from cabida.plan import Decision, Progress, Setup
+from cabida.plan import Caution, Decision, Progress, Setup
 from cabida.report.catalogue import fact, facts_check, facts_list, models
 from cabida.text import use_language
 
@@ -43,18 +43,22 @@ def init(
     return template(workload, language, from_example, answers)
 
 
-def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Missing | Problem]:
-    """What a brief leaves open and what it claims wrongly.
+def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Missing | Problem | Caution]:
+    """What a brief leaves open, what it claims wrongly, and the classic mistakes it makes.
 
     Raises:
         InvalidInput: it has faults, or lacks something that the decision waits for.
     """
     from cabida.brief import claims, complete, not_yet
+    from cabida.checks import brief_pitfalls, weighed
 
     brief = load_brief(path, as_of=as_of)
     if (refusal := not_yet(brief)) is not None:
         raise InvalidInput([refusal])
-    return [*complete(brief, assume=assume, as_of=as_of).assumed, *claims(brief)]
+    whole = complete(brief, assume=assume, as_of=as_of)
+    day = as_of or date.today().isoformat()
+    found = weighed(brief_pitfalls(whole, day), brief.accepted_risks, whole=False)
+    return [*whole.assumed, *claims(brief), *found]
 
 
 def load_brief(path: Path | str, *, as_of: str = "") -> Brief:

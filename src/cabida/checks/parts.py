@@ -70,7 +70,12 @@ def _machine(parts: list[str]) -> Machine:
         plugs=tuple(name for count, name in plugs for _ in range(int(count or 1))),
         pcie_gen=_whole(_figure(text, r"PCIe?\s*(?:gen\s*)?(\d)")),
         server_airflow=bool(re.search(r"server|rack|servidor", text, re.IGNORECASE)),
+        spikes_tested=bool(re.search(r"atx\s*3", text, re.IGNORECASE)) and _sixteen(plugs),
     )
+
+
+def _sixteen(plugs: list[tuple[str, str]]) -> bool:
+    return any(name.lower() in ("12vhpwr", "12v-2x6", "16-pin") for _, name in plugs)
 
 
 def _figure(text: str, pattern: str) -> float | None:

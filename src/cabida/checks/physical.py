@@ -19,6 +19,30 @@ PLUG = r"\d+-pin(?: EPS)?|12VHPWR|12V-2x6"  # a power connector as people write 
 ADAPTERS = {"12-pin": 2, "16-pin": 3}  # how many 8-pin plugs of 150 W an adapter joins
 
 
+CONTINUOUS_RATIO = 0.8  # of a breaker, for what runs three hours and more: NEC 210.19(A), 210.20(A), 125 % of the load
+UPS_FACTOR_RATIO = 0.9  # watts over volt-amperes of supplies that correct theirs: indigipc.com, UPS sizing, 2026
+UPS_LABEL_RATIO = 0.6  # watts a cheap unit gives for its volt-amperes: sweetwater.com, choosing a UPS
+BTU_PER_W = 3.412  # in an hour
+
+
+@formula
+def circuit_w(voltage_w_per_amps: float, circuit_amps: float, continuous_ratio: float) -> float:
+    """What a circuit gives all day: NEC 210.20(A) lets a breaker carry four fifths of its rating continuously."""
+    return voltage_w_per_amps * circuit_amps * continuous_ratio
+
+
+@formula
+def ups_va(load_w: float, factor_w_per_va: float) -> float:
+    """Volt-amperes of an uninterruptible supply for a load in watts."""
+    return load_w / factor_w_per_va
+
+
+@formula
+def heat_btu(load_w: float, heat_btu_per_w: float) -> float:
+    """All power drawn leaves as heat; air conditioners are sold by BTU (in an hour)."""
+    return load_w * heat_btu_per_w
+
+
 @formula
 def steady_supply_w(cards_w: float, processor_w: float, rest_w: float) -> float:
     """Supply for a steady load with a tenth to spare."""
@@ -31,11 +55,13 @@ def spike_supply_w(largest_card_w: float, other_cards_w: float, processor_w: flo
     return 1.57 * largest_card_w + other_cards_w + processor_w + rest_w
 
 
-def supply_w(cards_w: Sequence[float], processor_w: float = CPU_W, *, atx3: bool = True) -> float:
+def supply_w(
+    cards_w: Sequence[float], processor_w: float = CPU_W, *, atx3: bool = True, rest_w: float = REST_W
+) -> float:
     """Smallest supply for these cards: the steady rule or the spike rule, whichever asks more."""
     largest = max(cards_w, default=0.0)
-    steady = steady_supply_w.raw(sum(cards_w), processor_w, REST_W)
-    spike = spike_supply_w.raw(largest, sum(cards_w) - largest, processor_w, REST_W)
+    steady = steady_supply_w.raw(sum(cards_w), processor_w, rest_w)
+    spike = spike_supply_w.raw(largest, sum(cards_w) - largest, processor_w, rest_w)
     return float(max(steady, spike) * (1.0 if atx3 else ATX2_RATIO))
 
 
@@ -51,6 +77,8 @@ class Machine:
     plugs: tuple[str, ...] = ()  # power connectors the supply brings, by name
     pcie_gen: int | None = None
     server_airflow: bool = False
+    spikes_tested: bool = False  # ATX 3.x said, with its 16-pin connector: units without may skip that test
+    rest_w: float = REST_W
 
 
 def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Caution, ...]:
@@ -67,9 +95,13 @@ def housing_problems(cards: Sequence[Accelerator], machine: Machine) -> tuple[Ca
 def _supply(cards: Sequence[Accelerator], machine: Machine) -> list[Caution]:
     if machine.supply_w is None:
         return []
-    needed = supply_w([card.tdp_w or 0.0 for card in cards], machine.processor_w, atx3=machine.atx3)
+    drawn = [card.tdp_w or 0.0 for card in cards]
+    needed = supply_w(drawn, machine.processor_w, atx3=machine.atx3, rest_w=machine.rest_w)
     if machine.supply_w >= needed:
         return []
+    steady = steady_supply_w.raw(sum(drawn), machine.processor_w, machine.rest_w)
+    if machine.spikes_tested and machine.supply_w >= steady:
+        return [caution("CB-K150", have=number(machine.supply_w), needed=number(needed))]
     return [caution("CB-K040", "blocking", have=number(machine.supply_w), needed=number(needed))]
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cabida.checks.claims import sparse_claims
 from cabida.checks.physical import supply_w
+from cabida.checks.pitfalls_brief import brief_pitfalls
+from cabida.checks.pitfalls_chosen import CHOSEN_PITFALLS
 from cabida.checks.plan import bus_bytes_per_s
 from cabida.checks.sentences import caution, short_title
 from cabida.facts.hardware import find_accelerator
@@ -57,7 +58,8 @@ class Context:
 def pitfalls(brief: Brief, options: Sequence[Option], as_of: str) -> tuple[Caution, ...]:
     """Every classic mistake this decision is near, most serious first."""
     context = Context(brief, tuple(options), as_of)
-    found = [warning for look in PITFALLS for warning in look(context)]
+    found = dict.fromkeys(warning for look in PITFALLS for warning in look(context))
+    found |= dict.fromkeys(brief_pitfalls(brief, as_of))
     return tuple(sorted(found, key=lambda warning: ("blocking", "warning", "info").index(warning.severity)))
 
 
@@ -119,7 +121,7 @@ def memory_as_yes_or_no(c: Context) -> Iterator[Caution]:
 
 def ignoring_interconnect(c: Context) -> Iterator[Caution]:
     """Tensor parallel over the bus, or over links that are narrow between pairs."""
-    tensor = _tensor_parallel(c.chosen.split) if c.chosen else 1
+    tensor = tensor_parallel(c.chosen.split) if c.chosen else 1
     if c.card is None or c.chosen is None or tensor <= 1:
         return
     if c.card.link_bytes_per_s is None or c.card.link_domain_count <= 1:
@@ -130,7 +132,8 @@ def ignoring_interconnect(c: Context) -> Iterator[Caution]:
         yield caution("CB-K007", tensor=tensor, name=c.card.name)
 
 
-def _tensor_parallel(split: str) -> int:
+def tensor_parallel(split: str) -> int:
+    """Of a split such as "tp4 pp2"; 1 when it has none."""
     words = [word for word in split.split() if word.startswith("tp") and word[2:].isdigit()]
     return int(words[0][2:]) if words else 1
 
@@ -214,18 +217,6 @@ def new_cards_just_work(c: Context) -> Iterator[Caution]:
         yield caution("CB-K015", "info", name=card.name, year=card.year, engine=engine)
 
 
-def sparse_figures(c: Context) -> Iterator[Caution]:
-    """Twice the rate, in a brief's notes and claims: sparse TFLOPS taken for dense."""
-    for claim in sparse_claims(" \n ".join([c.brief.notes, *c.brief.claims])):
-        yield caution(
-            "CB-K016",
-            name=claim.name,
-            said=number(claim.said_tflops),
-            dense=number(claim.dense_tflops),
-            dtype=claim.dtype,
-        )
-
-
 def the_bandwidth_rule(c: Context) -> Iterator[Caution]:
     """The rule of thumb of 800 GB/s, tested against this workload."""
     if c.chosen and c.card and c.card.memory_bytes_per_s and c.card.memory_bytes_per_s < RULE_BYTES_PER_S:
@@ -258,8 +249,8 @@ PITFALLS: tuple[Callable[[Context], Iterator[Caution]], ...] = (
     workstation_for_a_burst,
     power_and_case,
     new_cards_just_work,
-    sparse_figures,
     the_bandwidth_rule,
     consumer_cards_in_a_data_centre,
     formats_without_arithmetic,
+    *CHOSEN_PITFALLS,
 )

@@ -29,21 +29,51 @@ def check_software(stack: Path | str) -> tuple[Caution, ...]:
     return check_stack(_words(stack))
 
 
-def check_pc(parts: Path | str) -> tuple[Caution, ...]:
-    """What keeps the cards from working in a PC, what slows them, and what they need.
+def check_pc(parts: Path | str, *, as_of: str = "") -> tuple[Caution, ...]:
+    """What keeps cards from working in a PC, or machines in a rack; what slows them, and what they need.
 
     Args:
-        parts: a file or a text, as in :func:`check_software`, such as ``gpu: 2x RTX 4090`` and ``supply: 1600 W``.
+        parts: a parts file (YAML with ``cards``, ``supply``, ``case``, ``board``, ``cpu``, ``circuit``, ``ups``,
+            ``room``, ``nodes``, ``rack``), whose findings name their line; or a file or a text of words, as in
+            :func:`check_software`, such as ``gpu: 2x RTX 4090`` and ``supply: 1600 W``.
+        as_of: ISO date of ages and prices; today when left out.
 
     Raises:
-        InvalidInput: the file can't be read (CB-K082), or no card in it is known (CB-K080).
+        InvalidInput: the file can't be read (CB-K082), no card in it is known (CB-K080), or it has faults, all at
+            once and each with its line.
     """
+    if _is_file(parts):
+        from cabida.checks.parts_check import check_build
+        from cabida.checks.parts_file import read_build
+
+        build = read_build(parts) if Path(parts).is_file() else None
+        if build is not None:
+            return check_build(build, as_of)
     return check_parts(_words(parts))
+
+
+def check_rack(rack: Path | str, *, as_of: str = "") -> tuple[Caution, ...]:
+    """The same of a rack: a file with ``nodes`` and ``rack``.
+
+    Raises:
+        InvalidInput: as :func:`check_pc`; CB-K085, the file has no machines.
+    """
+    from cabida.checks.parts_check import check_build
+    from cabida.checks.parts_file import read_build
+
+    build = read_build(rack) if _is_file(rack) else None
+    if build is None or not build.nodes:
+        raise InvalidInput(problem("CB-K085", file=str(rack)))
+    return check_build(build, as_of)
+
+
+def _is_file(told: Path | str) -> bool:
+    return str(told).strip().lower().endswith(ENDINGS)
 
 
 def _words(told: Path | str) -> str:
     """The text of a file without its comments and quotes; a text as it is."""
-    if not str(told).strip().lower().endswith(ENDINGS):
+    if not _is_file(told):
         return str(told)
     try:
         with opened(told) as stream:

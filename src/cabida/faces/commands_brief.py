@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -91,56 +92,85 @@ def _interview() -> tuple[str, dict[str, str]]:
 @option("--assume", is_flag=True)
 @option("--software", metavar="STACK")
 @option("--pc", metavar="PARTS")
+@option("--rack", metavar="RACK")
+@option("--pitfalls", is_flag=True)
 @shared
 def check(
     brief: Path | None,
     assume: bool,
     software: str | None,
     pc: str | None,
+    rack: str | None,
+    pitfalls: bool,
     as_json: bool,
     as_of: str | None,
 ) -> int:
-    """Completeness, contradictions and pitfalls of a brief; or what of a stack or a PC does not go together."""
-    given = {"BRIEF": brief, "--software": software, "--pc": pc}
+    """Completeness, contradictions and pitfalls of a brief; what of a stack, a PC or a rack does not go together."""
+    given = {
+        "BRIEF": brief, "--software": software, "--pc": pc, "--rack": rack, "--pitfalls": pitfalls or None,
+    }  # fmt: skip
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
         code, names = ("CB-U009", asked) if asked else ("CB-U003", list(given)[:1])
         raise UsageProblem([problem(code, name=names[0], names=", ".join(names))])
+    if pitfalls:
+        return _listed(as_json=as_json)
     if brief is None:
-        return _goes_together(software, pc, as_json=as_json)
+        return _goes_together(software, pc, rack, as_of or "", as_json=as_json)
     from cabida import app
-    from cabida.brief import classify
+    from cabida.brief import Missing, classify
     from cabida.errors import Problem
+    from cabida.plan import Caution
 
     found = app.check(brief, assume=assume, as_of=as_of or "")
     kind = classify(app.load_brief(brief, as_of=as_of or ""))
     claims = [one for one in found if isinstance(one, Problem)]
-    open_ = [one for one in found if not isinstance(one, Problem)]
+    traps = [one for one in found if isinstance(one, Caution)]
+    open_ = [one for one in found if isinstance(one, Missing)]
 
     def screen() -> Any:
         from rich.console import Group
 
-        from cabida.faces.tables import missing
+        from cabida.faces.tables import cautions, missing
 
         told = tr("faces.check.assumed", count=len(open_)) if open_ else tr("faces.check.complete")
         lead = f"{tr(f'brief.workload.{kind.name}')}. {kind.why}"
-        return Group(lead, told, missing(open_), *(str(one) for one in claims))
+        return Group(lead, told, missing(open_), *(str(one) for one in claims), cautions(traps))
 
     plain = [
         {name: getattr(one, name) for name in ("path", "why", "how_to_find_out", "default")} for one in open_
     ]
     answer = {"workload": kind.name, "why": kind.why, "missing": plain}
-    emit({**answer, "claims": [one.as_dict() for one in claims]}, screen, as_json=as_json)
+    answer |= {"claims": [one.as_dict() for one in claims], "pitfalls": [asdict(one) for one in traps]}
+    emit(answer, screen, as_json=as_json)
+    return 6 if any(one.severity == "blocking" for one in traps) else 0
+
+
+def _listed(*, as_json: bool) -> int:
+    """The catalogue of pitfalls."""
+    from cabida.checks.catalogue import pitfall_list
+
+    found = pitfall_list()
+
+    def screen() -> Any:
+        from cabida.faces.tables import catalogue
+
+        return catalogue(found)
+
+    emit({"pitfalls": [asdict(one) for one in found]}, screen, as_json=as_json)
     return 0
 
 
-def _goes_together(software: str | None, pc: str | None, *, as_json: bool) -> int:
-    """Show what of a stack or a PC does not go together; 6 when something of it blocks."""
-    from dataclasses import asdict
+def _goes_together(
+    software: str | None, pc: str | None, rack: str | None, as_of: str, *, as_json: bool
+) -> int:
+    """Show what of a stack, a PC or a rack does not go together; 6 when something of it blocks."""
+    from cabida.checks import check_pc, check_rack, check_software
 
-    from cabida.checks import check_pc, check_software
-
-    found = check_software(software) if software is not None else check_pc(pc or "")
+    if software is not None:
+        found = check_software(software)
+    else:
+        found = check_rack(rack, as_of=as_of) if rack is not None else check_pc(pc or "", as_of=as_of)
 
     def screen() -> Any:
         from cabida.faces.tables import cautions

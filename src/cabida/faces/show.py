@@ -14,6 +14,7 @@ from cabida import text
 from cabida.faces.grid import clean, table
 from cabida.plan import Decision, Option
 from cabida.report import words as say
+from cabida.report.accepted import whole
 from cabida.report.every_form import (
     chance,
     first,
@@ -48,7 +49,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         blocks += _titled("money", in_short(d, shown))
         to_measure = [measurement(one, d) + _arrow(one.command) for one in d.measurements]
         blocks += _titled("measure", [*to_measure, *filter(None, (d.measurements_note,))])
-        careful = [f"{one.sentence} [{one.code}]" for one in d.warnings if every or one.severity != "info"]
+        careful = [whole(one) for one in d.warnings if every or one.severity != "info" or one.accepted]
         if d.assumptions:
             careful.append(_assumed(d, every))
         blocks += _titled("careful", careful)

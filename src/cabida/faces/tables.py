@@ -10,8 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cabida import text
+from cabida.checks.catalogue import Pitfall
 from cabida.faces.grid import clean, table
 from cabida.plan import Caution
+from cabida.report.accepted import accepted
 from cabida.text import has_text, tr
 
 COMPARED = (
@@ -122,11 +124,23 @@ def missing(items: list[Any]) -> RenderableType:
 def cautions(found: Sequence[Caution]) -> RenderableType:
     """What does not go together first, then what to mind, then notes."""
     order = ("blocking", "warning", "info")
-    lines = [
-        clean(f"{tr(f'faces.check.{one.severity}')}: {one.sentence} [{one.code}]")
-        for one in sorted(found, key=lambda one: order.index(one.severity))
-    ]
-    return Group(*lines)
+    blocks: list[RenderableType] = []
+    for one in sorted(found, key=lambda one: order.index(one.severity)):
+        place = f"{one.where}: " if one.where else ""
+        blocks.append(clean(f"{place}{tr(f'faces.check.{one.severity}')}: {one.sentence} [{one.code}]"))
+        after = [told for told in (one.cure, accepted(one)) if told]
+        blocks += [Padding(clean(told), (0, 0, 0, 2), expand=False) for told in after]
+    return Group(*blocks)
+
+
+def catalogue(found: Sequence[Pitfall]) -> RenderableType:
+    """Every pitfall: its code and name, where it is looked for, what is said of it and its cure."""
+    blocks: list[RenderableType] = []
+    for one in found:
+        places = ", ".join(tr(f"checks.where.{place}") for place in one.looked_for_in)
+        blocks.append(clean(f"{one.code}  {one.name} ({places})", "bold"))
+        blocks += [Padding(clean(told), (0, 0, 0, 2), expand=False) for told in (one.sentence, one.cure)]
+    return Group(*blocks)
 
 
 def validation(answer: dict[str, Any]) -> RenderableType:

@@ -8,6 +8,7 @@ from cabida import text
 from cabida.plan import Decision
 from cabida.report import tree
 from cabida.report import words as say
+from cabida.report.accepted import whole
 from cabida.report.charts import waterfall
 from cabida.report.every_form import (
     MOST_OPTIONS,
@@ -43,7 +44,7 @@ def markdown(decision: Decision) -> str:
             _section("flips", [f"- {md(one.sentence)}" for one in decision.flips]),
             *(_section(one.key, _money(one)) for one in money_sections(decision)),
             _section("measure", _measure(decision)),
-            _section("careful", [f"- {md(one.sentence)} ({md(one.code)})" for one in decision.warnings]),
+            _section("careful", [f"- {md(whole(one))}" for one in decision.warnings]),
             _section("assumptions", _assumptions(decision)),
             _section("command", _command(decision)),
             _section("sources", _sources(decision)),

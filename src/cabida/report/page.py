@@ -1,12 +1,12 @@
-"""The record as one HTML file: no request leaves it, it prints, it fits a phone, it needs no script."""
+"""The record as one HTML file: no request leaves it, it prints, it fits a phone, it is whole without its script."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from cabida import text
 from cabida.plan import Decision, Estimate, Option
+from cabida.report.accepted import accepted
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.charts import charts
@@ -22,51 +22,51 @@ from cabida.report.every_form import (
     replicas,
     safe_url,
 )
+from cabida.report.live_page import live_page, shown_value
 from cabida.report.money_sections import money_sections
+from cabida.report.template import template
 from cabida.report.why import doubt, why
 from cabida.text import tr
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cabida.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {
-        "tr": tr,
-        "say": say,
-        "number": text.number,
-        "headline": headline,
-        "fits": fits,
-        "replicas": replicas,
-        "chance": chance,
-        "split": split,
-        "measurement": measurement,
-        "safe_url": safe_url,
-    }
-    return environment.get_template("page.html.j2")
-
-
 MOST_COLUMNS = 8  # options whose every figure is shown
 MOST_TURNS = 3  # sentences of what would change the answer on the first screen
+
+
+def _page() -> Template:
+    return template(
+        "page.html.j2",
+        say=say,
+        number=text.number,
+        headline=headline,
+        fits=fits,
+        replicas=replicas,
+        chance=chance,
+        split=split,
+        measurement=measurement,
+        accepted=accepted,
+        safe_url=safe_url,
+        shown_value=shown_value,
+    )
 
 
 def page(decision: Decision) -> str:
     """The whole record as HTML text in the decision's language."""
     drawn = {chart.key: chart for chart in charts(decision)}
     with say.speaking(decision.language):
-        return _template().render(
+        shown = decision.options[:MOST_OPTIONS]
+        moved = live_page(decision, [tiles(decision, one) for one in decision.options])
+        return _page().render(
+            script=moved.scripts,
+            script_sources=moved.sources,
+            data=moved.data,
+            groups=moved.groups,
+            locked=moved.locked,
+            of_budget=moved.budget_reasons,
             decision=decision,
-            options=decision.options[:MOST_OPTIONS],
+            options=shown,
             columns=decision.options[:MOST_COLUMNS],
             best=first(decision),
             why=why(decision),
@@ -85,9 +85,9 @@ def page(decision: Decision) -> str:
         )
 
 
-def tiles(decision: Decision) -> list[tuple[str, str, str]]:
-    """The figures under the answer: label, figure, its interval or what it is per."""
-    option = first(decision)
+def tiles(decision: Decision, of: Option | None = None) -> list[tuple[str, str, str]]:
+    """The figures under the answer, of the first option or another: label, figure, its interval or what it is per."""
+    option = of or first(decision)
     if option is None:
         return []
     month = say.price(option.cost_per_month_money, decision.currency)

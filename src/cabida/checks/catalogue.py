@@ -1,0 +1,61 @@
+"""All pitfalls in one list: code, name, where it is looked for, how serious, and the cure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from string import Formatter
+
+from cabida.text import catalogue, tr
+
+BRIEF, DECISION, QUOTE = "brief", "decision", "quote"
+BOTH = (BRIEF, DECISION)
+PLACES: dict[str, tuple[str, ...]] = {
+    **{f"CB-K{index:03d}": (DECISION,) for index in (*range(1, 16), 17, 19, 31)},
+    "CB-K016": (BRIEF, DECISION, QUOTE),
+    "CB-K018": (DECISION, QUOTE),
+    **{f"CB-K{index}": BOTH for index in (*range(300, 315), 316, 317, 319)},
+    "CB-K315": (BRIEF, DECISION, QUOTE),
+    "CB-K318": (BRIEF, DECISION, QUOTE),
+    "CB-K330": (BRIEF, DECISION, QUOTE),
+    "CB-K331": (BRIEF, DECISION, QUOTE),
+    **{f"CB-K{index}": (DECISION,) for index in (*range(332, 346), 350)},
+    **{f"CB-K{index}": (QUOTE,) for index in range(360, 372)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pitfall:
+    """One of them. ``sentence`` is what is said when it is found, ``…`` where its numbers go."""
+
+    code: str
+    name: str
+    looked_for_in: tuple[str, ...]
+    sentence: str
+    cure: str
+
+
+def pitfall_list() -> tuple[Pitfall, ...]:
+    """Every pitfall, by code, in the language in use."""
+    return tuple(
+        Pitfall(
+            code,
+            tr(f"checks.name.{code}"),
+            places,
+            _blank(tr(f"checks.{code}")),
+            _blank(tr(f"checks.{code}.cure")),
+        )
+        for code, places in sorted(PLACES.items())
+        if code in catalogue("en", "checks")
+    )
+
+
+def _blank(text: str) -> str:
+    """``text`` with its fields left open."""
+    return "".join(
+        literal + ("…" if name is not None and not _counting(spec) else "")
+        for literal, name, spec, _ in Formatter().parse(text)
+    )
+
+
+def _counting(spec: str | None) -> bool:
+    return "|" in (spec or "")

@@ -49,7 +49,9 @@ class Section:
 
 def money_sections(decision: Decision) -> tuple[Section, ...]:
     """Those that have something to say, in the language in use."""
-    made = (sureness, ownership, ledger, mix, walk_away, energy)
+    from cabida.report.flexibility import flexibility, front, turning
+
+    made = (sureness, front, flexibility, turning, ownership, ledger, mix, walk_away, energy)
     found = (make(decision) for make in made)
     return tuple(one for one in found if one is not None and (one.sentences or one.tables or one.charts))
 

@@ -10,7 +10,7 @@ from report_sample import GIB, decision
 
 from cabida import report
 from cabida.plan import CostLine
-from cabida.report import charts, svg, trade
+from cabida.report import bills_chart, charts, svg, trade
 
 
 def bars(chart, css):
@@ -58,14 +58,36 @@ def test_waterfall_goes_back_for_a_credit():
     assert credit[0] == pytest.approx(total[0] + total[1], abs=0.2)
 
 
-def test_frontier_climbs_and_leaves_out_what_does_not_satisfy():
-    chart = trade.frontier(decision())
+def test_frontier_joins_what_the_decision_says_nothing_beats():
+    made = decision()
+    options = [replace(one, on_front=one.rank in (1, 2)) for one in made.options]
+    chart = trade.frontier(replace(made, options=tuple(options)))
     points = re.search(r'class="stairs" d="M([^"]+)"', chart.svg).group(1).split(" L")
-    xs, ys = zip(*((float(a), float(b)) for a, b in (point.split(",") for point in points)), strict=True)
+    xs = [float(point.split(",")[0]) for point in points]
+    assert len(xs) == 2
     assert list(xs) == sorted(xs)
-    assert list(ys) == sorted(ys, reverse=True)
-    assert len(points) == 3  # two options that satisfy, and the corner between them
-    assert trade.frontier(replace(decision(), options=decision().options[:1])) is None
+    assert [row[3] for row in chart.rows][:3] == ["on the front", "on the front", "–"]
+    assert 'class="stairs"' not in trade.frontier(made).svg
+    assert trade.frontier(replace(made, options=made.options[:1])) is None
+
+
+def test_cost_is_held_against_the_time_that_the_brief_asks_for():
+    made = decision()
+    assert trade.traded(made)[0] == "ttft_ms_p95"
+    slow = [replace(one, metrics={"output_tok_s": one.metrics["ttft_ms_p95"]}) for one in made.options[:2]]
+    assert trade.traded(replace(made, options=tuple(slow)))[0] == "output_tok_s"
+
+
+def test_each_bill_is_drawn_with_its_small_lines_put_together():
+    lines = tuple(CostLine(f"line_{at}", 10.0 + at) for at in range(11))
+    one = replace(decision().options[0], cost_lines=lines, cost_per_month_money=sum(x.money for x in lines))
+    made = replace(decision(), options=(one, replace(one, rank=2, id="b")))
+    chart = bills_chart.bills(made)
+    assert sorted(set(bills_chart.parts(made).values())) == ["", *sorted(f"line_{at}" for at in range(4, 11))]
+    drawn = sum(width for at in range(1, 9) for _, width in bars(chart, f"fill-{at}") if width != 11.0)
+    assert drawn == pytest.approx(2 * svg.WIDTH, abs=2.0)
+    assert [len(row) for row in chart.rows] == [13, 13]
+    assert bills_chart.bills(replace(made, options=(one,))) is None
 
 
 def test_tornado_puts_the_fragile_first_and_the_immovable_last():

@@ -5,11 +5,14 @@ A picture nothing can be drawn for is left out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cabida import text
 from cabida.money.hold.variance import to_cents
 from cabida.plan import Decision, Option
 from cabida.plan.decision import QUANTILES
 from cabida.report import words as say
+from cabida.report.bills_chart import bills
 from cabida.report.curve_charts import break_even, cash, demand, mix_demand, volume
 from cabida.report.doubt_charts import intervals, swings
 from cabida.report.memory_chart import memory, short
@@ -25,13 +28,24 @@ BESIDE = (intervals, swings, volume, break_even, cash, mix_demand)  # of the sec
 def charts(decision: Decision) -> tuple[Chart, ...]:
     """All pictures of ``decision``, in its language."""
     with say.speaking(decision.language):
-        every = (memory, latency, waterfall, frontier, tornado, demand, *BESIDE)
+        every = (memory, latency, waterfall, bills, frontier, tornado, demand, *BESIDE)
         drawn = (draw(decision) for draw in every)
         return tuple(chart for chart in drawn if chart is not None)
 
 
-def latency(decision: Decision) -> Chart | None:
-    """Share of requests served within a time, with the objective as a line."""
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the picture of latency shows: whose, which, up to where, and the objective (0 = none)."""
+
+    metric: str
+    options: tuple[Option, ...]
+    right_ms: float
+    objective: str
+    limit_s: float
+
+
+def served(decision: Decision) -> Served | None:
+    """The latency the brief asks for first, of the first options that have it."""
     limits = say.objectives(decision)
     asked = [f"{name.partition('_')[0]}_ms" for name in limits]
     known = [key for option in decision.options for key in option.latency_quantiles]
@@ -43,7 +57,17 @@ def latency(decision: Decision) -> Chart | None:
         ((n, s) for n, s in limits.items() if n.startswith(metric.removesuffix("ms"))), ("", 0.0)
     )
     tops = [one.latency_quantiles[metric][-1] for one in options]
-    right = max(min(max(tops), 4 * min(tops)), limit_s * 1000 * 1.15) * 1.02
+    right_ms = max(min(max(tops), 4 * min(tops)), limit_s * 1000 * 1.15) * 1.02
+    return Served(metric, tuple(options), right_ms, name, limit_s)
+
+
+def latency(decision: Decision) -> Chart | None:
+    """Share of requests served within a time, with the objective as a line."""
+    found = served(decision)
+    if found is None:
+        return None
+    metric, options, right = found.metric, found.options, found.right_ms
+    name, limit_s = found.objective, found.limit_s
     left_x, top, bottom = 52.0, 34.0 + 20 * len(options), 290.0 + 20 * (len(options) - 1)
 
     def at(milliseconds: float, share: float) -> tuple[float, float]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from cabida import text
 from cabida.plan import Decision, Estimate, Option
-from cabida.report.accepted import accepted
 from cabida.report import tree
 from cabida.report import words as say
+from cabida.report.accepted import accepted
 from cabida.report.charts import charts
 from cabida.report.every_form import (
     MOST_OPTIONS,

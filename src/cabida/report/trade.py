@@ -12,7 +12,15 @@ from cabida.report import words as say
 from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
 from cabida.text import has_text, tr
 
-SPEEDS = ("capacity_req_s", "req_s", "output_tok_s", "minutes_to_target", "tokens_s_per_gpu")
+SPEEDS = ("capacity_req_s", "req_s", "output_tok_s", "tokens_s_per_gpu")
+TIMES = (
+    "ttft_ms_p95",
+    "e2e_ms_p95",
+    "minutes_to_target",
+    "minutes_per_model",
+    "seconds_per_item",
+    "step_time_s",
+)
 LEFT, TOP, BOTTOM = 64.0, 26.0, 262.0  # where the frontier's axes stand
 MARGIN_RATIO = 0.08  # beyond the largest and, unless an axis starts at zero, below the smallest
 
@@ -38,47 +46,68 @@ def axis(values: Sequence[float], start: float, end: float) -> Axis:
     return Axis(low, high, start, end)
 
 
+def traded(decision: Decision) -> tuple[str, list[Option]]:
+    """What cost is held against: a time the brief asks for, else another time, else a speed; and who has it."""
+    asked = [f"{name.rpartition('_')[0]}_ms_{name.rpartition('_')[2]}" for name in say.objectives(decision)]
+    for name in dict.fromkeys([*asked, *TIMES, *SPEEDS]):
+        options = [one for one in decision.options if _drawable(one, name)]
+        if len(options) >= 2:
+            return name, options
+    return "", []
+
+
 def frontier(decision: Decision) -> Chart | None:
-    """Cost against speed: what more money buys."""
-    known = [name for one in decision.options for name in SPEEDS if _drawable(one, name)]
-    metric = next((name for name in SPEEDS if known.count(name) >= 2), None)
-    if metric is None:
+    """Cost of one output against time (or speed), what nothing beats joined."""
+    metric, options = traded(decision)
+    if not metric:
         return None
-    options = [one for one in decision.options if _drawable(one, metric)]
-    across = axis([one.cost_per_month_money for one in options], LEFT, WIDTH - 10)
+    scale = say.unit_scale(decision)
+    across = axis([one.unit_cost.value * scale for one in options], LEFT, WIDTH - 10)
     up = axis([one.metrics[metric].value for one in options], BOTTOM, TOP)
-    stairs = _stairs(options, metric, across, up)
-    marks = [*_grid(metric, across, up, decision), path(stairs, "stairs") if len(stairs) > 1 else ""]
+    front = sorted((one for one in options if one.on_front), key=lambda one: one.unit_cost.value)
+    joined = [(across.at(one.unit_cost.value * scale), up.at(one.metrics[metric].value)) for one in front]
+    marks = [*_grid(metric, across, up, decision), path(joined, "stairs") if len(joined) > 1 else ""]
     marks += _points(options, metric, across, up, decision)
     states = [
         one for one in ("chosen", "satisfies", "misses", "ruled_out") if any(o.status == one for o in options)
     ]
     more, end = legend([(f"dot {one}", tr(f"report.status.{one}")) for one in states], BOTTOM + 62)
-    title, caption = tr("report.chart.frontier"), tr("report.chart.frontier_caption")
+    title = tr("report.chart.frontier" if not is_time(metric) else "report.chart.frontier_time")
+    caption = tr("report.chart.frontier_caption")
     rows = tuple(
         (
             f"{one.rank} · {one.title}",
-            say.cost(one, decision),
+            say.unit_cost(one, decision),
             say.figure(metric, one.metrics[metric]),
+            tr("report.on_front") if one.on_front else "–",
             tr(f"report.status.{one.status}"),
         )
         for one in options
     )
-    header = (tr("report.option"), tr("report.cost_head"), say.label(metric), tr("report.verdict"))
+    header = (
+        tr("report.option"),
+        say.per_output(decision),
+        say.label(metric),
+        tr("report.front_head"),
+        tr("report.verdict"),
+    )
     return Chart(
         "frontier", title, caption, svg(title, caption, end, [*marks, *more], "frontier"), header, rows
     )
 
 
-def _lower_is_better(metric: str) -> bool:
-    return metric == "minutes_to_target"
+def is_time(metric: str) -> bool:
+    """Whether less of it is better."""
+    return say.kind_of(metric) in ("ms", "s", "minutes")
 
 
 def _grid(metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
     """What is measured, lines at round speeds, and round costs below."""
-    better = tr("report.lower" if _lower_is_better(metric) else "report.higher")
+    better = tr("report.lower" if is_time(metric) else "report.higher")
     marks = [words(0, 12, f"{say.label(metric)} ({better})", "small")]
-    hours = 60.0 if _lower_is_better(metric) and up.high > 120 else 1.0  # round hours, not round minutes
+    hours = (
+        60.0 if say.kind_of(metric) == "minutes" and up.high > 120 else 1.0
+    )  # round hours, not round minutes
     for tick in ticks(up.low / hours, up.high / hours, 4):
         value = tick * hours
         y = up.at(value)
@@ -90,30 +119,18 @@ def _grid(metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
         x = across.at(value)
         anchor = "end" if x > WIDTH - 30 else "middle"
         marks.append(words(x, BOTTOM + 19, text.number(value), "small", anchor))
-    unit = f"{decision.currency}/{say.period(decision)}"
+    unit = f"{decision.currency} {say.per_output(decision)}"
     return [*marks, words(WIDTH - 10, BOTTOM + 38, unit, "small", "end")]
-
-
-def _stairs(options: Sequence[Option], metric: str, across: Axis, up: Axis) -> list[tuple[float, float]]:
-    """The options that satisfy and that no cheaper one outruns, joined by steps."""
-    best: float | None = None
-    stairs: list[tuple[float, float]] = []
-    for option in sorted(options, key=lambda one: one.cost_per_month_money):
-        speed = option.metrics[metric].value
-        better = best is None or (speed < best if _lower_is_better(metric) else speed > best)
-        if option.status in ("chosen", "satisfies") and better:
-            x, y = across.at(option.cost_per_month_money), up.at(speed)
-            stairs += [(x, stairs[-1][1]), (x, y)] if stairs else [(x, y)]
-            best = speed
-    return stairs
 
 
 def _points(options: Sequence[Option], metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
     """A dot for each option, the first on top, with its number where there is room."""
-    places = [(across.at(one.cost_per_month_money), up.at(one.metrics[metric].value)) for one in options]
+    scale = say.unit_scale(decision)
+    places = [(across.at(one.unit_cost.value * scale), up.at(one.metrics[metric].value)) for one in options]
     marks, taken = list[str](), list(places)
     for option, (x, y) in reversed(list(zip(options, places, strict=True))):
-        tip = f"{option.title}: {say.cost(option, decision)}, {say.figure(metric, option.metrics[metric])}"
+        cost = f"{say.unit_cost(option, decision)} {say.per_output(decision)}"
+        tip = f"{option.title}: {cost}, {say.figure(metric, option.metrics[metric])}"
         marks.append(dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip))
         if place := free_place(x, y, taken):
             taken.append(place)
@@ -123,7 +140,8 @@ def _points(options: Sequence[Option], metric: str, across: Axis, up: Axis, deci
 
 def _drawable(option: Option, metric: str) -> bool:
     """Whether the option has such a speed at all: one that is outrun by its load has none."""
-    return metric in option.metrics and 0 < option.metrics[metric].value < math.inf
+    known = metric in option.metrics and 0 < option.metrics[metric].value < math.inf
+    return known and math.isfinite(option.unit_cost.value)
 
 
 def free_place(x: float, y: float, taken: list[tuple[float, float]]) -> tuple[float, float] | None:

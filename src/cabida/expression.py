@@ -18,6 +18,8 @@ from cabida.equation import VOCABULARY, NotAFormula
 from cabida.units import Fixed
 
 LONGEST_CHARS = 4_000  # of one equation; the longest of ours has a quarter of it
+DEEPEST = 120  # levels of one expression
+LONGEST_SAID_CHARS = 20_000  # in another language, assignments put in
 CONSTANTS: dict[str, float] = {
     name: float(value) for name, value in vars(units).items() if isinstance(value, Fixed)
 }
@@ -101,8 +103,16 @@ class Expression:
 
     def _said(self, face: _Face) -> str:
         for name, part in self.assignments:
-            face.known[name] = f"({face.say(part)})"
-        return face.say(self.result)
+            face.known[name] = _bounded(f"({face.say(part)})")
+        return _bounded(face.say(self.result))
+
+
+def _bounded(said: str) -> str:
+    """What was said, unless assignments put into each other have made it endless."""
+    if len(said) > LONGEST_SAID_CHARS:
+        message = f"an equation of {len(said)} characters"
+        raise NotAFormula(message)
+    return said
 
 
 @lru_cache(maxsize=4096)
@@ -137,23 +147,26 @@ def expression(text: str) -> Expression:
     return read
 
 
-def _check(node: ast.expr) -> None:
+def _check(node: ast.expr, left: int = DEEPEST) -> None:
+    if not left:
+        message = f"an equation nested more than {DEEPEST} deep"
+        raise NotAFormula(message)
     match node:
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int() | float()) | ast.Name():
             return None
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _check(operand)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC or isinstance(op, ast.Pow):
-            _check(left)
-            return _check(right)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-            _check(left)
-            return _check(right)
+            return _check(operand, left - 1)
+        case ast.BinOp(left=first, op=op, right=right) if type(op) in ARITHMETIC or isinstance(op, ast.Pow):
+            _check(first, left - 1)
+            return _check(right, left - 1)
+        case ast.Compare(left=first, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            _check(first, left - 1)
+            return _check(right, left - 1)
         case ast.Call(func=ast.Name(id=word), args=parts, keywords=[]) if word in WORDS and parts:
             for part in parts:
-                _check(part)
+                _check(part, left - 1)
             return None
     message = f"{ast.unparse(node)[:80]} is outside the vocabulary"
     raise NotAFormula(message)

@@ -73,3 +73,13 @@ def test_lookup_reads_lists():
     assert read.value({"a_ratio": 1.5, **points}) == 25.0
     assert math.isclose(read.value({"a_ratio": 9.0, **points}), 40.0)
     assert "MATCH(A,X,1)" in read.sheet({"a_ratio": "A", "xs_ratio": "X", "ys_s": "Y"}.__getitem__)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["+".join(["x"] * 1500), "x" + "*x" * 1900, "-" * 3000 + "x", "; ".join(f"a{at + 1} = a{at} + a{at}" for at in range(150)) + "; a150"],
+    ids=["long-sum", "long-product", "deep", "doubling"],
+)  # fmt: skip
+def test_an_equation_that_would_never_end_is_refused(text):
+    with pytest.raises(NotAFormula):
+        expression(text).javascript(lambda name: name)

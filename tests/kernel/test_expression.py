@@ -75,11 +75,14 @@ def test_lookup_reads_lists():
     assert "MATCH(A,X,1)" in read.sheet({"a_ratio": "A", "xs_ratio": "X", "ys_s": "Y"}.__getitem__)
 
 
+DOUBLING = "; ".join(f"a{at + 1} = a{at} + a{at}" for at in range(150)) + "; a150"
+
+
 @pytest.mark.parametrize(
     "text",
-    ["+".join(["x"] * 1500), "x" + "*x" * 1900, "-" * 3000 + "x", "; ".join(f"a{at + 1} = a{at} + a{at}" for at in range(150)) + "; a150"],
+    ["+".join(["x"] * 1500), "x" + "*x" * 1900, "-" * 3000 + "x", DOUBLING],
     ids=["long-sum", "long-product", "deep", "doubling"],
-)  # fmt: skip
+)
 def test_an_equation_that_would_never_end_is_refused(text):
     with pytest.raises(NotAFormula):
         expression(text).javascript(lambda name: name)

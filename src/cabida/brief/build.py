@@ -51,6 +51,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         objectives=_objectives(plain.get("objectives") or {}),
         retries_count=int(acceptance.get("retries") or 0),
         failure_ratio=acceptance.get("failure_rate") or 0.0,
+        acceptance_least_ratio=acceptance.get("least"),
         rules=_rules(acceptance.get("rules")),
         limits=_limits(plain.get("limits") or {}),
         budget=_budget(plain.get("budget") or {}, purse),

@@ -231,6 +231,7 @@ BRIEF = Group(
                 {
                     "retries": _one(kinds.WHOLE),
                     "failure_rate": _one(kinds.LOST),
+                    "least": _one(kinds.KEPT),
                     "rules": OneOf(sequence=Listing(RULE, longest=200), mapping=RULE.mapping, spread=True),
                 },
             )

@@ -322,6 +322,7 @@ class Brief:
     rules: tuple[AcceptanceRule, ...] = ()  # of acceptance, for whoever measures
     accepted_risks: tuple[KnownRisk, ...] = ()
     future: Future | None = None
+    acceptance_least_ratio: float | None = None  # models and formats accepted less often are not considered
 
     @property
     def is_training(self) -> bool:

@@ -56,6 +56,7 @@ def plain(brief: Brief) -> Plain:
         acceptance=_said(
             retries=brief.retries_count or None,
             failure_rate=brief.failure_ratio or None,
+            least=brief.acceptance_least_ratio,
             rules=[_rule(one) for one in brief.rules],
         ),
         have=[_said(**plain_held(held, currency, _money)) for held in brief.have],

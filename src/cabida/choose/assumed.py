@@ -21,8 +21,8 @@ from cabida.units import S_PER_HOUR
 
 OF_TRAFFIC = ("planned_traffic_ratio", "requests_per_s", "traffic_ratio")
 OF_FUTURES = (GROWTH, CONTEXT, PARAMS, AFTER)
-MARGINS = (0.5, 3.0)  # times the margin taken, and the start-up, that are tried
-START_UPS = (0.02, 40.0)
+MARGINS = (0.5, 2.0)  # times the margin taken that are tried
+START_UPS = (0.1, 8.0)  # times the start taken
 STEPS_COUNT = 60
 FORMAT = re.compile(r"models\[\d+\]\.weights(?:\.(.+))?")
 

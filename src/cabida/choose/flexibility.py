@@ -126,11 +126,12 @@ def prospect_of(one: Worked, outlook: Outlook) -> Prospect | None:
         needs_more |= np.isfinite(unfit)
     rent = _rent(one)
     broken = np.isfinite(unfit)
-    left = np.broadcast_to(left_money(one, unfit[broken], terms), unfit[broken].shape)
-    idle = _idle_months(futures)
-    lost = 0.0 if free else (float(left.sum()) + rent * float(idle.sum())) / len(unfit)
-    locked = rent * float((horizon - unfit[broken]).sum()) / len(unfit)
-    worth = locked - float(left.sum()) / len(unfit) + (rent * float(idle.mean()) if free else 0.0)
+    to_come = horizon - unfit[broken]  # months in which a promise that can't be left is paid for nothing
+    left = np.broadcast_to(left_money(one, unfit[broken], terms), to_come.shape)
+    left = np.minimum(left, rent * to_come)  # who would lose more by leaving stays
+    idle = rent * float(_idle_months(futures).mean())
+    worth = float((rent * to_come - left).sum()) / len(unfit) + (idle if free else 0.0)
+    lost = 0.0 if free else float(left.sum()) / len(unfit) + idle
     growth = outlook.means.brief.traffic.growth_per_year_ratio
     flexibility = Flexibility(
         lasts_months=_lasts(reach.demand_ratio, growth, horizon),

@@ -21,7 +21,7 @@ from cabida.choose.tally import Tally
 from cabida.choose.worked import Worked
 from cabida.money.bills.unit import coverage_ratio
 from cabida.plan import Deployment, Progress
-from cabida.text import missed, size, tr
+from cabida.text import missed, percent, size, tr
 from cabida.timing.engine.estimate import capacities_at_best
 from cabida.timing.engine.steps import step_model
 
@@ -43,7 +43,7 @@ def search_serving(
     all of them: the same winner, slower.
     """
     ask, tally = ask_of(brief), Tally()
-    served = served_models(brief)
+    served = list(_good_enough(served_models(brief), brief, tally))
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     tell = progress or (lambda stage, done, total: None)
     fitting, slow = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
@@ -56,6 +56,19 @@ def search_serving(
     if not any(one.tenure and one.tenure.capacity != "have" for one in worked):
         worked += nearest_serving([*slow, *fitting], ask, means, seed)
     return Search([*worked, *apis], tally, ask)
+
+
+def _good_enough(served: list[Served], brief: Brief, tally: Tally) -> Iterator[Served]:
+    """Models in the formats whose outputs are accepted often enough; what nobody measured may be."""
+    least = brief.acceptance_least_ratio
+    for one in served:
+        ratio = one.acceptance.ratio
+        if least is None or ratio is None or ratio >= least:
+            yield one
+            continue
+        name = f"{one.model.id.rpartition('/')[2]} {one.weights.id}"
+        values = {"ratio": percent(ratio), "least": percent(least)}
+        tally.reject("accepted_too_seldom", 1, name, ratio, **values)
 
 
 def _screened(

@@ -67,7 +67,7 @@ def _good_enough(served: list[Served], brief: Brief, tally: Tally) -> Iterator[S
             yield one
             continue
         name = f"{one.model.id.rpartition('/')[2]} {one.weights.id}"
-        values = {"ratio": percent(ratio), "least": percent(least)}
+        values = {"ratio": percent(ratio, 3), "least": percent(least, 3)}
         tally.reject("accepted_too_seldom", 1, name, ratio, **values)
 
 

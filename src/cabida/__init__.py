@@ -36,6 +36,7 @@ _PUBLIC = {
     "hold": "cabida.app",
     "import_prices": "cabida.app",
     "init": "cabida.app",
+    "levers": "cabida.app",
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",
     "mix": "cabida.app",
@@ -55,6 +56,7 @@ _PUBLIC = {
     "track": "cabida.app",
     "traffic": "cabida.app",
     "validate": "cabida.app",
+    "what_if": "cabida.app",
 }
 __all__ = sorted([*_PUBLIC, "__version__"])
 

@@ -94,12 +94,21 @@ def write_text(path: Path | str, text: str) -> Path:
     Raises:
         InvalidInput: CB-R005, it can't be written there.
     """
+    return write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path | str, content: bytes) -> Path:
+    """The same of ``content`` as it is.
+
+    Raises:
+        InvalidInput: CB-R005, it can't be written there.
+    """
     target = Path(path)
     try:
         if target.name and _replaceable(target):
-            _through_a_new_file(target.resolve(), text)
+            _through_a_new_file(target.resolve(), content)
         else:  # a pipe or a device is written to, never put aside
-            target.write_text(text, encoding="utf-8", newline="\n")
+            target.write_bytes(content)
     except OSError as error:
         raise InvalidInput([problem("CB-R005", file=str(target), line=0, why=error.strerror or "")]) from None
     return target
@@ -126,12 +135,12 @@ def _replaceable(target: Path) -> bool:
     return target.is_file() or not target.exists()
 
 
-def _through_a_new_file(target: Path, text: str) -> None:
+def _through_a_new_file(target: Path, content: bytes) -> None:
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with beside.open("xb") as stream:
+            stream.write(content)
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)

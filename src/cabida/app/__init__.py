@@ -21,6 +21,7 @@ from cabida.app.measured import calibrate, calibration, observations, observe, v
 from cabida.app.mixing import drawn_mix, mix
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
+from cabida.app.recording import explain, levers, record, what_if
 from cabida.app.rerunning import diff, rerun
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
@@ -97,7 +98,7 @@ def recommend(
         as_of: ISO date; facts and prices seen later don't exist. Today when left out.
         language: of the sentences; the one in use when left out.
         seed: of every draw and simulation.
-        out: folder for the record as HTML, Markdown and JSON.
+        out: folder for the record as HTML, Markdown, JSON and a workbook.
         progress: told what is being done.
         all: keep every option worked out.
         scenarios: futures drawn to try the cheapest mix on; 0 = the mix at the planned growth alone.
@@ -247,22 +248,6 @@ def compare(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:
     return comparison(ids, as_of)
 
 
-def explain(decision: Path | str | Decision, name: str) -> list[dict[str, Any]]:
-    """The nodes under one figure of a decision, the figure itself first."""
-    from cabida.report.store import load
-    from cabida.report.tree import nodes_under
-
-    return nodes_under(decision if isinstance(decision, Decision) else load(decision), name)
-
-
-def record(decision: Path | str | Decision, form: str) -> str:
-    """The record of a decision as html, md or json."""
-    from cabida import report
-    from cabida.report.store import load
-
-    return report.render(decision if isinstance(decision, Decision) else load(decision), form)
-
-
 __all__ = [
     "Setup",
     "api_prices",
@@ -291,6 +276,7 @@ __all__ = [
     "hours_of",
     "import_prices",
     "init",
+    "levers",
     "load_brief",
     "load_decision",
     "mix",
@@ -309,4 +295,5 @@ __all__ = [
     "track",
     "traffic",
     "validate",
+    "what_if",
 ]

@@ -87,7 +87,7 @@ def _tidied(decision: Decision) -> Decision:
 
 @contextmanager
 def _speaking(language: str) -> Iterator[None]:
-    before = text.language()
+    before = text.locale()
     text.use_language(language)
     try:
         yield
@@ -104,7 +104,9 @@ def _found(
     for name, value in changes.items():
         several = [lever for lever in known if _bare(lever.name) == name]
         lever = by_name.get(name) or (several[0] if len(several) == 1 else None)
-        if lever is None and several:
+        if lever is None and several and all(one.locked for one in several):
+            problems.append(problem("CB-X091", name=name, reason=several[0].why))
+        elif lever is None and several:
             names = ", ".join(one.name for one in several[:12])
             problems.append(problem("CB-X093", name=name, names=names))
         elif lever is None:
@@ -117,8 +119,8 @@ def _found(
         elif lever.locked:
             problems.append(problem("CB-X091", name=name, reason=lever.why))
         elif not math.isfinite(value) or not lever.low <= value <= lever.high:
-            ends = {"low": number(lever.low, 6), "high": number(lever.high, 6), "now": number(lever.value, 6)}
-            problems.append(problem("CB-X092", name=name, value=value, unit=lever.unit, **ends))
+            ends = {"low": number(lever.low, 6), "high": f"{number(lever.high, 6)} {lever.unit}".strip()}
+            problems.append(problem("CB-X092", name=name, value=value, now=number(lever.value, 6), **ends))
         else:
             found[name] = lever, float(value)
     if problems:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cabida.errors import InvalidInput
+from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
 from cabida.text import printable, problem, tr
@@ -17,15 +17,17 @@ from cabida.text import printable, problem, tr
 @click.argument("decision", type=click.Path(path_type=Path))
 @click.argument("name", required=False)
 @option("--depth", type=click.IntRange(min=0), default=20, show_default=True)
+@option("--set", "changes", multiple=True, metavar="NAME=VALUE")
 @shared
-def explain(decision: Path, name: str | None, depth: int, as_json: bool, as_of: str | None) -> None:
+def explain(
+    decision: Path, name: str | None, depth: int, changes: tuple[str, ...], as_json: bool, as_of: str | None
+) -> None:
     """The tree under a number; without NAME, the numbers that can be asked about."""
     from cabida import app
     from cabida.faces import show
     from cabida.report import tree, words
-    from cabida.report.store import load
 
-    read = load(decision)
+    read = app.what_if(decision, _changes(changes))
     if name is None:
         known = tree.asked_first(read)
         emit({"names": known}, lambda: show.figures(read), as_json=as_json)
@@ -42,24 +44,45 @@ def explain(decision: Path, name: str | None, depth: int, as_json: bool, as_of: 
 
 @click.command(cls=Command)
 @click.argument("decision", type=click.Path(path_type=Path))
-@option("--format", "form", type=click.Choice(["html", "md", "json"]), default="md", show_default=True)
+@option(
+    "--format", "form", type=click.Choice(["html", "md", "json", "xlsx"]), default="md", show_default=True
+)
 @option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@option("--set", "changes", multiple=True, metavar="NAME=VALUE")
 @shared
-def record(decision: Path, form: str, out: Path | None, as_json: bool, as_of: str | None) -> None:
+def record(
+    decision: Path, form: str, out: Path | None, changes: tuple[str, ...], as_json: bool, as_of: str | None
+) -> None:
     """The record of a decision in one of its forms."""
     from cabida import app
 
     if as_json and form == "md":
         form = "json"
-    written = app.record(decision, form)
+    if form == "xlsx" and out is None:
+        raise UsageProblem([problem("CB-R080", form=form, out=f"{decision.stem}.{form}")])
+    written = app.record(decision, form, _changes(changes))
     if out is None:
-        click.echo(printable(written), nl=False)
+        click.echo(printable(str(written)), nl=False)
         return
-    from cabida.files import refuse_same, write_text
+    from cabida.files import refuse_same, write_bytes
 
     refuse_same(out, [decision])
-    write_text(out, written)
+    write_bytes(out, written if isinstance(written, bytes) else written.encode("utf-8"))
     click.echo(tr("faces.written", file=out), err=True)
+
+
+def _changes(given: tuple[str, ...]) -> dict[str, float]:
+    """``NAME=VALUE`` pairs; one that is none is CB-X094."""
+    found: dict[str, float] = {}
+    for pair in given:
+        name, sign, value = pair.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign or not name.strip():
+            raise UsageProblem([problem("CB-X094", given=pair)])
+    return found
 
 
 @click.command(cls=Command)

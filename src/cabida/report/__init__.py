@@ -1,4 +1,4 @@
-"""The decision record in its forms: JSON, Markdown, one HTML file."""
+"""The decision record in its forms: JSON, Markdown, one HTML file, a workbook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from cabida.errors import InvalidInput
 from cabida.plan import Decision
 from cabida.text import problem
 
-FORMS = ("html", "md", "json")
+FORMS = ("html", "md", "json")  # text
+BINARY_FORMS = ("xlsx",)  # files only
 
 
 def render(decision: Decision, form: str) -> str:
@@ -28,16 +29,25 @@ def render(decision: Decision, form: str) -> str:
     raise InvalidInput([problem("CB-R011", form=form)])
 
 
+def render_bytes(decision: Decision, form: str) -> bytes:
+    """The record as the content of a file, in one of ``FORMS`` or ``BINARY_FORMS``. Another form is CB-R011."""
+    if form == "xlsx":
+        from cabida.report.sheet import workbook
+
+        return workbook(decision)
+    return render(decision, form).encode("utf-8")
+
+
 def paths(decision: Decision, folder: Path | str) -> list[Path]:
-    """Where ``write`` puts the forms of a decision: ``NAME.html``, ``NAME.md``, ``NAME.json``."""
+    """Where ``write`` puts the forms of a decision: ``NAME.html``, ``NAME.md``, ``NAME.json``, ``NAME.xlsx``."""
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in decision.name).strip(
         ".-"
     )
-    return [Path(folder) / f"{name[:100] or 'decision'}.{form}" for form in FORMS]
+    return [Path(folder) / f"{name[:100] or 'decision'}.{form}" for form in (*FORMS, *BINARY_FORMS)]
 
 
 def write(decision: Decision, folder: Path | str) -> list[Path]:
     """Write every form of the record into ``folder``; gives their paths."""
-    from cabida.files import write_text
+    from cabida.files import write_bytes
 
-    return [write_text(path, render(decision, path.suffix[1:])) for path in paths(decision, folder)]
+    return [write_bytes(path, render_bytes(decision, path.suffix[1:])) for path in paths(decision, folder)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cabida.choose.levers import Lever
@@ -59,7 +60,7 @@ class Book:
         default_factory=dict
     )  # column and length of a leaf that is a list
 
-    @property
+    @cached_property
     def values(self) -> dict[Any, Any]:
         """Each node's value."""
         return {node["id"]: node["value"] for node in self.decision.trees}

@@ -25,6 +25,7 @@ from cabida.report.every_form import (
     metrics_line,
     replicas,
 )
+from cabida.report.fleet import fleet
 from cabida.report.money_sections import in_short
 from cabida.report.tree import Branch, lines, value_of
 from cabida.text import printable, tr
@@ -43,6 +44,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             clean(d.answer, "bold"),
             Text(),
             *(_option(one, d) for one in shown),
+            *_fleet(d),
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
@@ -105,6 +107,20 @@ def _option(one: Option, d: Decision) -> RenderableType:
     else:
         below.append(" · ".join(said for said in (fits(one), chance(one)) if said))
     return Group(top, *(Padding(clean(said), (0, 0, 0, 6), expand=False) for said in below if said), Text())
+
+
+def _fleet(d: Decision) -> list[RenderableType]:
+    """A mix of several types that beats every option alone, as a row of its own."""
+    mixed = fleet(d)
+    if mixed is None:
+        return []
+    top = Table.grid(expand=True, padding=(0, 1))
+    top.add_column(width=5)
+    top.add_column(ratio=1)
+    top.add_column(justify="right", no_wrap=True)
+    top.add_row(clean(f"{tr('report.fleet.mix'):>5}"), clean(mixed.title), clean(mixed.cost))
+    below = (f"{mixed.unit_cost} {say.per_output(d)} · {mixed.verdict}", mixed.traffic)
+    return [top, *(Padding(clean(said), (0, 0, 0, 6), expand=False) for said in below), Text()]
 
 
 def _fell(d: Decision, every: bool) -> list[RenderableType]:

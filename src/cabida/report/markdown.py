@@ -22,6 +22,7 @@ from cabida.report.every_form import (
     replicas,
     safe_url,
 )
+from cabida.report.fleet import fleet
 from cabida.report.memory_chart import in_letters
 from cabida.report.money_sections import Section, money_sections
 from cabida.report.why import why
@@ -88,6 +89,9 @@ def _options(decision: Decision) -> list[str]:
         for one in decision.options[:MOST_OPTIONS]
     ]
     more = len(decision.options) - len(rows)
+    if (mixed := fleet(decision)) is not None:
+        cells = (mixed.title, mixed.verdict, mixed.cost, mixed.unit_cost, mixed.traffic)
+        rows.append([tr("report.fleet.mix"), *(md(cell) for cell in cells), "–"])
     told = ["", tr("report.more_options", count=text.number(more, 7))] if more else []
     return [*_table(header, rows), *told] if rows else []
 

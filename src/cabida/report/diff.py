@@ -118,7 +118,7 @@ def _pick(option: Option | None) -> Pick | None:
 
 
 def _changes(before: Decision, after: Decision) -> Iterator[Change]:
-    yield from _compared("brief", flat(before.brief), flat(after.brief))
+    yield from _compared("brief", written(before), written(after))
     yield from _compared("world", _world(before), _world(after))
     yield from _prices(before, after)
     yield from _statuses(before, after)
@@ -173,6 +173,14 @@ def _compared(kind: str, before: Mapping[str, str], after: Mapping[str, str]) ->
         was, now = before.get(name, ""), after.get(name, "")
         if was != now:
             yield Change(kind, name, was, now)
+
+
+def written(decision: Decision) -> dict[str, str]:
+    """What the brief says, as it was written, by path; its defaults are the assumptions' matter."""
+    from cabida.brief.lines import as_yaml, read_lines
+
+    said, problems = read_lines(decision.brief_text)
+    return flat(decision.brief if problems else as_yaml(said))
 
 
 def flat(plain: Any, where: str = "", deep: int = 0) -> dict[str, str]:

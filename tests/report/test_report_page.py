@@ -153,7 +153,7 @@ def test_language_of_the_caller_is_left_alone():
 def test_names_of_files_stay_in_the_folder(tmp_path):
     paths = report.write(replace(decision(), name="../../etc/pass wd"), tmp_path)
     assert {path.parent for path in paths} == {tmp_path}
-    assert {path.suffix for path in paths} == {".html", ".md", ".json"}
+    assert {path.suffix for path in paths} == {".html", ".md", ".json", ".xlsx"}
 
 
 def test_hundreds_of_options_are_cut_in_the_page_and_kept_in_the_record():

@@ -18,6 +18,7 @@ from typing import Any
 from cabida.errors import InvalidInput, Problem
 
 LANGUAGES = ("en", "es")
+LOCALES = (*LANGUAGES, "es-MX")  # Spanish with a point before the decimals: 1,234.5 and not 1.234,5
 LONGEST_VALUE_CHARS = 1500  # of what an error repeats
 ROOM_OF_CODE = {
     "B": "brief",
@@ -44,17 +45,27 @@ ROOM_OF_CODE = {
     "Q": "procure",
     "Y": "living",
 }
-_language: ContextVar[str] = ContextVar("language", default="en")
+_locale: ContextVar[str] = ContextVar("locale", default="en")
 
 
 def use_language(code: str) -> None:
-    """Speak ``en`` or ``es`` from here on (in this thread or task). Anything else means English."""
-    _language.set(code if code in LANGUAGES else "en")
+    """Speak ``en``, ``es`` or ``es-MX`` from here on (in this thread or task). Anything else means English."""
+    _locale.set(code if code in LOCALES else "en")
 
 
 def language() -> str:
-    """The language in use."""
-    return _language.get()
+    """The language in use, ``en`` or ``es``."""
+    return _locale.get()[:2]
+
+
+def locale() -> str:
+    """The language in use and how it writes numbers: one of ``LOCALES``."""
+    return _locale.get()
+
+
+def with_marks(number: str) -> str:
+    """``1,234.5`` with the marks of the language in use."""
+    return number.translate(str.maketrans(",.", ".,")) if locale() == "es" else number
 
 
 @cache
@@ -146,10 +157,6 @@ def closest(word: str, words: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
-def _localised(text: str) -> str:
-    return text.translate(str.maketrans(",.", ".,")) if language() == "es" else text
-
-
 def number(value: float, digits: int = 3) -> str:
     """``value`` with ``digits`` significant digits, thousands grouped: ``12,300``, ``0.00212``."""
     if value != value or value in (float("inf"), float("-inf")):
@@ -159,12 +166,12 @@ def number(value: float, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits}g}")
     size_of = abs(rounded)
     if size_of >= 1e15 or size_of < 1e-9:
-        return _localised(f"{rounded:.{digits - 1}e}")
+        return with_marks(f"{rounded:.{digits - 1}e}")
     decimals = (
         max(0, digits - len(f"{size_of:.0f}")) if size_of >= 1 else _decimals_below_one(rounded, digits)
     )
     text = f"{rounded:,.{decimals}f}"
-    return _localised(text.rstrip("0").rstrip(".") if "." in text else text)
+    return with_marks(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def _decimals_below_one(value: float, digits: int) -> int:
@@ -175,7 +182,7 @@ def _decimals_below_one(value: float, digits: int) -> int:
 def money(value: float, currency: str, digits: int = 3) -> str:
     """``14,900 EUR``; small amounts keep their significant digits: ``0.00212 EUR``."""
     whole = abs(value) >= 100
-    return f"{_localised(f'{value:,.0f}') if whole else number(value, digits)} {currency}"
+    return f"{with_marks(f'{value:,.0f}') if whole else number(value, digits)} {currency}"
 
 
 def percent(ratio: float, digits: int = 2) -> str:

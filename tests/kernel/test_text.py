@@ -11,6 +11,7 @@ from cabida.text import (
     closest,
     duration,
     language,
+    locale,
     missed,
     money,
     number,
@@ -103,3 +104,14 @@ def test_commands_leave_their_language_behind_and_the_next_test_starts_in_englis
 
 def test_commands_leave_their_language_behind_and_the_next_test_starts_in_english_2():
     assert language() == "en"
+
+
+def test_spanish_of_mexico_has_spanish_words_and_a_point_before_the_decimals():
+    use_language("es-MX")
+    assert (language(), locale()) == ("es", "es-MX")
+    assert number(1234.5, 6) == "1,234.5"
+    assert tr("report.days") == "días"
+    use_language("es")
+    assert (language(), locale(), number(1234.5, 6)) == ("es", "es", "1.234,5")
+    use_language("es-AR")
+    assert locale() == "en"

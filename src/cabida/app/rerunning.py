@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.app.deciding import decided, sha256_of
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.known import as_known
-from cabida.text import iso_day, language, problem, use_language
+from cabida.text import iso_day, locale, problem, use_language
 
 if TYPE_CHECKING:
     from cabida.brief import Brief
@@ -163,7 +163,7 @@ def _same_files(before: Decision, read: Brief, named: str, *, same: bool) -> Non
 @contextmanager
 def in_language(code: str) -> Iterator[None]:
     """Sentences in this language while it lasts."""
-    before = language()
+    before = locale()
     use_language(code)
     try:
         yield

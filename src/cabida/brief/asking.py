@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cabida.brief.examples import example_text
 from cabida.brief.model import TRAINING_WORKLOADS, WORKLOADS
 from cabida.errors import InvalidInput
-from cabida.text import closest, language, problem, tr, use_language
+from cabida.text import closest, locale, problem, tr, use_language
 
 SCHEMA_LINE = "# yaml-language-server: $schema=./brief.schema.json"
 COMMENT_COLUMN = 46
@@ -165,7 +165,7 @@ def template(
     if from_example:
         first, _, rest = example_text(from_example).partition("\n")
         return f"{SCHEMA_LINE}\n{rest}" if "$schema=" in first else f"{first}\n{rest}"
-    before = language()
+    before = locale()
     use_language(language_code or before)
     try:
         return "\n".join(_lines(workload, answers or {})) + "\n"

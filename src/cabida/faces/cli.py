@@ -13,7 +13,7 @@ import click
 from cabida.errors import CabidaError, UsageProblem
 from cabida.faces.errors import exit_code_of, tell
 from cabida.faces.words import Group, Option, pick_language
-from cabida.text import LANGUAGES, closest, problem, tr, use_language
+from cabida.text import LOCALES, closest, problem, tr, use_language
 
 # name -> module under cabida.faces; the order is the order of help
 COMMANDS = {
@@ -137,7 +137,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.group(cls=Cabida, name="cabida", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, cls=Option)
-@click.option("--lang", type=click.Choice(LANGUAGES), expose_value=False, cls=Option)
+@click.option("--lang", type=click.Choice(LOCALES), expose_value=False, cls=Option)
 def cli() -> None:
     """Root; its help is text ``faces.command.cabida``."""
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from cabida.faces.cli import cli
-from cabida.text import language, tr, use_language
+from cabida.text import locale, tr, use_language
 
 EXIT_CODES = (0, 1, 2, 3, 4, 5, 6, 7, 130)
 
 
 def reference() -> str:
     """The page: every command's help, and the exit codes, in English."""
-    before = language()
+    before = locale()
     use_language("en")
     try:
         blocks = [f"# {tr('faces.reference.title')}", tr("faces.reference.intro")]

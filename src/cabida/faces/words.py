@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from cabida.text import LANGUAGES, has_text, problem, tr, use_language
+from cabida.text import LANGUAGES, LOCALES, has_text, problem, tr, use_language
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEAST_FIGURE, MOST_FIGURE = 1e-12, 1e15
@@ -144,7 +144,7 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:
 def shared(function: F) -> F:
     """The options every command takes: ``--json``, ``--lang``, ``--as-of``."""
     function = option("--as-of", callback=_date, metavar="YYYY-MM-DD")(function)
-    function = option("--lang", type=click.Choice(LANGUAGES), callback=_language, expose_value=False)(
+    function = option("--lang", type=click.Choice(LOCALES), callback=_language, expose_value=False)(
         function
     )
     return option("--json", "as_json", is_flag=True)(function)
@@ -165,9 +165,11 @@ def _date(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 
 
 def pick_language(words: Sequence[str]) -> str:
-    """The language to speak: ``--lang``, then CABIDA_LANG, LC_ALL, LC_MESSAGES, LANG; else English."""
+    """The locale to speak in: ``--lang``, then CABIDA_LANG, LC_ALL, LC_MESSAGES, LANG; else English."""
     asked = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "--lang"]
     asked += [word.partition("=")[2] for word in words if word.startswith("--lang=")]
     asked += [os.environ.get(name, "") for name in ("CABIDA_LANG", "LC_ALL", "LC_MESSAGES", "LANG")]
     chosen = next((one for one in asked if one), "en")
+    if chosen.replace("_", "-")[:5].lower() == "es-mx":
+        return "es-MX"
     return chosen[:2].lower() if chosen[:2].lower() in LANGUAGES else "en"

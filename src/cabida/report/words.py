@@ -74,7 +74,7 @@ RUN_DENOMINATORS = ("completed_run", "accepted_model")
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
     """Texts inside the block come in ``language``; afterwards in the one before."""
-    before = text.language()
+    before = text.locale()
     text.use_language(language)
     try:
         yield
@@ -110,7 +110,7 @@ def decimal(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return text.number(value)
     shown = f"{value:,.{max(0, decimals)}f}"
-    return shown.translate(str.maketrans(",.", ".,")) if text.language() == "es" else shown
+    return text.with_marks(shown)
 
 
 def span(estimate: Estimate, factor: float = 1.0, unit: str = "") -> str:

@@ -23,7 +23,7 @@ from cabida.plan.bench import (
     Spread,
     Target,
 )
-from cabida.text import language, tr, use_language
+from cabida.text import locale, tr, use_language
 
 WIDTH_CHARS = 100
 Pairs = list[tuple[str, str]]
@@ -42,7 +42,7 @@ def plan_yaml(plan: BenchPlan, language: str = "") -> str:
 
 @contextmanager
 def _speaking(code: str) -> Iterator[None]:
-    before = language()
+    before = locale()
     use_language(code or before)
     try:
         yield

@@ -17,7 +17,7 @@ from cabida.evidence.quotes.fields import FIELDS, GROUPS, Field
 from cabida.evidence.quotes.quote import Quote, QuoteItem
 from cabida.evidence.quotes.sheets import guarded
 from cabida.evidence.quotes.values import amount_written, written
-from cabida.text import language, tr, use_language
+from cabida.text import locale, tr, use_language
 
 FORMS = ("yaml", "csv", "xlsx")
 ITEM_ROWS = 20  # of an empty form
@@ -35,7 +35,7 @@ def template(
         purpose: one of ``fields.PURPOSES``: only what is asked of such an offer; "" = everything.
         quote: what to fill in.
     """
-    before = language()
+    before = locale()
     try:
         if in_language:
             use_language(in_language)

@@ -95,11 +95,11 @@ def _flip(
 ) -> Flip:
     best = kept.best
     values: dict[str, object] = {
-        "what": _short(kept.model) if name == "model" else kept.format,
+        "what": _short(kept.model) if name == "model" else _format_name(kept.format),
         "option": named(best),
         "cost": told(best.cost.per_accepted_money),
         "now": percent(best.acceptance_ratio),
-        "winner": _short(model_of(first)) if name == "model" else format_of(first),
+        "winner": _short(model_of(first)) if name == "model" else _format_name(format_of(first)),
         "own": percent(first.acceptance_ratio),
     }
     now, key = best.acceptance_ratio, best.candidate.id
@@ -126,6 +126,10 @@ def _rising(now: float) -> list[float]:
 
 def _falling(now: float) -> list[float]:
     return [now - ACCEPTANCE_STEP * step for step in range(1, int(now / ACCEPTANCE_STEP))]
+
+
+def _format_name(form: str) -> str:
+    return tr("choose.alternative.api") if form == "api" else form
 
 
 def _short(model: str) -> str:

@@ -17,7 +17,7 @@ from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory, params
 from cabida.money.prices.tenure import decay_name
 from cabida.money.terms import Terms
-from cabida.plan import Flexibility, Flip, Option
+from cabida.plan import Caution, Flexibility, Flip, Option
 from cabida.plan.ledger import RENT
 from cabida.quantity import ceil_to, formula, most
 from cabida.text import money, percent, tr
@@ -43,7 +43,7 @@ def unused_term_money(money_per_month: float, unused_months: float, passed_on_ra
 @formula
 def unrecovered_money(
     capital_money: float, money_per_month: float, used_months: float, resale_money: float
-) -> float:
+) -> Any:
     """What a purchase that is sold early cost beyond what its use was charged; never less than nothing."""
     return most(capital_money - money_per_month * used_months - resale_money, 0)
 
@@ -286,3 +286,11 @@ def flexibility_flip(able: Sequence[Worked], options: Sequence[Option], outlook:
     return Flip(
         "flexibility", "", found.broken_ratio, at if at < 1 else None, key if at < 1 else "", sentence
     )
+
+
+def flexibility_cautions(flip: Flip | None) -> tuple[Caution, ...]:
+    """A promise that loses more in the drawn futures than it saves."""
+    if flip is None or flip.at is None or flip.at > flip.now:
+        return ()
+    sentence = tr("choose.caution.promise", share=percent(flip.now), at=percent(flip.at))
+    return (Caution("CB-X097", sentence, cure=tr("choose.caution.promise.cure")),)

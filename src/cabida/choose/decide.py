@@ -17,7 +17,7 @@ from cabida.choose.ask import Ask
 from cabida.choose.assumed import assumption_flips
 from cabida.choose.evaluation import search_evaluation
 from cabida.choose.explained import trees_of
-from cabida.choose.flexibility import Outlook, flexibility_flip
+from cabida.choose.flexibility import Outlook, flexibility_cautions, flexibility_flip
 from cabida.choose.ledgers import with_money
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
@@ -106,8 +106,8 @@ def decide(
     if (told := inputs_flip(sure.swings, options)) is not None:
         turned = (*turned, told)
     able = [one for one in kept if one.status == "satisfies"]
-    if outlook is not None and (free := flexibility_flip(able, options, outlook)) is not None:
-        turned = (*turned, free)
+    free = flexibility_flip(able, options, outlook) if outlook is not None else None
+    turned = (*turned, *([free] if free is not None else []))
     mix = quick_mix(brief, worked, ask, means)
     best = min((one.cost.per_accepted_money for one in worked if one.status == "satisfies"), default=math.inf)
     if (mixed := mix_flip(mix, best, brief.currency)) is not None:
@@ -149,7 +149,7 @@ def decide(
         rejections=rejections,
         assumptions=assumptions,
         assumption_flips=assumed,
-        warnings=cautions_of(brief, options, kept, means),
+        warnings=(*cautions_of(brief, options, kept, means), *flexibility_cautions(free)),
         flips=turned,
         measurements=to_measure.measurements,
         measurements_note=to_measure.note,

@@ -25,6 +25,12 @@ OWN_STACKS = {
 GGUF_ENGINES = ("llama.cpp", "ollama")
 NO_FP8_CACHE = ("llama.cpp", "ollama", "exllamav2", "transformers")
 DTYPE_OF = {"fp8": "fp8", "fp4": "nvfp4", "int8": "int8"}
+FIRST_WITH = {
+    "fp8": "8.9",
+    "nvfp4": "10.0",
+    "mxfp4": "10.0",
+    "int8": "7.5",
+}  # capability with such arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Stack:
             "accelerator": self.accelerator.name,
             "architecture": self.accelerator.architecture,
             "capability": self.accelerator.capability or "?",
-            "weights": self.weights.id,
+            "weights": self.weights.id if self.weights.family != "gguf" else f"{self.weights.id} (GGUF)",
             "kv_cache": self.kv_cache.id,
         }
 
@@ -124,8 +130,8 @@ def _listed(stack: Stack) -> Iterator[Verdict]:
     """The engine's table names the architecture, and the format on it."""
     formats = stack.engine.formats
     if not any(stack.architecture in members for members in formats.values()):
-        others = _instead(stack)
-        yield _say(stack, "no", "engine_not_there", others=", ".join(others) or tr("checks.none"))
+        others, on = _instead(stack), _held_on(stack)
+        yield _say(stack, "no", "engine_not_there", others=", ".join(others) or tr("checks.none"), on=on)
     elif stack.architecture not in stack.engine.architectures(stack.weights):
         others = engines_for(stack.accelerator, stack.weights, stack.engine.kind)
         held = [family for family, members in formats.items() if stack.architecture in members]
@@ -135,7 +141,13 @@ def _listed(stack: Stack) -> Iterator[Verdict]:
             "format_not_there",
             others=", ".join(others) or tr("checks.none"),
             held=", ".join(held),
+            on=", ".join(stack.engine.architectures(stack.weights)) or tr("checks.none"),
         )
+
+
+def _held_on(stack: Stack) -> str:
+    """Where the engine does run."""
+    return ", ".join(dict.fromkeys(one for held in stack.engine.formats.values() for one in held))
 
 
 def _instead(stack: Stack) -> list[str]:
@@ -159,7 +171,11 @@ def _capability(stack: Stack) -> Iterator[Verdict]:
     if stack.engine.id == "vllm" and () < release(stack.version) < (0, 15):
         wanted = "7.0"
     if release(have) < release(wanted):
-        yield _say(stack, "no", "capability_too_low", wanted=wanted)
+        others = _instead(stack)
+        yield _say(
+            stack, "no", "capability_too_low", wanted=wanted, others=", ".join(others) or tr("checks.none"),
+            on=_held_on(stack),
+        )  # fmt: skip
 
 
 def _too_old(stack: Stack) -> Iterator[Verdict]:
@@ -179,7 +195,8 @@ def _gain(stack: Stack) -> Iterator[Verdict]:
     answer = row.get(wanted, False)
     source = "NVIDIA, AMD and Transformer Engine tables of data types by architecture"
     if answer is False:
-        yield _say(stack, "steps", "weight_only", source, dtype=wanted.upper())
+        rule = "weight_only" if stack.accelerator.vendor == "NVIDIA" else "weight_only_there"
+        yield _say(stack, "steps", rule, source, dtype=wanted.upper(), first=FIRST_WITH.get(wanted, ""))
     elif "FNUZ" in str(answer):
         yield _say(stack, "steps", "fp8_fnuz", source)
 
@@ -191,6 +208,10 @@ def _vllm(stack: Stack) -> Iterator[Verdict]:
     amd, capability = stack.accelerator.vendor == "AMD", stack.accelerator.capability
     if amd and stack.weights.id.startswith("nvfp4"):
         yield _say(stack, "no", "nvfp4_on_amd")
+    if stack.weights.id == "int8-w8a8" and capability[:2] in ("10", "12"):
+        yield _say(stack, "no", "int8_above_10")
+    if stack.weights.id == "nvfp4" and capability[:2] == "12":
+        yield _say(stack, "steps", "nvfp4_on_rtx", "vllm-project/vllm#43507 (0.24 on capability 12.0)")
     if amd and stack.weights.family == "int4":
         yield _say(stack, "steps", "int4_on_amd", "vllm/platforms/rocm.py against the documentation's table")
     if stack.weights.id == "fp8-block" and capability == "8.9":
@@ -206,6 +227,8 @@ def _sglang(stack: Stack) -> Iterator[Verdict]:
         and stack.accelerator.capability[:2] == "12"
     ):
         yield _say(stack, "steps", "fp8_block_triton")
+    if stack.engine.id == "sglang" and stack.weights.id == "nvfp4" and stack.accelerator.vendor == "AMD":
+        yield _say(stack, "steps", "nvfp4_petit")
 
 
 def _tensorrt(stack: Stack) -> Iterator[Verdict]:
@@ -226,7 +249,7 @@ def _cache(stack: Stack) -> Iterator[Verdict]:
 
 
 Rule = Callable[[Stack], Iterator[Verdict]]
-RULES: tuple[Rule, ...] = (_listed, _capability, _too_old, _vllm, _sglang, _tensorrt, _cache, _gain)
+RULES: tuple[Rule, ...] = (_capability, _vllm, _listed, _too_old, _sglang, _tensorrt, _cache, _gain)
 
 
 def release(version: str) -> tuple[int, ...]:

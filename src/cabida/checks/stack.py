@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cabida.checks import stack_builds, stack_cards, stack_engines, stack_parts
+from cabida.checks.install import install
 from cabida.checks.sentences import caution
+from cabida.checks.stack_parts import sourced
 from cabida.checks.stack_words import SoftwareStack, read_stack
 from cabida.plan import Caution
 
@@ -22,8 +24,21 @@ def check_stack(text: str, as_of: str = "") -> tuple[Caution, ...]:
 
 def judge_stack(stack: SoftwareStack) -> tuple[Caution, ...]:
     """The same of a stack whose parts are known, nothing said twice."""
-    found = (one for rule in RULES for one in rule(stack))
+    found = [one for rule in RULES for one in rule(stack)]
+    if not any(one.severity == "blocking" for one in found) and not stack.detected:
+        found += _to_install(stack)
     return tuple({one.sentence: one for one in found}.values())
+
+
+def _to_install(stack: SoftwareStack) -> Iterator[Caution]:
+    """The pinned lines of each engine on the first card that it is to run on."""
+    for id, version in stack.engines.items():
+        if not stack.cards or stack.system in ("windows", "mac"):
+            continue
+        flavour = stack_engines.flavour_of(stack, id, version)
+        row = install(id, version, stack.cards[0], stack.as_of, flavour)
+        if row.lines:
+            yield sourced(caution("CB-K280", "info", lines=" ; ".join(row.lines)), row.source)
 
 
 def state_of(found: tuple[Caution, ...]) -> str:

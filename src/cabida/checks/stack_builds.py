@@ -14,7 +14,7 @@ from cabida.facts.releases import numbers
 from cabida.plan import Caution
 from cabida.text import tr
 
-SAME_CODE = {"8.9": "8.6", "8.7": "8.6", "10.3": "10.0", "12.1": "12.0"}  # runs the other's binaries
+NOT_BY_OTHERS = ("8.7",)  # Jetson Orin: PyTorch's wheels say they don't serve it
 
 
 def block_source(name: str) -> str:
@@ -44,11 +44,15 @@ def judge_driver(stack: SoftwareStack, cuda: str, driver: str, column: int = 0) 
     """Whether a driver runs what is built for a CUDA toolkit."""
     software = facts.software()
     table = {key: row for key, row in software["cuda_driver_min"].items() if key[:1].isdigit()}
-    wanted = next((table[key][column] for key in sorted(table, key=numbers) if key.startswith(minor(cuda))), "")
+    wanted = next(
+        (table[key][column] for key in sorted(table, key=numbers) if key.startswith(minor(cuda))), ""
+    )
     family = software["minor_compat"].get(cuda.partition(".")[0], ["", ""])[column]
     best = carried(driver, column)
     values = {"cuda": cuda, "driver": driver, "best": best, "family": family}
-    if family and below(driver, family):
+    if wanted[:1].isdigit() and not below(driver, wanted):
+        yield sourced(caution("CB-K226", "info", **values, wanted=wanted), block_source("cuda_driver_min"))
+    elif family and below(driver, family):
         yield from _forward(stack, values | {"wanted": wanted if wanted[:1].isdigit() else family})
     elif wanted[:1].isdigit() and below(driver, wanted):
         source = block_source("minor_compat")
@@ -86,7 +90,7 @@ def _forward(stack: SoftwareStack, values: dict[str, str]) -> Iterator[Caution]:
 def _chips_and_driver(stack: SoftwareStack, driver: str) -> Iterator[Caution]:
     """Chips newer than a driver, and chips that newer drivers have left."""
     for card in stack.nvidia:
-        row = facts.software()["chip_support"].get(card.architecture.lower(), {})
+        row = chip(card)
         first, last = row.get("first_driver", ""), row.get("last_driver", "")
         values = {"name": card.name, "driver": driver, "first": first, "last": last}
         if first and below(driver, first):
@@ -95,15 +99,30 @@ def _chips_and_driver(stack: SoftwareStack, driver: str) -> Iterator[Caution]:
             yield sourced(caution("CB-K214", "blocking", **values), block_source("chip_support"))
 
 
+def chip(card: Accelerator) -> dict[str, str]:
+    """What a chip needs of toolkit and driver: by its capability where that has a row, else by its architecture."""
+    table: dict[str, dict[str, str]] = facts.software()["chip_support"]
+    return table.get(card.capability) or table.get(card.architecture.lower()) or {}
+
+
 def toolkits(stack: SoftwareStack) -> Iterator[Caution]:
     """A CUDA toolkit too old for a chip, or that has left it; PyTorch's wheels say so themselves."""
     cuda = stack.versions.get("cuda", "")
-    if not cuda or stack.versions.get("pytorch"):
+    if not cuda:
         return
     for card in stack.nvidia:
-        row = facts.software()["chip_support"].get(card.architecture.lower(), {})
+        row = chip(card)
+        if stack.versions.get("pytorch") and row is not facts.software()["chip_support"].get(card.capability):
+            continue
         first, last = row.get("first_cuda", ""), row.get("last_cuda", "")
-        values = {"name": card.name, "capability": card.capability, "cuda": cuda, "first": first, "last": last}
+        values = {
+            "name": card.name,
+            "architecture": card.architecture,
+            "capability": card.capability,
+            "cuda": cuda,
+            "first": first,
+            "last": last,
+        }
         if first and numbers(cuda)[:2] < numbers(first)[: len(numbers(cuda))]:
             yield sourced(caution("CB-K215", "blocking", **values), block_source("chip_support"))
         if last and numbers(cuda)[:1] > numbers(last)[:1]:
@@ -127,15 +146,17 @@ def pytorch(stack: SoftwareStack) -> Iterator[Caution]:
         yield sourced(caution("CB-K063", "blocking", **values), source)
         return
     for card in stack.nvidia:
-        wanted = SAME_CODE.get(card.capability, card.capability)
+        wanted = card.capability
         tried = [cuda] if cuda else flavours
         if not tried or not torch:
             continue
         arm = stack.processor == "aarch64"
         if not any(carries(torch, one, wanted, arm=arm) for one in tried):
             values = {"name": card.name, "capability": card.capability, "near": torch_for(wanted, arm=arm)}
+            values["first"] = torch_for(wanted, arm=arm, newest=False)
             yield sourced(
-                caution("CB-K064", "blocking", torch=torch, cuda=cuda or ", ".join(flavours), **values), source
+                caution("CB-K064", "blocking", torch=torch, cuda=cuda or ", ".join(flavours), **values),
+                source,
             )
         elif not cuda and not carries(torch, default_flavour(torch), wanted, arm=arm):
             able = [one for one in tried if carries(torch, one, wanted, arm=arm)]
@@ -165,8 +186,16 @@ def carries(torch: str, cuda: str, capability: str, *, arm: bool = False) -> boo
     """Whether a wheel has code for a chip; where no table says, whether the toolkit is as new as the chip."""
     chips = wheel(torch, cuda, arm=arm)
     if chips is not None:
-        return capability in chips
+        return any(_serves(chip, capability) for chip in chips)
     return numbers(capability) < (10,) or numbers(cuda) >= (12, 8)
+
+
+def _serves(code: str, capability: str) -> bool:
+    """Code for 8.0 runs on 8.6 and 8.9, not on 9.0: same major number, no later minor one."""
+    have, own = numbers(code), numbers(capability)
+    if capability in NOT_BY_OTHERS:
+        return have == own
+    return have[:1] == own[:1] and have <= own
 
 
 def wheel(torch: str, cuda: str, *, arm: bool = False) -> list[str] | None:
@@ -183,12 +212,12 @@ def wheel(torch: str, cuda: str, *, arm: bool = False) -> list[str] | None:
     return None
 
 
-def torch_for(capability: str, *, arm: bool = False) -> str:
-    """The newest PyTorch and CUDA whose wheel carries a capability."""
+def torch_for(capability: str, *, arm: bool = False, newest: bool = True) -> str:
+    """The newest (or first) PyTorch, and the newest CUDA with it, whose wheel carries a capability."""
     released: dict[str, Any] = facts.software()["pytorch"]["releases"]
-    for torch in sorted(released, key=numbers, reverse=True):
-        for cuda in sorted(released[torch]["cuda"], key=numbers, reverse=True):
-            if capability in (wheel(torch, cuda, arm=arm) or ()):
+    for torch in sorted(released, key=numbers, reverse=newest):
+        for cuda in sorted(built(released[torch]), key=numbers, reverse=True):
+            if any(_serves(chip, capability) for chip in wheel(torch, cuda, arm=arm) or ()):
                 return f"PyTorch {torch} + CUDA {cuda}"
     return tr("checks.none")
 
@@ -202,11 +231,17 @@ def rocm(stack: SoftwareStack) -> Iterator[Caution]:
         values = {"name": card.name, "chip": card.capability}
         if stack.system == "windows" and _asks_rocm(stack):
             if card.capability not in software["windows_hip_sdk_7_2"]:
-                yield sourced(caution("CB-K065", "blocking", **values, rocm="Windows", near="Linux, Vulkan"), source)
+                yield sourced(
+                    caution("CB-K065", "blocking", **values, rocm="Windows", near="Linux, Vulkan"), source
+                )
             elif "pytorch" in stack.versions:
                 yield sourced(caution("CB-K219", "warning", **values), source)
         elif version:
             row = _rocm_row(table, version)
+            if numbers(version)[:2] > numbers(next(iter(table)))[:2]:
+                yield sourced(
+                    caution("CB-K217", "info", name="ROCm", version=version, taken=next(iter(table))), source
+                )
             if row is not None and card.capability not in row:
                 yield _not_listed(card, version, table, source)
         elif "pytorch" in stack.versions and card.capability not in next(iter(table.values())):
@@ -214,7 +249,9 @@ def rocm(stack: SoftwareStack) -> Iterator[Caution]:
     if version is not None and stack.nvidia and not stack.amd:
         yield sourced(caution("CB-K066", "blocking", name=stack.nvidia[0].name), source)
     if version is not None and stack.system == "mac":
-        yield sourced(caution("CB-K065", "blocking", name="macOS", chip="-", rocm=version or "ROCm", near="MLX"), source)
+        yield sourced(
+            caution("CB-K065", "blocking", name="macOS", chip="-", rocm=version or "ROCm", near="MLX"), source
+        )
 
 
 def _asks_rocm(stack: SoftwareStack) -> bool:
@@ -229,7 +266,8 @@ def _rocm_row(table: dict[str, list[str]], version: str) -> list[str] | None:
 
 
 def _not_listed(card: Accelerator, version: str, table: dict[str, list[str]], source: str) -> Caution:
-    near = next((f"ROCm {one}" for one, chips in table.items() if card.capability in chips), "Vulkan (llama.cpp)")
+    able = sorted((one for one, chips in table.items() if card.capability in chips), key=numbers)
+    near = f"ROCm {able[0]} – {able[-1]}" if able else "Vulkan (llama.cpp)"
     return sourced(
         caution("CB-K065", "blocking", name=card.name, chip=card.capability, rocm=version, near=near), source
     )

@@ -38,7 +38,9 @@ def links(stack: SoftwareStack) -> Iterator[Caution]:
         if not named and stack.count > 1 and row is not None:
             text = tr(f"checks.part.{row.says}", part="P2P", at=card.name, near=row.near)
             severity = "warning" if row.state in ("no", "steps") else "info"
-            yield sourced(caution("CB-K240", severity, name=card.name, count=stack.count, told=text), row.source)
+            yield sourced(
+                caution("CB-K240", severity, name=card.name, count=stack.count, told=text), row.source
+            )
 
 
 def _nvlink(card: Accelerator) -> Caution:
@@ -83,7 +85,9 @@ def _cut(card: Accelerator) -> list[str]:
     """Cards of the maker that can be cut, one name each, the nearest segment first."""
     able = [one for one in facts.accelerators().values() if profiles(one)]
     able.sort(key=lambda one: (one.segment != card.segment, one.name))
-    return list(dict.fromkeys(one.name.split()[0] if one.segment == "datacenter" else one.name for one in able))[:6]
+    return list(
+        dict.fromkeys(one.name.split()[0] if one.segment == "datacenter" else one.name for one in able)
+    )[:6]
 
 
 def _fits(stack: SoftwareStack, card: Accelerator) -> Caution:
@@ -123,7 +127,9 @@ def variants(stack: SoftwareStack) -> Iterator[Caution]:
         if one and other and one < 0.97 * other:
             lacks.append(f"NVLink {number(2 * one / 1e9, 4)} / {number(2 * other / 1e9, 4)} GB/s")
         told = "; ".join(lacks) or tr("checks.none")
-        yield sourced(caution("CB-K265", "info", name=card.name, whole=whole.name, lacks=told), card.source)
+        asked = bool({"nvlink", "peer", "tensor-parallel"} & stack.parts.keys()) or stack.count > 1
+        severity = "warning" if lacks and asked else "info"
+        yield sourced(caution("CB-K265", severity, name=card.name, whole=whole.name, lacks=told), card.source)
 
 
 def licences(stack: SoftwareStack) -> Iterator[Caution]:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from cabida import facts
 from cabida.checks.sentences import caution
 from cabida.checks.software import GGUF_ENGINES, Stack, engines_for, judge
-from cabida.checks.stack_builds import below, carried, judge_driver, minor
-from cabida.checks.stack_parts import Place, cited, part_at, sourced
+from cabida.checks.stack_builds import carried, judge_driver, minor
+from cabida.checks.stack_parts import Place, part_at, sourced
 from cabida.checks.stack_words import SoftwareStack
 from cabida.facts.model import Accelerator, Engine, WeightFormat
-from cabida.facts.releases import every_release, numbers, release_at, releases
+from cabida.facts.releases import every_release, numbers, release_at, releases, same
 from cabida.facts.stacks import Release
 from cabida.plan import Caution
 from cabida.text import tr
 
 OLD_BF16 = ("volta", "turing", "pascal")
-MEMORY_BOUND = ("runs", "steps")
+REFUSES_BF16 = ("vllm",)  # won't start in it; others compute slowly
 
 
 def engines(stack: SoftwareStack) -> Iterator[Caution]:
@@ -26,9 +26,12 @@ def engines(stack: SoftwareStack) -> Iterator[Caution]:
     held, cache = stack.weights or facts.weight_format("bf16"), stack.kv_cache or facts.weight_format("bf16")
     for id, version in stack.engines.items():
         engine = facts.engine(id)
-        if (row := part_at(id, Place(None, stack.system))) is not None and row.state == "no":
-            continue  # said by its own row: not on this system
+        if "int8-w4a8" in stack.parts:
+            continue
         for card in stack.cards:
+            row = part_at(id, Place(card, stack.system))
+            if row is not None and row.state != "runs" and (row.state == "no" or row.places):
+                continue  # said by its own row: not on this system, or through a plugin
             weights = facts.weight_format("q4_k_m") if id in GGUF_ENGINES and not stack.weights else held
             verdict = judge(Stack(engine, version or engine.versions[-1], card, weights, cache))
             severity = {"no": "blocking", "steps": "warning"}.get(verdict.state, "info")
@@ -37,7 +40,11 @@ def engines(stack: SoftwareStack) -> Iterator[Caution]:
             yield from _half(stack, card, engine)
     if stack.cards and not stack.engines and not (stack.parts.keys() - {"mig", "peer", "nvlink", "ecc"}):
         names = engines_for(stack.cards[0], held)
-        values = {"name": stack.cards[0].name, "weights": held.id, "engines": ", ".join(names) or tr("checks.none")}
+        values = {
+            "name": stack.cards[0].name,
+            "weights": held.id,
+            "engines": ", ".join(names) or tr("checks.none"),
+        }
         yield caution("CB-K074", "info", **values)
 
 
@@ -47,7 +54,8 @@ def _half(stack: SoftwareStack, card: Accelerator, engine: Engine) -> Iterator[C
     if asked and card.architecture.lower() in OLD_BF16 and engine.id not in GGUF_ENGINES:
         source = "vllm-project/vllm#1157 (bfloat16 from capability 8.0: --dtype half) · 2026-11-30"
         values = {"name": card.name, "capability": card.capability, "engine": engine.name}
-        yield sourced(caution("CB-K220", "warning", **values), source)
+        severity = "blocking" if engine.id in REFUSES_BF16 else "warning"
+        yield sourced(caution("CB-K220", severity, **values), source)
 
 
 def formats(stack: SoftwareStack) -> Iterator[Caution]:
@@ -112,7 +120,7 @@ def _not_yet(id: str, version: str, as_of: str) -> Release | None:
     """The release a version is, when it was out only after ``as_of``."""
     if not as_of:
         return None
-    exact = [one for one in every_release() if one.name == id and numbers(one.version) == numbers(version)]
+    exact = [one for one in every_release() if one.name == id and same(one.version, version)]
     return next((one for one in exact if one.released and one.known_by > as_of), None)
 
 
@@ -123,16 +131,43 @@ def _floors(stack: SoftwareStack, row: Release, title: str, version: str) -> Ite
         yield sourced(caution("CB-K231", "blocking", **values, wanted=row.python, have=python), row.source)
     torch = stack.versions.get("pytorch", "")
     if version and torch and row.torch and minor(torch) != minor(row.torch):
-        near = next((one.version for one in reversed(releases(row.name, stack.as_of)) if minor(one.torch) == minor(torch)), "")
+        near = next(
+            (
+                one.version
+                for one in reversed(releases(row.name, stack.as_of))
+                if minor(one.torch) == minor(torch)
+            ),
+            "",
+        )
         near = f"{title} {near}" if near else tr("checks.none")
-        yield sourced(caution("CB-K232", "blocking", **values, wanted=row.torch, have=torch, near=near), row.source)
+        yield sourced(
+            caution("CB-K232", "blocking", **values, wanted=row.torch, have=torch, near=near), row.source
+        )
     if stack.nvidia or not stack.cards:
         yield from _cuda(stack, row, values, version)
     if stack.processor and row.processors and stack.processor not in row.processors:
-        yield sourced(caution("CB-K236", "warning", **values, processor=stack.processor, built=", ".join(row.processors)), row.source)
+        yield sourced(
+            caution(
+                "CB-K236", "warning", **values, processor=stack.processor, built=", ".join(row.processors)
+            ),
+            row.source,
+        )
     rocm = stack.versions.get("rocm", "")
-    if stack.amd and rocm and row.rocm and numbers(rocm) < numbers(row.rocm):
-        yield sourced(caution("CB-K237", "blocking", **values, wanted=row.rocm, have=rocm), row.source)
+    wanted = _rocm_floor(stack, row)
+    if stack.amd and rocm and wanted and numbers(rocm) < numbers(wanted):
+        yield sourced(caution("CB-K237", "blocking", **values, wanted=wanted, have=rocm), row.source)
+    if stack.amd and row.name == "vllm" and python and numbers(python)[:2] != (3, 12):
+        yield sourced(caution("CB-K239", "warning", **values, have=python), ROCM_WHEELS)
+
+
+ROCM_WHEELS = "vLLM docs/getting_started/installation/gpu.rocm.inc.md, prebuilt wheels · 2026-12-01"
+
+
+def _rocm_floor(stack: SoftwareStack, row: Release) -> str:
+    """The least ROCm: of the chip where the engine's page says so, else of the release."""
+    chips: dict[str, str] = facts.software()["vllm"]["rocm_min"] if row.name == "vllm" else {}
+    floors = [chips[card.capability] for card in stack.amd if card.capability in chips]
+    return max([*floors, row.rocm or chips.get("default", "")], key=numbers)
 
 
 def _cuda(stack: SoftwareStack, row: Release, values: dict[str, str], version: str) -> Iterator[Caution]:
@@ -143,7 +178,11 @@ def _cuda(stack: SoftwareStack, row: Release, values: dict[str, str], version: s
     built = ", ".join(row.cuda)
     families = {one.partition(".")[0] for one in row.cuda}
     if cuda and cuda.partition(".")[0] not in families:
-        older = [one for one in releases(row.name, stack.as_of) if any(c.startswith(cuda.partition(".")[0]) for c in one.cuda)]
+        older = [
+            one
+            for one in releases(row.name, stack.as_of)
+            if any(c.startswith(cuda.partition(".")[0]) for c in one.cuda)
+        ]
         near = f"{values['name']} {older[-1].version}" if older else tr("checks.none")
         yield sourced(caution("CB-K233", "blocking", **values, cuda=cuda, built=built, near=near), row.source)
         return
@@ -160,16 +199,36 @@ def _driver(stack: SoftwareStack, row: Release, values: dict[str, str], driver: 
     if ado == 0 and flavour == row.cuda[0]:
         return
     if ado == NEVER:
-        near = [one for one in releases(row.name, stack.as_of) if one.cuda and _by_ado(stack, one, driver)[0][0] < NEVER]
+        near = [
+            one
+            for one in releases(row.name, stack.as_of)
+            if one.cuda and _by_ado(stack, one, driver)[0][0] < NEVER
+        ]
         older = f"{values['name']} {near[-1].version}" if near else tr("checks.none")
         best = carried(driver, 1 if stack.system == "windows" else 0)
         more = {"usual": row.cuda[0], "driver": driver, "best": best, "near": older}
         yield sourced(caution("CB-K238", "blocking", **values, **more), row.source)
         return
     if flavour != row.cuda[0]:
-        more = {"usual": row.cuda[0], "able": flavour, "driver": driver, "flag": f"cu{flavour.replace('.', '')}"}
+        more = {
+            "usual": row.cuda[0],
+            "able": flavour,
+            "driver": driver,
+            "flag": f"cu{flavour.replace('.', '')}",
+        }
         yield sourced(caution("CB-K235", "warning", **values, **more), row.source)
     yield from told
+
+
+def flavour_of(stack: SoftwareStack, id: str, version: str) -> str:
+    """The CUDA to install an engine for: the one named, else the one its driver runs with the least ado; "" = any."""
+    row = release_at(id, version, stack.as_of)
+    cuda, driver = stack.versions.get("cuda", ""), stack.versions.get("driver", "")
+    if row is None or not row.cuda:
+        return ""
+    if cuda and any(minor(one) == minor(cuda) for one in row.cuda):
+        return minor(cuda)
+    return _by_ado(stack, row, driver)[0][1] if driver[:1].isdigit() else ""
 
 
 NEVER = 3  # worse than as it is (0), by minor-version compatibility (1), with the compatibility package (2)
@@ -194,5 +253,3 @@ def _within(have: str, wanted: str) -> bool:
         if (sign == ">=" and own < floor) or (sign == "<" and own >= floor) or (sign == "<=" and own > floor):
             return False
     return True
-
-

@@ -1,10 +1,12 @@
-"""Kernels, libraries, backends and features of the hardware named in a stack: the rows of the facts that speak of them."""
+"""Kernels, libraries, backends and features of the hardware named in a stack, by the rows of the facts about them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
+from cabida import facts
 from cabida.checks.sentences import caution
 from cabida.checks.stack_words import SoftwareStack
 from cabida.facts.model import Accelerator, WeightFormat
@@ -49,9 +51,13 @@ TITLES = {
     "proprietary-modules": "NVIDIA proprietary",
     "aqlm": "AQLM",
     "bitblas": "BitBLAS",
+    "float64": "float64",
+    "int8-w4a8": "INT8 W4A8",
+    "ollama": "Ollama",
 }
+OF_VLLM = ("marlin", "aqlm", "bitblas", "int8-w4a8")  # rows by the version of vLLM
 BY_OTHERS = ("forward-compat",)  # asked by the driver's rule
-FLOORED = {"cuda": "CUDA", "rocm": "ROCm", "driver": "driver", "pytorch": "PyTorch"}
+FLOORED = {"cuda": "CUDA", "rocm": "ROCm", "driver": "driver", "pytorch": "PyTorch", "macos": "macOS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,9 @@ class Place:
             return frozenset()
         one = self.card
         return frozenset(
-            name.lower() for name in (one.architecture, one.capability, one.vendor, one.segment, one.id) if name
+            name.lower()
+            for name in (one.architecture, one.capability, one.vendor, one.segment, one.id)
+            if name
         )
 
 
@@ -116,6 +124,7 @@ def named_parts(stack: SoftwareStack) -> Iterator[Caution]:
         engine = name in stack.engines
         for card in stack.cards or (None,):
             version = stack.parts.get(name, "") or stack.versions.get(name, "") or stack.engines.get(name, "")
+            version = stack.engines.get("vllm", version) if name in OF_VLLM else version
             place = Place(card, stack.system, stack.processor, version, stack.weights)
             row = part_at(name, place)
             if row is None and (engine or (card is None and not stack.system)):
@@ -132,7 +141,7 @@ def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> It
     values = {
         "part": TITLES.get(name, name),
         "version": place.version,
-        "at": place.card.name if place.card else _system(stack.system),
+        "at": _at(place, stack),
         "architecture": f"{place.card.architecture} {place.card.capability}".strip() if place.card else "",
     }
     if row is None:
@@ -140,6 +149,9 @@ def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> It
         return
     values |= {"near": row.near or tr("checks.none"), "on": ", ".join(_places(name)) or tr("checks.none")}
     text = tr(f"checks.part.{row.says}", **values) if row.says else ""
+    if row.state == "no" and name == "peer" and "tensor-parallel" in stack.parts:
+        yield sourced(caution("CB-K201", "warning", **values, told=text), row.source)  # through host memory
+        return
     if row.state == "no":
         code = "CB-K200" if place.card and row.places else "CB-K204"
         yield sourced(caution(code, "blocking", **values, told=text), row.source)
@@ -150,10 +162,20 @@ def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> It
     elif row.state == "steps":
         yield sourced(caution("CB-K201", "warning", **values, told=text), row.source)
     elif row.kind == "kernel" and stack.head_dim > row.dims_most > 0:
-        yield sourced(caution("CB-K206", "blocking", **values, most=row.dims_most, dim=stack.head_dim), row.source)
+        yield sourced(
+            caution("CB-K206", "blocking", **values, most=row.dims_most, dim=stack.head_dim), row.source
+        )
     else:
         yield from _dtype(row, values, stack)
         yield sourced(caution("CB-K202", "info", **values, told=text), row.source)
+
+
+def _at(place: Place, stack: SoftwareStack) -> str:
+    """The card, and the system where that is not Linux."""
+    system = _system(stack.system)
+    if place.card is None:
+        return system
+    return place.card.name if stack.system in ("", "linux") else f"{place.card.name} ({system})"
 
 
 def _dtype(row: Part, values: dict[str, str], stack: SoftwareStack) -> Iterator[Caution]:
@@ -171,7 +193,14 @@ def _system(system: str) -> str:
 def _places(name: str) -> list[str]:
     """The architectures a part runs on, for a refusal to name."""
     held = [place for row in part_rows(name) if row.state == "runs" for place in row.places]
-    return list(dict.fromkeys(held))
+    return list(dict.fromkeys(_spelled().get(place, place) for place in held))
+
+
+@cache
+def _spelled() -> dict[str, str]:
+    """Makers and architectures as they write themselves, by their lower case."""
+    cards = facts.accelerators().values()
+    return {name.lower(): name for one in cards for name in (one.vendor, one.architecture)}
 
 
 def _short(row: Part, stack: SoftwareStack) -> Iterator[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 
 from cabida import facts
 from cabida.errors import InvalidInput
@@ -24,6 +25,7 @@ VERSIONED = {  # part -> the words people use for it
     "tensorflow": r"tensorflow",
     "jax": r"jax",
     "deepspeed": r"deepspeed",
+    "macos": r"mac ?os(?: x)?",
 }
 NAMED = {  # rows of the facts' parts -> the words people use for them
     "flashinfer": r"flash ?infer",
@@ -32,7 +34,7 @@ NAMED = {  # rows of the facts' parts -> the words people use for them
     "xformers": r"x-?formers",
     "aiter": r"aiter",
     "flashmla": r"flash ?mla",
-    "marlin": r"marlin",
+    "marlin": r"(?:awq|gptq|fp8|fp4|mxfp4|nvfp4)?[_-]?marlin",
     "transformer-engine": r"transformer[ -]?engine",
     "fsdp": r"fsdp2?",
     "nccl": r"nccl",
@@ -50,6 +52,8 @@ NAMED = {  # rows of the facts' parts -> the words people use for them
     "gpudirect-rdma": r"gpudirect(?:[ -]rdma)?",
     "open-modules": r"open (?:gpu )?kernel modules?|nvidia-open",
     "proprietary-modules": r"proprietary (?:kernel )?(?:modules?|driver)",
+    "float64": r"float64|fp64|double precision",
+    "int8-w4a8": r"int8[ _-]w4a8|w4a8[ _-]int8",
     "aqlm": r"aqlm",
     "bitblas": r"bitblas",
     "data-centre": r"data[ -]?cent(?:re|er)s?|centros? de datos|colocation|hosting",
@@ -64,9 +68,25 @@ SYSTEMS = {
 }
 PROCESSORS = {"aarch64": r"aarch64|arm64|sbsa|grace", "x86_64": r"x86[_-]64|amd64"}
 ARM_CARDS = ("gh200", "gb200", "gb300", "gb10", "jetson")  # their host is one chip with them
-ALIASES = {"llama.cpp": r"llama[. -]?cpp", "tensorrt-llm": r"tensorrt[- ]llm|trt-?llm", "exllamav2": r"exllama\w*"}
-COUNTS = {"two": 2, "dual": 2, "pair of": 2, "dos": 2, "three": 3, "four": 4, "quad": 4, "cuatro": 4, "eight": 8}
-_GENERATION = re.compile(r"(?:flash[-_ ]?att(?:entio)?n(?:tion)?[-_ ]?v?|(?<![a-z])fa[- ]?)(\d(?:\.\d+)*)?", re.I)
+ALIASES = {
+    "llama.cpp": r"llama[. -]?cpp",
+    "tensorrt-llm": r"tensorrt[- ]llm|trt-?llm",
+    "exllamav2": r"exllama\w*",
+}
+COUNTS = {
+    "two": 2,
+    "dual": 2,
+    "pair of": 2,
+    "dos": 2,
+    "three": 3,
+    "four": 4,
+    "quad": 4,
+    "cuatro": 4,
+    "eight": 8,
+}
+_GENERATION = re.compile(
+    r"(?:flash[-_ ]?att(?:entio)?n(?:tion)?[-_ ]?v?|(?<![a-z])fa[- ]?)(\d(?:\.\d+)*)?", re.I
+)
 _SLICE = re.compile(r"\b\d+g\.\d+gb\b", re.I)
 
 
@@ -79,7 +99,9 @@ class SoftwareStack:
     cards: tuple[Accelerator, ...] = ()
     weights: WeightFormat | None = None
     system: str = ""
-    parts: dict[str, str] = field(default_factory=dict)  # name of the facts' part -> version, "" when only named
+    parts: dict[str, str] = field(
+        default_factory=dict
+    )  # name of the facts' part -> version, "" when only named
     kv_cache: WeightFormat | None = None
     count: int = 1  # of the cards
     processor: str = ""  # x86_64, aarch64
@@ -106,7 +128,9 @@ def read_stack(text: str, as_of: str = "") -> SoftwareStack:
         InvalidInput: CB-K060, nothing in it is known.
     """
     text = text[:MOST_CHARS]
-    versions = {part: found for part, words in VERSIONED.items() if (found := _version(text, words)) is not None}
+    versions = {
+        part: found for part, words in VERSIONED.items() if (found := _version(text, words)) is not None
+    }
     if "cuda" in versions:
         versions["cuda"] = _cuda(versions["cuda"])
     engines = {
@@ -153,7 +177,9 @@ def _has(text: str, words: str) -> bool:
 def _version(text: str, words: str) -> str | None:
     """The version after a name, "" when it stands alone, ``None`` when it is not there."""
     found = re.search(
-        rf"(?<![\w-])(?:{words})(?:[ =:v<>~]*(?:version |branch |r)?([vb]?\d[\w.]*))?(?![\w-])", text, re.IGNORECASE
+        rf"(?<![\w-])(?:{words})(?:[ =:v<>~]*(?:version |branch |r)?([vb]?\d[\w.]*))?(?![\w-])",
+        text,
+        re.IGNORECASE,
     )
     return (found.group(1) or "").rstrip(".").lstrip("vV") if found else None
 
@@ -187,9 +213,14 @@ def _params(text: str) -> float:
 def _count(text: str) -> int:
     """How many cards: ``2x RTX 4090``, ``RTX 4090 x2``, ``two``; ``tp 2``."""
     plain = re.sub(r"\d+x\d+(?:\.\d+)?b\b|pcie[^,;]*|gen ?\d ?x\d+", " ", text.lower())
-    said = [int(one) for one in re.findall(r"(?<![\w.])(\d{1,4}) ?[x×] ?(?=[a-z0-9])", plain)]
+    said = [int(one) for one in re.findall(r"(?<![\w.])(\d{1,3}) ?[x×] ?(?=[a-z]|\d{4})", plain)]
     said += [int(one) for one in re.findall(r"(?<=[\w)]) ?[x×] ?(\d{1,2})(?![\w.])", plain)]
-    said += [int(one) for one in re.findall(r"\btp ?=? ?(\d{1,2})\b|tensor[ -]parallel\w*\D{0,8}(\d{1,2})\b", plain) for one in one if one]
+    said += [
+        int(one)
+        for one in re.findall(r"\btp ?=? ?(\d{1,2})\b|tensor[ -]parallel\w*\D{0,8}(\d{1,2})\b", plain)
+        for one in one
+        if one
+    ]
     said += [count for word, count in COUNTS.items() if re.search(rf"\b{word}\b", plain)]
     return max([1, *(one for one in said if 1 <= one <= 4096)])
 
@@ -197,12 +228,22 @@ def _count(text: str) -> int:
 def _formats(text: str) -> tuple[WeightFormat | None, WeightFormat | None]:
     """The weight format and the cache's that a text names."""
     plain = text.replace("/", " ")
-    cache = re.search(r"\b(fp8|int8|int4|bf16|fp16)(?:[_ -]?e[45]m[32])?[ -]*kv|kv[ -_]?cache(?:[ -]dtype)?\W{0,3}(fp8|int8)", plain, re.I)
+    cache = re.search(
+        r"\b(fp8|int8|int4|bf16|fp16)(?:[_ -]?e[45]m[32])?[ -]*kv|kv[ -_]?cache(?:[ -]dtype)?\W{0,3}(fp8|int8)",
+        plain,
+        re.I,
+    )
     kept = find_format((cache[1] or cache[2]).lower()) if cache else None
     if cache:
         plain = plain.replace(cache[0], " ")
     words = re.split(r"[\s,;+()]+", plain)
-    pairs = [f"{one}-{two}" for one, two in zip(words, words[1:], strict=False)]
+    pairs = [f"{one}-{two}" for one, two in pairwise(words)]
+    if re.search(r"int8[ _-]w4a8|w4a8[ _-]int8", plain, re.I):
+        return None, kept
+    if re.search(r"llm\.int8|load[_-]in[_-]8bit", plain, re.I):
+        return find_format("bnb-int8"), kept
+    if re.search(r"modelopt_fp4", plain, re.I):
+        return find_format("nvfp4"), kept
     if re.search(r"int8\W{0,3}w8a8|w8a8\W{0,3}int8|w8a8(?!\W{0,3}fp8)", plain, re.I) and not re.search(
         r"fp8\W{0,3}w8a8", plain, re.I
     ):
@@ -210,7 +251,9 @@ def _formats(text: str) -> tuple[WeightFormat | None, WeightFormat | None]:
     if re.search(r"block(?:wise)?[ -]?fp8|fp8[ -]?block", plain, re.I):
         return find_format("fp8-block"), kept
     if re.search(r"\bgguf\b", plain, re.I):
-        exact = next((found for word in words if (found := find_format(word)) and found.family == "gguf"), None)
+        exact = next(
+            (found for word in words if (found := find_format(word)) and found.family == "gguf"), None
+        )
         return exact or find_format("q4_k_m"), kept
     if re.search(r"\b(?:nf4|qlora)\b", plain, re.I):
         return find_format("bnb-nf4") or find_format("bnb"), kept
@@ -241,14 +284,25 @@ def _card(words: str) -> Accelerator | None:
     if not any(char.isdigit() for char in words) and words not in _NAMES_WITHOUT_NUMBERS:
         return None
     if len(words) < 2 or re.fullmatch(r"[\d.]+(?: [\d.]+)*|x\d+|\d+ ?gi?b?|b\d{4,5}|v?\d+\.[\d.]+", words):
-        return find_accelerator(f"rtx {words}") if re.fullmatch(r"[345]0[6789]0(?: ti| super)?", words) else None
+        return (
+            find_accelerator(f"rtx {words}") if re.fullmatch(r"[345]0[6789]0(?: ti| super)?", words) else None
+        )
     if re.fullmatch(r"[345]0[6789]0(?: ti| super| ti super| d)?s?", words):
         words = f"rtx {words}"
-    return find_accelerator(words) or _like(words) or (_card(words[:-1]) if re.search(r"\ds$", words) else None)
+    return (
+        find_accelerator(words) or _like(words) or (_card(words[:-1]) if re.search(r"\ds$", words) else None)
+    )
 
 
 _TITLES = {"ti": "Ti", "super": "SUPER", "pro": "Pro", "max": "Max", "ultra": "Ultra", "quadro": "Quadro"}
-_NAMES_WITHOUT_NUMBERS = ("dgx spark", "titan v", "strix halo", "jetson agx orin", "jetson orin", "dgx spark gb10")
+_NAMES_WITHOUT_NUMBERS = (
+    "dgx spark",
+    "titan v",
+    "strix halo",
+    "jetson agx orin",
+    "jetson orin",
+    "dgx spark gb10",
+)
 
 
 def _like(words: str) -> Accelerator | None:
@@ -259,7 +313,10 @@ def _like(words: str) -> Accelerator | None:
             near = facts.accelerators().get(row["like"])
             if near is None:
                 return None
-            architecture, capability = row.get("architecture", near.architecture), row.get("capability", near.capability)
+            architecture, capability = (
+                row.get("architecture", near.architecture),
+                row.get("capability", near.capability),
+            )
             segment = "consumer" if re.match(r"gtx|rtx ?\d|rx|titan", bare) else near.segment
             named = " ".join(_TITLES.get(word, word.upper()) for word in bare.split())
             return replace(

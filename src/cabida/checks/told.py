@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from cabida.checks.parts import check_parts
+from cabida.checks.sentences import caution
 from cabida.checks.stack import check_stack
 from cabida.errors import InvalidInput
 from cabida.files import opened
@@ -14,19 +15,27 @@ from cabida.text import problem
 
 ENDINGS = (".yaml", ".yml", ".txt")
 LONGEST_BYTES = 64 * 1024
+HERE = "here"  # instead of a stack: the one that this machine has
 
 
-def check_software(stack: Path | str) -> tuple[Caution, ...]:
-    """What of a software stack does not go together, each with the nearest that does.
+def check_software(stack: Path | str, *, as_of: str = "") -> tuple[Caution, ...]:
+    """What of a software stack does not go together, each with the nearest that does and where that is written.
 
     Args:
         stack: a file (``.yaml``, ``.yml``, ``.txt``) whose lines name an engine, PyTorch, CUDA, the driver, the cards
-            ... with their versions, such as ``driver: 570.26``; or the same in one text, separated by commas.
+            ... with their versions, such as ``driver: 570.26``; or the same in one text, separated by commas. ``here``
+            is this machine: its driver, cards, system and installed packages, none of them imported.
+        as_of: ISO date; releases that came later don't exist. All that is known when left out.
 
     Raises:
         InvalidInput: the file can't be read (CB-K082), or nothing in it is known (CB-K060).
     """
-    return check_stack(_words(stack))
+    if str(stack).strip().lower() == HERE:
+        from cabida.checks.detected import stack_here
+        from cabida.checks.stack import judge_stack
+
+        return judge_stack(stack_here(as_of)) or (caution("CB-K061", "info"),)
+    return check_stack(_words(stack), as_of)
 
 
 def check_pc(parts: Path | str, *, as_of: str = "") -> tuple[Caution, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import cabida
 from cabida import facts
 from cabida.brief import Brief
+from cabida.checks.compatibility import compatibility
 from cabida.checks.sentences import short_title
 from cabida.choose.ask import Ask
 from cabida.choose.assumed import assumption_flips
@@ -42,7 +43,7 @@ from cabida.choose.worth import known_worths
 from cabida.evidence import book
 from cabida.plan import Decision, Option, Progress, Rejection
 from cabida.plan.outputs import denominator_of, output_cost, output_scale
-from cabida.text import language, tr
+from cabida.text import locale, tr
 from cabida.text import money as money_text
 from cabida.timing.own import own_source
 
@@ -116,6 +117,10 @@ def decide(
     options = [replace(option, trees=root) for option, root in zip(options, roots, strict=True)]
     options = with_owned(options, kept, means)
     options = with_money(options, kept, worked, ask, means, named=several_models(worked))
+    options = [
+        replace(option, compatibility=compatibility(one.candidate.thing, as_of))
+        for option, one in zip(options, kept, strict=True)
+    ]
     satisfied = bool(options) and options[0].status == "chosen"
     known = known_worths(sure.draws, kept, brief, REVIEW_PROMPTS_COUNT)
     assumptions = (
@@ -133,7 +138,7 @@ def decide(
         workload=brief.workload,
         verdict="satisfied" if satisfied else "nothing_satisfies",
         answer=_answer(options, brief, kept, satisfied=satisfied, fell_count=tally.count),
-        language=language(),
+        language=locale(),
         brief=_plain(brief),
         brief_text=brief.text,
         as_of=as_of,

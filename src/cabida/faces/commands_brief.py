@@ -166,9 +166,10 @@ def _goes_together(
 ) -> int:
     """Show what of a stack, a PC or a rack does not go together; 6 when something of it blocks."""
     from cabida.checks import check_pc, check_rack, check_software
+    from cabida.checks.stack import state_of
 
     if software is not None:
-        found = check_software(software)
+        found = check_software(software, as_of=as_of)
     else:
         found = check_rack(rack, as_of=as_of) if rack is not None else check_pc(pc or "", as_of=as_of)
 
@@ -177,7 +178,12 @@ def _goes_together(
 
         return cautions(found)
 
-    emit({"found": [asdict(one) for one in found]}, screen, as_json=as_json)
+    rows = [asdict(one) for one in found]
+    emit(
+        {"state": state_of(found), "found": rows} if software is not None else {"found": rows},
+        screen,
+        as_json=as_json,
+    )
     return 6 if any(one.severity == "blocking" for one in found) else 0
 
 

@@ -130,6 +130,8 @@ def cautions(found: Sequence[Caution]) -> RenderableType:
         blocks.append(clean(f"{place}{tr(f'faces.check.{one.severity}')}: {one.sentence} [{one.code}]"))
         after = [told for told in (one.cure, accepted(one)) if told]
         blocks += [Padding(clean(told), (0, 0, 0, 2), expand=False) for told in after]
+        if one.source:
+            blocks.append(Padding(clean(tr("faces.check.source", source=one.source), "dim"), (0, 0, 0, 2)))
     return Group(*blocks)
 
 

@@ -16,9 +16,7 @@ def every_release() -> tuple[Release, ...]:
 
 def releases(name: str, as_of: str = "") -> tuple[Release, ...]:
     """Releases of one piece of software, oldest first; with ``as_of`` (ISO date) those known by then."""
-    return tuple(
-        one for one in every_release() if one.name == name and (not as_of or one.known_by <= as_of)
-    )
+    return tuple(one for one in every_release() if one.name == name and (not as_of or one.known_by <= as_of))
 
 
 def release_at(name: str, version: str, as_of: str = "") -> Release | None:
@@ -27,8 +25,18 @@ def release_at(name: str, version: str, as_of: str = "") -> Release | None:
     if not version:
         return known[-1] if known else None
     wanted = numbers(version)
+    exact = next((one for one in known if same(one.version, version)), None)
     before = [one for one in known if numbers(one.version)[: len(wanted)] <= wanted]
-    return before[-1] if before and wanted else None
+    return exact or (before[-1] if before and wanted else None)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two versions are one: 0.31 and 0.31.0 are."""
+    return bool(numbers(one)) and _padded(numbers(one)) == _padded(numbers(other))
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    return (*version, 0, 0, 0)[:4] if version else ()
 
 
 @cache

@@ -47,7 +47,9 @@ class Part(Sourced):
     kind: str  # kernel | library | backend | engine | feature
     state: str  # runs | steps | no
     source: Source
-    places: tuple[str, ...] = ()  # architectures, gfx names, capabilities, makers, segments, ids (all lower case)
+    places: tuple[
+        str, ...
+    ] = ()  # architectures, gfx names, capabilities, makers, segments, ids (all lower case)
     besides: tuple[str, ...] = ()  # the same, left out
     systems: tuple[str, ...] = ()  # linux, windows, wsl, mac
     processors: tuple[str, ...] = ()  # x86_64, aarch64

@@ -12,7 +12,11 @@ from cabida.evidence.machine import apple
 from cabida.evidence.machine.nouns import Roots
 from cabida.evidence.machine.probing import line_of, number_of
 
-PACKAGES = ("torch", "vllm", "sglang", "tensorrt-llm", "llama-cpp-python", "transformers", "mlx", "mlx-lm")
+PACKAGES = (
+    *("torch", "vllm", "sglang", "tensorrt-llm", "llama-cpp-python", "transformers", "mlx", "mlx-lm"),
+    *("flash-attn", "flash-attn-3", "flash-attn-4", "flashinfer-python", "xformers", "triton", "transformer-engine"),
+    *("bitsandbytes", "deepspeed", "unsloth", "tensorflow", "jax", "amd-aiter"),
+)
 PROGRAMS = {
     "ollama": "ollama",
     "llama-server": "llama.cpp",

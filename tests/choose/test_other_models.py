@@ -11,11 +11,19 @@ from cabida import brief as briefs
 from cabida.brief.ahead import Future
 from cabida.choose import decide, drivers
 from cabida.choose.alternatives import best_of_formats
-from cabida.choose.flexibility import Outlook, left_money, prospect_of, weighed
+from cabida.choose.flexibility import (
+    Outlook,
+    flexibility_cautions,
+    flexibility_flip,
+    left_money,
+    prospect_of,
+    weighed,
+)
 from cabida.choose.futures import FUTURES_COUNT, futures_of
 from cabida.choose.options import model_of
 from cabida.choose.reckoned import need_of
 from cabida.choose.turns import Turning
+from cabida.plan import Flip
 
 DAY = "2026-11-30"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "chat-three-models.yaml"
@@ -217,3 +225,29 @@ def test_a_promise_is_weighed_against_the_cheapest_that_is_free(outcome, able):
     each = free.cost.per_accepted_money - first.cost.per_accepted_money
     assert found.dearer_money == pytest.approx(each * first.cost.accepted_per_month * 24)
     assert weighed(free, able, Outlook(outcome.ask, outcome.means, 0)) is None
+
+
+def test_a_promise_that_loses_more_than_it_saves_is_warned_of():
+    made = [Flip("flexibility", "", 0.3, at, "other", "s") for at in (0.1, 0.3, 0.31)]
+    assert [[one.code for one in flexibility_cautions(flip)] for flip in made] == [
+        ["CB-X097"],
+        ["CB-X097"],
+        [],
+    ]
+    assert flexibility_cautions(None) == flexibility_cautions(replace(made[0], at=None)) == ()
+    assert all(one.cure for one in flexibility_cautions(made[0]))
+
+
+def test_futures_that_break_a_promise_turn_the_answer_where_saving_and_loss_meet(outcome, able):
+    """Requests of 500 million tokens fit no card: the reservation is stranded in every future."""
+    brief = replace(outcome.means.brief, future=Future(0.25, 0.5, 500e6, by="2027-02-28"))
+    outlook = Outlook(outcome.ask, replace(outcome.means, brief=brief), 0)
+    found = weighed(outcome.worked[0], able, outlook)
+    assert found.broken_ratio == 1.0
+    flip = flexibility_flip(able, outcome.decision.options, outlook)
+    assert flip.now == 1.0
+    assert flip.at == pytest.approx(found.dearer_money / found.lost_money)
+    assert flip.at < 1
+    assert flip.flips_to == found.free.candidate.id
+    rent = sum(outcome.worked[0].cost.line(key) for key in ("compute", "idle", "retries_waste", "spares"))
+    assert found.lost_money == pytest.approx(rent * (12 - 90 / (365 / 12)), rel=0.02)

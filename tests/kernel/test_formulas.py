@@ -11,7 +11,7 @@ from cabida.quantity import FORMULAS
 
 
 def all_formulas():
-    for room in ("memory", "timing", "money", "checks", "choose"):
+    for room in ("memory", "timing", "money", "checks", "procure", "choose"):
         package = importlib.import_module(f"cabida.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"cabida.{room}."):
             importlib.import_module(module.name)

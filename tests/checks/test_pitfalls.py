@@ -170,6 +170,7 @@ def test_int8_where_there_is_none():
 
 def test_every_sentence_exists_in_both_languages():
     import json
+    import re
     from importlib import resources
 
     texts = [
@@ -177,4 +178,5 @@ def test_every_sentence_exists_in_both_languages():
         for code in ("en", "es")
     ]
     assert texts[0].keys() == texts[1].keys()
-    assert all(texts[0][key] != texts[1][key] for key in texts[0])
+    worded = [key for key, text in texts[0].items() if re.search(r"[a-z]{3}", re.sub(r"\{.*?\}", "", text))]
+    assert [key for key in worded if texts[0][key] == texts[1][key]] == []

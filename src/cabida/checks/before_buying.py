@@ -19,7 +19,9 @@ SIXTEEN_BIT = 16.0
 
 
 @formula
-def largest_params_count(usable_bytes: float, weights_ratio: float, weight_bits: float, bits_per_byte: float) -> float:
+def largest_params_count(
+    usable_bytes: float, weights_ratio: float, weight_bits: float, bits_per_byte: float
+) -> float:
     """Parameters whose weights fit in a share of the memory: bits of memory over bits of one weight."""
     return usable_bytes * weights_ratio * bits_per_byte / weight_bits
 

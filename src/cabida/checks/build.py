@@ -44,7 +44,7 @@ class PartCard:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """A power supply. ``rail_a`` is what its largest 12 V rail gives; ``pigtails`` = two heads on one cable are used."""
+    """A power supply. ``rail_a``: of its largest 12 V rail; ``pigtails``: two heads of one cable are used."""
 
     power_w: float | None = None
     atx: float | None = None

@@ -20,7 +20,10 @@ WHOLE_OF = {  # made for export -> the part it was made from
     "rtx4090d": "rtx4090",
 }
 SHAPES = re.compile(r"\b(sxm\d?|pcie|pci-e|nvl\d*|oam|hgx|dgx)\b", re.IGNORECASE)
-OLD_CAPABILITY = (7, 5)  # below it, PyTorch's only wheels left are those for CUDA 12.6: software facts, pytorch
+OLD_CAPABILITY = (
+    7,
+    5,
+)  # below it, PyTorch's only wheels left are those for CUDA 12.6: software facts, pytorch
 
 
 def export_variant(id: str) -> Iterator[Caution]:

@@ -25,7 +25,12 @@ PLACE_OF = {  # where in the file the rules for any machine look
     "CB-K044": "supply.connectors",
     "CB-K045": "board.generation",
 }
-RULES: tuple[Callable[[Build], Iterator[Caution]], ...] = (*POWER_RULES, *SPACE_RULES, *ROOM_RULES, *RACK_RULES)
+RULES: tuple[Callable[[Build], Iterator[Caution]], ...] = (
+    *POWER_RULES,
+    *SPACE_RULES,
+    *ROOM_RULES,
+    *RACK_RULES,
+)
 ORDER = ("blocking", "warning", "info")
 
 
@@ -39,7 +44,9 @@ def check_build(build: Build, as_of: str = "") -> tuple[Caution, ...]:
 def _housed(build: Build) -> Iterator[Caution]:
     """The rules for any machine; cards with sizes or draws of their own are looked at with these."""
     cards = [
-        replace(card.accelerator, tdp_w=card.drawn_w, physical=_own(card.accelerator.physical, card.length_mm))
+        replace(
+            card.accelerator, tdp_w=card.drawn_w, physical=_own(card.accelerator.physical, card.length_mm)
+        )
         for card in build.each
     ]
     said = any(card.slots is not None for card in build.cards)

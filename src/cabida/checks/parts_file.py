@@ -287,8 +287,7 @@ def _card(row: Plain, path: str, reading: _Reading) -> PartCard | None:
         return None
     found = find_accelerator(row["card"])
     if found is None:
-        near = closest(row["card"], facts.accelerators()) or ", ".join([*facts.accelerators()][:3])
-        reading.fault("CB-B028", f"{path}.card", name=row["card"], near=near)
+        reading.fault("CB-B028", f"{path}.card", name=row["card"], cure=_nearest(row["card"]))
         return None
     money = row.get("price")
     return PartCard(
@@ -306,6 +305,11 @@ def _card(row: Plain, path: str, reading: _Reading) -> PartCard | None:
         mined=row.get("mined"),
         path=path,
     )
+
+
+def _nearest(name: str) -> str:
+    near = closest(name, facts.accelerators()) or next(iter(facts.accelerators()))
+    return tr("brief.closest", near=near)
 
 
 def _supply(plain: Plain) -> Supply:
@@ -333,8 +337,8 @@ def _node(row: Plain, path: str, reading: _Reading) -> RackNode | None:
         return None
     card = find_accelerator(card_name or (node.accelerator if node else "-"))
     if card is None:
-        near = closest(card_name, facts.accelerators()) or "h100-sxm-80"
-        reading.fault("CB-B028", f"{path}.accelerator", name=card_name, near=near)
+        cure = _nearest(card_name)
+        reading.fault("CB-B028", f"{path}.accelerator", name=card_name, cure=cure)
         return None
     supplies = row.get("supplies") or {}
     return RackNode(

@@ -19,8 +19,12 @@ PLUG = r"\d+-pin(?: EPS)?|12VHPWR|12V-2x6"  # a power connector as people write 
 ADAPTERS = {"12-pin": 2, "16-pin": 3}  # how many 8-pin plugs of 150 W an adapter joins
 
 
-CONTINUOUS_RATIO = 0.8  # of a breaker, for what runs three hours and more: NEC 210.19(A), 210.20(A), 125 % of the load
-UPS_FACTOR_RATIO = 0.9  # watts over volt-amperes of supplies that correct theirs: indigipc.com, UPS sizing, 2026
+CONTINUOUS_RATIO = (
+    0.8  # of a breaker, for what runs three hours and more: NEC 210.19(A), 210.20(A), 125 % of the load
+)
+UPS_FACTOR_RATIO = (
+    0.9  # watts over volt-amperes of supplies that correct theirs: indigipc.com, UPS sizing, 2026
+)
 UPS_LABEL_RATIO = 0.6  # watts a cheap unit gives for its volt-amperes: sweetwater.com, choosing a UPS
 BTU_PER_W = 3.412  # in an hour
 
@@ -58,11 +62,11 @@ def spike_supply_w(largest_card_w: float, other_cards_w: float, processor_w: flo
 def supply_w(
     cards_w: Sequence[float], processor_w: float = CPU_W, *, atx3: bool = True, rest_w: float = REST_W
 ) -> float:
-    """Smallest supply for these cards: the steady rule or the spike rule, whichever asks more."""
+    """Smallest supply for these cards: the steady rule (stricter before ATX 3) or the spike rule, the larger."""
     largest = max(cards_w, default=0.0)
     steady = steady_supply_w.raw(sum(cards_w), processor_w, rest_w)
     spike = spike_supply_w.raw(largest, sum(cards_w) - largest, processor_w, rest_w)
-    return float(max(steady, spike) * (1.0 if atx3 else ATX2_RATIO))
+    return float(max(steady * (1.0 if atx3 else ATX2_RATIO), spike))
 
 
 @dataclass(frozen=True, slots=True)

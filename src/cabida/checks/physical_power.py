@@ -66,7 +66,11 @@ def rails(build: Build) -> Iterator[Caution]:
         if by_cable > given:
             values = {"name": card.accelerator.name, "drawn": number(by_cable), "given": number(given)}
             yield caution(
-                "CB-K152", "blocking", where=build.at("supply.rail"), amps=number(build.supply.rail_a), **values
+                "CB-K152",
+                "blocking",
+                where=build.at("supply.rail"),
+                amps=number(build.supply.rail_a),
+                **values,
             )
 
 

@@ -61,9 +61,7 @@ def ups(build: Build) -> Iterator[Caution]:
         values = {"have": number(place.ups_va), "needed": number(needed), "drawn": number(drawn)}
         yield caution("CB-K173", where=build.at("ups.va"), **values)
     if place.ups_w is not None and place.ups_w < drawn:
-        yield caution(
-            "CB-K174", where=build.at("ups.power"), have=number(place.ups_w), drawn=number(drawn)
-        )
+        yield caution("CB-K174", where=build.at("ups.power"), have=number(place.ups_w), drawn=number(drawn))
     label_w = (place.ups_va or 0.0) * UPS_LABEL_RATIO
     if place.ups_w is None and place.ups_va is not None and needed <= place.ups_va and label_w < drawn:
         values = {"have": number(place.ups_va), "given": number(label_w), "drawn": number(drawn)}

@@ -154,7 +154,6 @@ def formats_alike(brief: Brief, as_of: str) -> Iterator[Caution]:
                 yield caution("CB-K309", narrow=name, wide=wide[ratio], ratio=percent(ratio or 0.0, 3))
 
 
-
 def one_runner(brief: Brief, as_of: str) -> Iterator[Caution]:
     """A comparison with one accelerator in it is a decision made before."""
     if len(brief.consider.accelerators) == 1:
@@ -193,7 +192,6 @@ def cooled_for_nothing(brief: Brief, as_of: str) -> Iterator[Caution]:
     pue = brief.costs.pue_ratio
     if pue is not None and pue <= 1.0 and brief.limits.power_w and brief.limits.power_w > ROOM_W:
         yield caution("CB-K312", power=number(brief.limits.power_w))
-
 
 
 def written_off_late(brief: Brief, as_of: str) -> Iterator[Caution]:
@@ -243,9 +241,10 @@ def too_late(brief: Brief, as_of: str) -> Iterator[Caution]:
 def untested_training(brief: Brief, as_of: str) -> Iterator[Caution]:
     """A model that nobody evaluates is finished when the money is."""
     training = brief.training
-    if brief.is_training and training is not None:
-        if not training.target_metric and training.evaluation_passes_count == 0:
-            yield caution("CB-K317", runs=number(training.runs_count))
+    if not brief.is_training or training is None:
+        return
+    if not training.target_metric and training.evaluation_passes_count == 0:
+        yield caution("CB-K317", runs=number(training.runs_count))
 
 
 def sparse_rates(brief: Brief, as_of: str) -> Iterator[Caution]:

@@ -142,9 +142,10 @@ def wide_figures(c: Context) -> Iterator[Caution]:
 def taken_away(c: Context) -> Iterator[Caution]:
     """Spot machines under a service, with none to spare."""
     chosen = c.chosen
-    if chosen is not None and chosen.capacity == "spot" and chosen.spare_replicas_count == 0:
-        if c.brief.workload in SERVED:
-            yield caution("CB-K341", option=short_title(chosen), count=chosen.replicas_count)
+    if chosen is None or chosen.capacity != "spot" or c.brief.workload not in SERVED:
+        return
+    if chosen.spare_replicas_count == 0:
+        yield caution("CB-K341", option=short_title(chosen), count=chosen.replicas_count)
 
 
 def one_of_everything(c: Context) -> Iterator[Caution]:
@@ -162,7 +163,7 @@ def data_leaves(c: Context) -> Iterator[Caution]:
     """A boundary for the data, and an API that reads every prompt."""
     chosen = c.chosen
     if chosen is not None and chosen.capacity == "api" and c.brief.limits.countries:
-        values = {"provider": chosen.provider, "where": ", ".join(c.brief.limits.countries)}
+        values = {"provider": chosen.provider, "countries": ", ".join(c.brief.limits.countries)}
         yield caution("CB-K343", **values)
 
 

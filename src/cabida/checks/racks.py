@@ -15,8 +15,12 @@ from cabida.quantity import formula
 from cabida.text import number, tr
 from cabida.units import W_PER_KW
 
-AIR_RACK_W = 40_800.0  # four DGX H100 of 10.2 kW: NVIDIA's densest air-cooled rack, DGX SuperPOD data centre design
-TILE_RATIO = 1 / 3  # of a rack's weight on one tile of a raised floor: IBM, floor construction and floor loading
+AIR_RACK_W = (
+    40_800.0  # four DGX H100 of 10.2 kW: NVIDIA's densest air-cooled rack, DGX SuperPOD data centre design
+)
+TILE_RATIO = (
+    1 / 3
+)  # of a rack's weight on one tile of a raised floor: IBM, floor construction and floor loading
 LIQUID = ("gb200", "gb300")  # racks of them come with liquid cooling only: GB200 NVL72, GB300 NVL72
 
 
@@ -50,7 +54,9 @@ def node_power_w(accelerator_w: float, accelerators_count: float, machine_ratio:
 
 
 @formula
-def feed_w(voltage_w_per_amps: float, feed_amps: float, phases_factor_ratio: float, continuous_ratio: float) -> float:
+def feed_w(
+    voltage_w_per_amps: float, feed_amps: float, phases_factor_ratio: float, continuous_ratio: float
+) -> float:
     """What a feed carries all day: volts between lines, amperes, root of three for three phases, four fifths of it."""
     return voltage_w_per_amps * feed_amps * phases_factor_ratio * continuous_ratio
 
@@ -61,7 +67,9 @@ MACHINE_RATIO = 1.8
 def machine_w(node: RackNode) -> float | None:
     """What one machine draws at most: as said, as its facts say, else 1.8 times its accelerators."""
     body = BODIES.get(node.name)
-    known = node.node.power_w if node.node and node.accelerators_count == node.node.accelerators_count else None
+    known = (
+        node.node.power_w if node.node and node.accelerators_count == node.node.accelerators_count else None
+    )
     if node.power_w is not None or known is not None:
         return node.power_w if node.power_w is not None else known
     if body is not None and body.power_w is not None:
@@ -153,7 +161,9 @@ def cooling(build: Build) -> Iterator[Caution]:
     for node in build.nodes:
         if rack.cooling == "air" and (needs_liquid(node) or node.cooling == "immersion"):
             kind = node.cooling or "liquid"
-            yield caution("CB-K184", "blocking", where=where, name=node.name, kind=tr(f"checks.cooling.{kind}"))
+            yield caution(
+                "CB-K184", "blocking", where=where, name=node.name, kind=tr(f"checks.cooling.{kind}")
+            )
     if rack.cooling == "air" and drawn is not None and drawn > AIR_RACK_W:
         yield caution("CB-K185", where=where, drawn=_kw(drawn), limit=_kw(AIR_RACK_W))
     if rack.cooling == "immersion" and any(node.cooling != "immersion" for node in build.nodes):

@@ -15,7 +15,9 @@ from cabida.quantity import formula
 from cabida.text import money, number, percent
 from cabida.units import MONTHS_PER_YEAR
 
-WARRANTY_MONTHS = 36.0  # what makers usually give, from the first purchase: techunwrapped.com, GPU manufacturers
+WARRANTY_MONTHS = (
+    36.0  # what makers usually give, from the first purchase: techunwrapped.com, GPU manufacturers
+)
 PASTE_YEARS = 3.0  # paste and pads dry out in three to four years: f4u.in, checklist for used cards, 2026
 DAYS_PER_YEAR = 365.25
 CHEAP_RATIO = 0.5  # below half of the cheapest price seen, something is wrong with the card or with the offer

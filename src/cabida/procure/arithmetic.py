@@ -207,6 +207,14 @@ def currencies(s: Subject) -> Iterator[Finding]:
                      codes=", ".join(sorted(found)))  # fmt: skip
 
 
+def unnamed_currency(s: Subject) -> Iterator[Finding]:
+    """Amounts without a currency, and none for the whole."""
+    bare = [name for name in MONEY_FIELDS if (value := s.get(name)) is not None and not value.currency]
+    if bare and not s.quote.currency:
+        listed = ", ".join(f"{title_of(name)} {amount(s.get(name))}" for name in bare[:6])
+        yield s.find("CB-Q119", "blocking", tuple(bare[:6]), listed=listed)
+
+
 def commitments(s: Subject) -> Iterator[Finding]:
     """A minimum that is more than what is bought; amounts below nothing."""
     q = s.quote
@@ -372,5 +380,5 @@ def _extras(s: Subject) -> list[float]:
 
 RULES = (
     item_totals, items_sum, monthly_price, total_price, total_commit, discount, counts, month_hours, currencies,
-    commitments, ratios, unit_doubt,
+    unnamed_currency, commitments, ratios, unit_doubt,
 )  # fmt: skip

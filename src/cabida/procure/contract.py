@@ -8,11 +8,12 @@ from datetime import date, timedelta
 
 from cabida.procure.arithmetic import near
 from cabida.procure.nouns import Finding
-from cabida.procure.subject import Subject, amount, shown
+from cabida.procure.subject import Subject, amount, shown, whole
 from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 LONGEST_VALID_DAYS = 400
+DEARER_RATIO = 1.25  # more use at a quarter more an hour is asked about
 HOURS_PER_MONTH_F = float(HOURS_PER_MONTH)
 EU = frozenset(("AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE").split())
 _EU_WORDS = re.compile(r"\b(EU|UE|EEA|EEE|European Union|Unión Europea|Europe|Europa)\b")
@@ -100,10 +101,11 @@ def billing(s: Subject) -> Iterator[Finding]:
     """Granularity against terms, the day billing starts, payment ahead."""
     q = s.quote
     least_s = (q.minimum_term_months or 0) * HOURS_PER_MONTH_F * float(S_PER_HOUR)
-    if q.billing_granularity_s and q.billing_granularity_s <= float(S_PER_HOUR) and least_s >= 28 * 86400:
+    fine_steps = q.billing_granularity_s and q.billing_granularity_s <= float(S_PER_HOUR)
+    if fine_steps and least_s >= 28 * 86400 and s.purpose == "rent":
         yield s.find(
-            "CB-Q170", "important", ("billing_granularity_s", "minimum_term_months"),
-            each=shown("billing_granularity_s", q.billing_granularity_s), months=number(q.minimum_term_months or 0),
+            "CB-Q170", "useful", ("billing_granularity_s", "minimum_term_months"),
+            each=shown("billing_granularity_s", q.billing_granularity_s or 0.0), months=number(q.minimum_term_months or 0),
         )  # fmt: skip
     if q.billing_granularity_s and least_s and q.billing_granularity_s > least_s * 1.05:
         yield s.find("CB-Q171", "important", ("billing_granularity_s", "minimum_term_months"),
@@ -164,6 +166,9 @@ def _plain_title(name: str) -> str:
     return title_of(name)
 
 
+_FINANCED = re.compile(r"(?:financ\w+|leas\w+|renting)[^.;\d]{0,40}?(\d+)\s*(months?|meses|years?|años?)", re.IGNORECASE)
+
+
 def renewal(s: Subject) -> Iterator[Finding]:
     """A renewal that needs more notice than there is, or names none; a warranty shorter than the term."""
     q = s.quote
@@ -178,10 +183,15 @@ def renewal(s: Subject) -> Iterator[Finding]:
     lasts = {
         "term_months": q.term_months, "financing_months": q.financing_months, "buy_back_months": q.buy_back_months,
     }  # fmt: skip
+    told = None
+    if not q.financing_months:  # said in a sentence only
+        told = next((one for one in s.texts if _FINANCED.search(one.quoted or one.shown)), None)
+        found = _FINANCED.search(told.quoted or told.shown) if told else None
+        lasts["financing_months"] = float(found[1]) * (12 if found[2].lower()[0] in "ya" else 1) if found else None
     for name, months in lasts.items():
         if q.warranty_months is not None and months and q.warranty_months < months:
-            yield s.find("CB-Q185", "important", ("warranty_months", name), warranty=number(q.warranty_months),
-                         months=number(months), what=_plain_title(name))  # fmt: skip
+            yield s.find("CB-Q185", "important", ("warranty_months", name), *([told] if told and not s.get(name) else []),
+                         warranty=number(q.warranty_months), months=number(months), what=_plain_title(name))  # fmt: skip
             break
     if q.price_adjustment_clause and q.price_adjustment_limit_ratio_per_year is None and not is_fixed(q.price_adjustment_clause):
         yield s.find("CB-Q186", "important", ("price_adjustment_clause",), kind="trap",
@@ -192,7 +202,7 @@ def renewal(s: Subject) -> Iterator[Finding]:
                      clause=q.price_adjustment_clause[:200], limit=percent(limit, 3))  # fmt: skip
     for name in ("overage_unit_price", "expansion_unit_price"):
         other = s.get(name)
-        if other and q.unit_price and other.currency == q.unit_price.currency and other.value > q.unit_price.value:
+        if other and q.unit_price and other.currency == q.unit_price.currency and float(other.value) > DEARER_RATIO * float(q.unit_price.value):
             yield s.find("CB-Q188", "useful", (name, "unit_price"), kind="trap", title=_plain_title(name),
                          other=amount(other), price=amount(q.unit_price),
                          more=percent(float(other.value / q.unit_price.value) - 1, 2))  # fmt: skip
@@ -292,8 +302,51 @@ def financed(s: Subject) -> Iterator[Finding]:
     q = s.quote
     if q.financing_months and q.upfront_ratio and near(q.upfront_ratio, 1.0):
         yield s.find("CB-Q203", "important", ("financing_months", "upfront_ratio"), months=number(q.financing_months))
+    yield from _financing(s)
     if q.buy_back_ratio and q.condition == "used" and q.buy_back_ratio > 0.8:
         yield s.find("CB-Q204", "useful", ("buy_back_ratio",), part=percent(q.buy_back_ratio, 2))
 
 
-RULES = (dates, tax, billing, included, renewal, places, governance, apis, financed)
+def _financing(s: Subject) -> Iterator[Finding]:
+    """What is paid ahead and the instalments against the price: the annuity of the rate said, or the price itself."""
+    q = s.quote
+    price, each, months = q.total_price, q.monthly_price, q.financing_months
+    if price is None or each is None or not months or price.currency != each.currency:
+        return
+    ahead = (q.upfront_ratio or 0.0) * float(price.value)
+    paid = ahead + float(each.value) * months
+    rate = (q.financing_rate_per_year or 0.0) / 12
+    lent = float(price.value) - ahead
+    due = ahead + (lent * rate / (1 - (1 + rate) ** -months) * months if rate else lent)
+    if near(paid, due, 0.01):
+        return
+    yield s.find(
+        "CB-Q205", "blocking", ("upfront_ratio", "monthly_price", "financing_months", "total_price", "financing_rate_per_year"),
+        ahead=whole(ahead), months=number(months), each=amount(each), paid=whole(paid), price=amount(price),
+        due=whole(due), currency=price.currency, more=percent(paid / float(price.value) - 1, 3),
+        rate=percent(q.financing_rate_per_year, 3) if q.financing_rate_per_year is not None else tr("procure.unknown"),
+    )  # fmt: skip
+
+
+def untested(s: Subject) -> Iterator[Finding]:
+    """Neither a test of acceptance nor a burn-in, and money paid before either could fail."""
+    q = s.quote
+    test = (q.acceptance_test or "").strip().lower()
+    refused = test in ("none", "no", "ninguna", "ninguno", "sin prueba", "not included") or (
+        q.acceptance_test is None and q.acceptance_days == 0
+    )
+    if refused and not q.burn_in_days and s.purpose != "api":
+        ahead = percent(q.upfront_ratio, 3) if q.upfront_ratio is not None else tr("procure.unknown")
+        yield s.find("CB-Q206", "important", ("acceptance_test", "burn_in_days", "upfront_ratio"), kind="trap", ahead=ahead)
+
+
+def leaving(s: Subject) -> Iterator[Finding]:
+    """An exit that costs all that is left is none."""
+    q = s.quote
+    if q.early_exit_fee_ratio is not None and 0.999 <= q.early_exit_fee_ratio <= 1:
+        yield s.find("CB-Q209", "important", ("early_exit_fee_ratio", "term_months", "minimum_term_months"), kind="trap",
+                     part=percent(q.early_exit_fee_ratio, 3),
+                     months=number(s.term_months) if s.term_months else tr("procure.unknown"))  # fmt: skip
+
+
+RULES = (dates, tax, billing, included, renewal, places, governance, apis, financed, untested, leaving)

@@ -20,6 +20,14 @@ BEYOND_RATIO = 1.1  # a figure so much above the data sheet's is no rounding
 MACHINE_ROOM_RATIO = 3.0  # a machine draws at most so many times its accelerators
 EXPORT = {"a800": "A100", "h800": "H100", "h20": "H100", "l20": "L40S", "4090 d": "RTX 4090", "4090d": "RTX 4090"}
 _FORM_WORDS = re.compile(r"\b(SXM\d?|PCI-?e|PCI Express|NVL(?!72|36|16|8)\b|OAM)", re.IGNORECASE)
+_HALL = re.compile(r"data ?cent(re|er)|coloc|\bhall\b|server room|centro de datos|\bCPD\b", re.IGNORECASE)
+_USABLE = re.compile(r"(?:usable|utilizable|útil|available|disponible)[^.;\d]{0,40}?(\d+(?:[.,]\d+)?)\s*GiB", re.IGNORECASE)
+_SITE_AIR = re.compile(
+    r"\b(hall|room|site|data ?cent(re|er)|floor|premises|sala|CPD|centro de datos|local|instalaciones)\b[^.;\n]{0,80}?"
+    r"(air[- ]cool|refrigerad[ao]s? por aire|without (a )?(water|liquid)|sin (circuito|toma) de (agua|líquido)|no (water|liquid) loop)",
+    re.IGNORECASE,
+)
+_RACK_KW = re.compile(r"(\d+(?:[.,]\d+)?)\s*kW\s*(?:per|a|each|por|/|de)\s*(?:rack|bastidor|armario|cabinet)", re.IGNORECASE)
 LIQUID_ONLY = ("gb200", "gb300", "mi355x")
 
 
@@ -115,6 +123,7 @@ def usable_memory(s: Subject) -> Iterator[Finding]:
     card, said = s.card, s.quote.accelerator_memory_usable_gib
     label = s.quote.accelerator_memory_gb or (card.label_memory_bytes / 2**30 if card else None)
     if said is None:
+        yield from _usable_told(s)
         return
     shows = card.usable_bytes / 2**30 if card else None
     if shows and said > shows * 1.002:
@@ -131,6 +140,20 @@ def usable_memory(s: Subject) -> Iterator[Finding]:
                      off=number(shows - said, 3))  # fmt: skip
 
 
+def _usable_told(s: Subject) -> Iterator[Finding]:
+    """The same, said in a sentence only."""
+    card = s.card
+    for read in s.texts if card is not None else ():
+        found = _USABLE.search(read.quoted or read.shown)
+        if card is None or not found:
+            continue
+        said, shows = float(found[1].replace(",", ".")), card.usable_bytes / 2**30
+        if said > shows * 1.002:
+            yield s.find("CB-Q124", "useful", ("accelerator_memory_gb",), read, said=number(said, 5), shows=number(shows, 3),
+                         name=card.name, label=number(card.label_memory_bytes / 2**30, 4))  # fmt: skip
+            return
+
+
 def rates(s: Subject) -> Iterator[Finding]:
     """TFLOPS: sparse said as dense, beyond any figure of the part, or another part's."""
     card, q = s.card, s.quote
@@ -142,15 +165,15 @@ def rates(s: Subject) -> Iterator[Finding]:
         fields = ("tflops", "tflops_precision", "tflops_sparse", "accelerator")
         if sparse and not fits and not q.tflops_sparse:
             yield s.find("CB-Q127", "blocking", fields, said=number(q.tflops, 5), type=sparse[0].upper(),
-                         dense=number(dense[sparse[0]], 5), name=card.name)  # fmt: skip
+                         dense=number(dense[sparse[0]], 4), name=card.name)  # fmt: skip
         elif dense and not fits and not sparse and q.tflops > max(dense.values()) * (1 + NEAR_RATIO):
             most = max(dense, key=lambda name: dense[name])
             yield s.find("CB-Q128", "blocking", fields, said=number(q.tflops, 5), type=most.upper(),
-                         dense=number(dense[most], 5), name=card.name)  # fmt: skip
+                         dense=number(dense[most], 4), name=card.name)  # fmt: skip
         elif q.tflops_precision and dense and not fits and not sparse:
             name = q.tflops_precision
             yield s.find("CB-Q129", "important", fields, said=number(q.tflops, 5), type=name.upper(),
-                         dense=number(dense[name], 5), name=card.name)  # fmt: skip
+                         dense=number(dense[name], 4), name=card.name)  # fmt: skip
         elif q.tflops_sparse and fits and not sparse and q.tflops_precision:
             yield s.find("CB-Q130", "useful", fields, said=number(q.tflops, 5), type=q.tflops_precision.upper(),
                          name=card.name)  # fmt: skip
@@ -161,7 +184,7 @@ def rates(s: Subject) -> Iterator[Finding]:
     for read in s.texts:
         for claim in sparse_claims(_with_part(s, read.quoted or read.shown)):
             yield s.find("CB-Q127", "blocking", (), read, said=number(claim.said_tflops, 5), type=claim.dtype.upper(),
-                         dense=number(claim.dense_tflops, 5), name=claim.name)  # fmt: skip
+                         dense=number(claim.dense_tflops, 4), name=claim.name)  # fmt: skip
             return
 
 
@@ -252,9 +275,10 @@ def abilities(s: Subject) -> Iterator[Finding]:
         return
     if q.ecc and card.ecc is False:
         yield s.find("CB-Q139", "important", ("ecc", "accelerator"), name=card.name)
-    if q.mig and card.mig_instances_count is None and card.segment in ("consumer", "workstation"):
+    if q.mig and card.mig_instances_count is None and card.vendor == "NVIDIA":
         yield s.find("CB-Q140", "important", ("mig", "accelerator"), name=card.name)
-    if card.segment == "consumer" and s.purpose in ("rent", "reserve", "cluster") and card.vendor == "NVIDIA":
+    hosted = s.purpose in ("rent", "reserve", "cluster") or any(_HALL.search(one.quoted or one.shown) for one in s.texts)
+    if card.segment == "consumer" and hosted and card.vendor == "NVIDIA":
         yield s.find("CB-Q141", "important", ("accelerator",), kind="trap", name=card.name)
 
 
@@ -285,6 +309,23 @@ def machines(s: Subject) -> Iterator[Finding]:
                      node=number(q.node_power_kw))  # fmt: skip
     if q.cooling == "air" and card.id.startswith(LIQUID_ONLY):
         yield s.find("CB-Q147", "blocking", ("cooling", "accelerator"), name=card.name)
+    yield from _hall(s)
+
+
+def _hall(s: Subject) -> Iterator[Finding]:
+    """Machines that need liquid, or a rack that draws more, than the room they are sold for gives."""
+    q = s.quote
+    wet = q.cooling in ("liquid", "immersion") or (s.card is not None and s.card.id.startswith(LIQUID_ONLY))
+    told = next((one for one in s.texts if _SITE_AIR.search(one.quoted or one.shown)), None)
+    if wet and (q.site_cooling == "air" or told is not None):
+        yield s.find("CB-Q207", "blocking", ("cooling", "site_cooling"), *([told] if told else []),
+                     need=tr(f"procure.choice.{q.cooling or 'liquid'}"))  # fmt: skip
+    for read in s.texts:
+        given = [float(one.replace(",", ".")) for one in _RACK_KW.findall(read.quoted or read.shown)]
+        if q.rack_power_kw and given and min(given) < q.rack_power_kw and read.field != "rack_power_kw":
+            yield s.find("CB-Q208", "blocking", ("rack_power_kw",), read, need=number(q.rack_power_kw),
+                         have=number(min(given)))  # fmt: skip
+            return
 
 
 def networks(s: Subject) -> Iterator[Finding]:

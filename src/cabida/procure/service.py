@@ -17,11 +17,11 @@ UNIT_HOURS = {"h": 1.0, "hour": 1.0, "hora": 1.0, "min": 1 / 60, "minute": 1 / 6
               "día": 24.0}  # fmt: skip
 _DOWN = re.compile(
     r"(?P<count>\d+(?:[.,]\d+)?)\s*(?P<unit>h|hours?|horas?|min|minutes?|minutos?|days?|días?)\b"
-    r"(?P<gap>[^.;\n]{0,60}?)(?:per|each|a|an|al|por|cada|/)\s*(?P<period>month|mes|year|año|week|semana|quarter|trimestre)",
+    r"(?P<gap>[^.;\d\n]{0,60}?)(?:per|each|a|an|al|por|cada|/)\s*(?P<period>month|mes|year|año|week|semana|quarter|trimestre)",
     re.IGNORECASE,
 )
 _ABOUT_DOWN = re.compile(
-    r"down|outage|unavailab|interrup|inactiv|ca[íi]d|indisponib|fuera de servicio|mantenimiento|maintenance", re.IGNORECASE
+    r"down|outage|unavailab|interrup|inactiv|ca[íi]d|indisponib|fuera de servicio", re.IGNORECASE
 )
 _PERCENT = re.compile(r"(?P<value>\d{2,3}(?:[.,]\d+)?)\s*%")
 _ABOUT_UP = re.compile(r"uptime|availab|disponibilidad|sla|slo", re.IGNORECASE)
@@ -40,7 +40,7 @@ def downtime(s: Subject) -> Iterator[Finding]:
         return
     for read in s.texts:
         text = read.quoted or read.shown
-        if not _ABOUT_DOWN.search(text):
+        if not _ABOUT_DOWN.search(text) or read.field == "sla_exclusions":
             continue
         for found in _DOWN.finditer(text):
             unit = next(one for name, one in sorted(UNIT_HOURS.items(), key=lambda pair: -len(pair[0]))

@@ -106,9 +106,10 @@ def memory_errors(stack: SoftwareStack) -> Iterator[Caution]:
         return
     for card in stack.cards:
         left = {"name": card.name, "usable": size(card.usable_bytes), "label": size(card.label_memory_bytes)}
-        key, severity = {True: ("CB-K260", "info"), False: ("CB-K261", "blocking")}.get(
-            card.ecc, ("CB-K262", "warning")
-        )
+        if card.ecc is None:
+            key, severity = "CB-K262", "warning"
+        else:
+            key, severity = ("CB-K260", "info") if card.ecc else ("CB-K261", "blocking")
         yield sourced(caution(key, severity, **left), card.source_of("ecc"))
 
 

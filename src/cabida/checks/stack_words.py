@@ -256,9 +256,9 @@ def _formats(text: str) -> tuple[WeightFormat | None, WeightFormat | None]:
         )
         return exact or find_format("q4_k_m"), kept
     if re.search(r"\b(?:nf4|qlora)\b", plain, re.I):
-        return find_format("bnb-nf4") or find_format("bnb"), kept
-    found = (find_format(word.strip(".:?!\"'")) for word in (*pairs, *words) if len(word) > 2)
-    return next((one for one in found if one), None), kept
+        return find_format("bnb-nf4"), kept
+    tried = (find_format(word.strip(".:?!\"'")) for word in (*pairs, *words) if len(word) > 2)
+    return next((one for one in tried if one), None), kept
 
 
 def _cards(text: str) -> tuple[Accelerator, ...]:

@@ -58,12 +58,20 @@ def list_(kind: str, as_json: bool, as_of: str | None) -> None:
 @click.argument("id_", metavar="ID")
 @shared
 def show(id_: str, as_json: bool, as_of: str | None) -> None:
-    """One fact, field by field, with its sources."""
+    """One fact, field by field, with its sources; of an engine also what it runs on what."""
     from cabida import app
     from cabida.faces import tables
+    from cabida.report.software_matrix import software_matrix
 
     fields, sources = app.fact(id_)
-    emit({**fields, "sources": sources}, lambda: tables.record(fields, sources), as_json=as_json)
+    more = software_matrix(id_, as_of)
+
+    def screen() -> Any:
+        return (
+            tables.stacked(tables.record(fields, sources), more) if more else tables.record(fields, sources)
+        )
+
+    emit({**fields, **more, "sources": sources}, screen, as_json=as_json)
 
 
 @facts.command("check")

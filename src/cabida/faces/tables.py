@@ -101,6 +101,27 @@ def record(fields: dict[str, Any], sources: dict[str, str]) -> RenderableType:
     return Group(table(header, rows), Text(), clean(tr("faces.read_in"), "bold"), *read)
 
 
+def stacked(above: RenderableType, more: dict[str, list[dict[str, Any]]]) -> RenderableType:
+    """A fact, and under it the tables that go with it; sources of rows stand in the JSON."""
+    blocks = [above]
+    for key, rows in more.items():
+        if not rows:
+            continue
+        names = [name for name in rows[0] if name != "source" and any(row[name] for row in rows)]
+        cells = [[_cell(row[name]) for name in names] for row in rows]
+        header = [tr(f"faces.matrix.{name}") if has_text(f"faces.matrix.{name}") else name for name in names]
+        blocks += [Text(), clean(tr(f"faces.matrix.{key}_title"), "bold"), table(header, cells)]
+    return Group(*blocks)
+
+
+def _cell(value: str) -> str:
+    return (
+        tr(f"faces.matrix.{value}")
+        if value in ("native", "weight-only", "steps", "no", "runs")
+        else value or "–"
+    )
+
+
 def _value(value: Any) -> str:
     if isinstance(value, float) or (isinstance(value, int) and abs(value) > 9999):
         return text.number(value, 6)

@@ -15,6 +15,7 @@ from cabida.facts import hardware, market, mig
 from cabida.facts.formats import formats
 from cabida.facts.model import Accelerator, ApiOffer, Offer
 from cabida.facts.pipelines import components, pipelines
+from cabida.facts.releases import every_release, parts
 from cabida.quantity import GRADES, Source
 from cabida.text import problem
 
@@ -40,7 +41,7 @@ def records() -> Iterator[Any]:
     yield from market.unmapped_offers()
     yield from hardware.collectives()
     yield from (*mig.every().values(), *pipelines().values(), *components().values())
-    yield from hardware.measurements()
+    yield from (*hardware.measurements(), *every_release(), *parts())
 
 
 def _sources() -> Iterator[Problem]:

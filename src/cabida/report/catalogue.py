@@ -10,6 +10,7 @@ from typing import Any
 from cabida import facts
 from cabida.errors import InvalidInput, Problem
 from cabida.facts import mig, overlay
+from cabida.report.software_matrix import part_fact
 from cabida.text import closest, problem
 
 
@@ -41,7 +42,7 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
 
 
 def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """One accelerator, machine, engine, format, model or pipeline: its fields, and the source of each ("" = all).
+    """One fact's fields, and the source of each ("" = all): an accelerator, machine, engine, part of a stack, model ...
 
     Raises:
         InvalidInput: nothing is called that (CB-U016 names the nearest).
@@ -52,6 +53,8 @@ def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:
     }
     one: Any = next((table[ref] for table in kinds.values() if ref in table), None)
     one = one or facts.find_accelerator(ref) or facts.find_pipeline(ref) or mig.every().get(ref)
+    if one is None and (part := part_fact(ref)) is not None:
+        return part
     if one is None:
         near = f"cabida facts list {ref}" if ref in (*kinds, "mig", "collectives", "energy") else None
         near = near or closest(ref, [name for table in kinds.values() for name in table]) or "–"

@@ -37,6 +37,7 @@ _PUBLIC = {
     "import_prices": "cabida.app",
     "init": "cabida.app",
     "levers": "cabida.app",
+    "launch_files": "cabida.app",
     "load_brief": "cabida.app",
     "load_decision": "cabida.app",
     "mix": "cabida.app",

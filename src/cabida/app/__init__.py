@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,9 @@ from cabida.app.benching import bench_plan
 from cabida.app.costs import cost, energy
 from cabida.app.holding import hold, hours_of
 from cabida.app.importing import import_prices
+from cabida.app.launching import launch_files
 from cabida.app.measured import calibrate, calibration, observations, observe, validate
-from cabida.app.mixing import drawn_mix, mix
+from cabida.app.mixing import mix
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
 from cabida.app.recording import explain, levers, record, what_if
@@ -276,6 +276,7 @@ __all__ = [
     "hours_of",
     "import_prices",
     "init",
+    "launch_files",
     "levers",
     "load_brief",
     "load_decision",

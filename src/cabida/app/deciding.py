@@ -64,8 +64,9 @@ def sha256_of(path: Path | str) -> str:
 
 
 def with_commands(outcome: Outcome) -> Decision:
-    """The decision with the exact command that starts each option."""
+    """The decision with the exact command that starts each option, and its setup as plain data."""
     from cabida import launch
+    from cabida.launch.setups import setup_of
 
     things = [one.candidate.thing for one in outcome.worked]
     beside = [one.beside.command if one.beside else "" for one in outcome.worked]
@@ -73,5 +74,6 @@ def with_commands(outcome: Outcome) -> Decision:
         "\n\n".join(filter(None, (launch.command(thing), more))) if thing else ""
         for thing, more in zip(things, beside, strict=True)
     ]
-    told = zip(outcome.decision.options, commands, strict=True)
-    return replace(outcome.decision, options=tuple(replace(option, command=text) for option, text in told))
+    told = zip(outcome.decision.options, commands, things, strict=True)
+    made = (replace(option, command=text, setup=setup_of(thing)) for option, text, thing in told)
+    return replace(outcome.decision, options=tuple(made))

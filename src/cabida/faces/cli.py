@@ -33,6 +33,7 @@ COMMANDS = {
     "prices": "commands_prices",
     "explain": "commands_record",
     "record": "commands_record",
+    "launch": "commands_launch",
     "rerun": "commands_living",
     "diff": "commands_living",
     "bench": "commands_bench",

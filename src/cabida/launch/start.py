@@ -1,0 +1,202 @@
+"""What a decision's option starts, ready for any form: words of the command, image, accelerators, ports, probes.
+
+A decision may come from a file, so nothing of it is trusted: names are checked, words are data in YAML and are quoted
+in shell, and the image is worked out here again from the engine and its version.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from cabida import facts
+from cabida.errors import InvalidInput
+from cabida.plan import Decision, Option
+from cabida.text import problem
+
+PORTS = {"vllm": 8000, "sglang": 30000, "tensorrt-llm": 8000, "llama.cpp": 8080}
+HEALTH = "/health"  # all four engines answer there: 200 once the model is loaded
+# binds loopback or nothing stated unless told: docs of each engine, seen 2026-12-01
+HOST_FLAGS = {"vllm": "--host", "sglang": "--host", "tensorrt-llm": "--host", "llama.cpp": "--host"}
+RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
+LONGEST_COMMAND = 20_000
+MOST_COUNT = 100_000
+START_FACTOR = 5.0  # how much longer than predicted a start may take before it is given up
+COLD_GB_PER_S, ENGINE_START_S = "cold_gb_per_s", "engine_start_s"
+_VARIABLE = re.compile(r"\$\{([A-Z_]{1,40}):\?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One option to be started.
+
+    Attributes:
+        name: of the workload, lawful as a DNS label.
+        words: of the engine's command, as a shell would pass them on.
+        script: the command as text, for what needs a shell (a here-string); "" otherwise.
+        notes: what has to be done first.
+        image: container image with its tag; "" = none published for this engine on this accelerator.
+        accelerators_per_node: of one machine; nodes_count: machines that make one replica.
+        starts_s: until a replica answers, as assumed: weights over a disk's rate, and the engine.
+        weights_gb: of one replica's checkpoint, decimal.
+    """
+
+    name: str
+    kind: str
+    engine: str
+    engine_version: str
+    model: str
+    words: tuple[str, ...]
+    script: str
+    notes: tuple[str, ...]
+    image: str
+    vendor: str
+    resource: str
+    product_names: tuple[str, ...]
+    accelerators_per_node: int
+    nodes_count: int
+    replicas_count: int
+    spare_replicas_count: int
+    port: int
+    starts_s: float
+    weights_gb: float
+    setup: dict[str, Any]
+
+
+def start_of(decision: Decision, option: Option) -> Start:
+    """An option as something to start.
+
+    Raises:
+        InvalidInput: an API has nothing to start (CB-L001), no command is known for it (CB-L002), or the decision's
+            file holds what can't be launched (CB-L003).
+    """
+    if not option.accelerator:
+        raise InvalidInput(
+            [problem("CB-L001", option=option.title, provider=option.provider, model=option.model)]
+        )
+    if not option.command:
+        raise InvalidInput([problem("CB-L002", option=option.title, engine=option.engine)])
+    card = facts.accelerator(option.accelerator)
+    vendor = card.vendor
+    notes, text = _parted(option.command)
+    setup = _checked(option.setup)
+    from cabida.launch.setups import split_over
+
+    per_replica = _count(setup.get("gpus", option.accelerators_count), "gpus")
+    nodes, each = split_over(
+        per_replica, _count(setup.get("accelerators_per_node", 0), "accelerators_per_node") or None
+    )
+    weights = option.memory.get("weights", 0.0) * per_replica
+    return Start(
+        name=label(decision.name),
+        kind=str(setup.get("kind") or ("serving" if option.engine in PORTS else "training")),
+        engine=option.engine,
+        engine_version=option.engine_version,
+        model=option.model,
+        words=_words(text, option.engine),
+        script=text if "<<<" in text else "",
+        notes=notes,
+        image=image_of(option, decision.as_of),
+        vendor=vendor,
+        resource=_resource(option.accelerator, vendor),
+        product_names=_products(option.accelerator, vendor),
+        accelerators_per_node=each,
+        nodes_count=nodes,
+        replicas_count=_count(option.replicas_count, "replicas_count"),
+        spare_replicas_count=_count(option.spare_replicas_count, "spare_replicas_count"),
+        port=PORTS.get(option.engine, 8000),
+        starts_s=starting_s(weights / 1e9),
+        weights_gb=weights / 1e9,
+        setup=setup,
+    )
+
+
+def starting_s(weights_gb: float) -> float:
+    """Until a replica answers its first request, at the assumed rates of a cold start."""
+    from cabida.money.assumptions import assumed_ranges
+    from cabida.money.prices.serverless import cold_start_s
+
+    ranges = assumed_ranges()
+    return float(cold_start_s.raw(weights_gb, ranges[COLD_GB_PER_S].base, ranges[ENGINE_START_S].base))
+
+
+def label(name: str) -> str:
+    """A DNS label: lower case, digits and hyphens, at most 40 characters (RFC 1123 allows 63, suffixes need some)."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
+    return plain if plain and plain[0].isalpha() else f"w-{plain}".strip("-")
+
+
+def image_of(option: Option, as_of: str) -> str:
+    """The maker's container image for the option's engine on its accelerator; "" where none is known."""
+    from cabida.checks.install import install
+
+    if option.engine not in facts.engines():
+        return ""
+    found = install(option.engine, option.engine_version, facts.accelerator(option.accelerator), as_of)
+    pulls = [
+        line.removeprefix("docker pull ").strip() for line in found.lines if line.startswith("docker pull ")
+    ]
+    return pulls[0] if pulls else ""
+
+
+def _parted(command: str) -> tuple[tuple[str, ...], str]:
+    """Comments above a command, and the command on one line."""
+    if len(command) > LONGEST_COMMAND or "\0" in command:
+        raise InvalidInput([problem("CB-L003", where="command", found=f"{len(command)}")])
+    lines = command.split("\n\n")[0].splitlines()
+    notes = tuple(line.lstrip("# ").strip() for line in lines if line.startswith("#"))
+    return notes, " ".join(line.rstrip("\\").strip() for line in lines if line and not line.startswith("#"))
+
+
+def _words(text: str, engine: str) -> tuple[str, ...]:
+    """The command's words, listening to other machines than its own."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput([problem("CB-L003", where="command", found=str(error))]) from None
+    flag = HOST_FLAGS.get(engine)
+    listening = flag is None or any(word.split("=")[0] == flag for word in words) or "<<<" in words
+    return tuple(words) if listening else (*words, str(flag), "0.0.0.0")
+
+
+def variables(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the variables that a command wants set."""
+    return tuple(dict.fromkeys(name for word in words for name in _VARIABLE.findall(word)))
+
+
+def _checked(setup: dict[str, Any]) -> dict[str, Any]:
+    """The setup of a decision's file: short texts, numbers in bounds."""
+    for name, value in setup.items():
+        sound = isinstance(value, str | bool | int | float | list) and len(str(value)) <= 400
+        if not sound or (isinstance(value, int | float) and not 0 <= value < 1e18):
+            raise InvalidInput([problem("CB-L003", where=f"setup.{name}", found=str(value)[:60])])
+    return dict(setup)
+
+
+def _count(value: Any, where: str) -> int:
+    if not isinstance(value, int | float) or not 0 <= value <= MOST_COUNT or value != math.floor(value):
+        raise InvalidInput([problem("CB-L003", where=where, found=str(value)[:60])])
+    return int(value)
+
+
+def _resource(accelerator: str, vendor: str) -> str:
+    """What Kubernetes calls it; a MIG slice under the mixed strategy of NVIDIA's device plugin."""
+    profile = accelerator.partition(":")[2]
+    if profile and vendor == "NVIDIA":
+        return f"nvidia.com/mig-{profile.replace('+', '.')}"
+    return RESOURCES.get(vendor, "")
+
+
+def _products(accelerator: str, vendor: str) -> tuple[str, ...]:
+    """Values of ``nvidia.com/gpu.product`` (GPU feature discovery): the driver's name, its spaces as hyphens."""
+    if vendor != "NVIDIA":
+        return ()
+    from cabida.facts import store
+
+    named = store.payload("names").get(accelerator.partition(":")[0], ())
+    return tuple(
+        name.replace(" ", "-") for name in named if name.startswith(("NVIDIA ", "Tesla ", "GeForce "))
+    )

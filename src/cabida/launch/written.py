@@ -1,0 +1,56 @@
+"""The files that start an option, by form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cabida.errors import InvalidInput
+from cabida.launch.compose import compose
+from cabida.launch.kubernetes import kubernetes
+from cabida.launch.start import Start, start_of
+from cabida.launch.systemd import systemd
+from cabida.plan import Decision, Option
+from cabida.text import problem
+
+# form -> of what kinds of work, file name, what writes it
+Writer = Callable[[Start], str]
+FORMS: dict[str, tuple[tuple[str, ...], str, Writer]] = {
+    "compose": (("serving",), "compose.yaml", compose),
+    "kubernetes": (("serving",), "kubernetes.yaml", kubernetes),
+    "systemd": (("serving",), "{name}.service", systemd),
+}
+
+
+def forms_of(kind: str) -> tuple[str, ...]:
+    """The forms that a kind of work has: ``shell`` always, it is the option's own command."""
+    return ("shell", *(form for form, (kinds, _, _) in FORMS.items() if kind in kinds))
+
+
+def files(decision: Decision, option: Option, form: str) -> dict[str, str]:
+    """Text by file name.
+
+    Args:
+        decision: that the option is of.
+        option: what is to be started.
+        form: one of ``forms_of`` its kind, or ``all`` of them that apply.
+
+    Raises:
+        InvalidInput: nothing of it can be started (CB-L001 to CB-L003), the form isn't one of its kind (CB-L008), or
+            what the form asks isn't known of it (CB-L004 to CB-L007).
+    """
+    start = start_of(decision, option)
+    known = forms_of(start.kind)
+    if form != "all" and form not in known:
+        raise InvalidInput([problem("CB-L008", form=form, kind=start.kind, known=", ".join(known))])
+    found: dict[str, str] = {}
+    for one in known if form == "all" else (form,):
+        if one == "shell":
+            found[f"{start.name}.sh"] = f"#!/usr/bin/env bash\nset -euo pipefail\n{option.command}\n"
+            continue
+        _, name, write = FORMS[one]
+        try:
+            found[name.format(name=start.name)] = write(start)
+        except InvalidInput:
+            if form != "all":
+                raise
+    return found

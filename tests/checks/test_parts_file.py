@@ -284,3 +284,22 @@ def test_a_control_character_never_reaches_the_terminal(tmp_path):
     done = CliRunner().invoke(cli, ["check", "--pc", str(file)])
     assert done.exit_code == 3
     assert "\x1b" not in done.stderr
+
+
+def test_the_schema_is_the_one_that_is_read():
+    from cabida.checks.parts_file import SCHEMA, schema_text
+
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text()  # else: write schema_text() there
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.yaml")))
+def test_the_schema_takes_the_examples_and_refuses_a_stranger(name):
+    import jsonschema
+    import yaml
+
+    from cabida.checks.parts_file import schema_text
+
+    check = jsonschema.Draft7Validator(json.loads(schema_text()))
+    plain = json.loads(json.dumps(yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8")), default=str))
+    assert [one.message for one in check.iter_errors(plain)] == []
+    assert list(check.iter_errors(plain | {"gpus": []}))

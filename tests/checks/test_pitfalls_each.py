@@ -281,3 +281,12 @@ def test_numbers_are_the_ones_of_the_facts():
 def test_people_and_formats_without_figures_say_nothing():
     plain = replace(WHOLE, models=(ModelChoice("llama-3.1-8b", {"bf16": Acceptance()}),), team=Team(0.0))
     assert not {"CB-K308", "CB-K309"} & {one.code for one in checks.brief_pitfalls(plain, AS_OF)}
+
+
+def test_the_page_has_the_catalogue_of_today():
+    from pathlib import Path
+
+    from cabida.checks.catalogue import page
+
+    told = (Path(__file__).parents[2] / "docs" / "pitfalls.md").read_text(encoding="utf-8")
+    assert page(told) == told  # else: python -m cabida.checks.catalogue docs/pitfalls.md

@@ -28,6 +28,14 @@ def schema() -> Schema:
     }
 
 
+def schema_of(shape: OneOf, title: str) -> Schema:
+    """The schema of another file that is read with the same shapes, such as one of parts."""
+    ways = _of(shape)["anyOf"]
+    unknown = {"enum": [*UNKNOWN_WORDS, None], "description": tr("brief.schema.unknown")}
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": title}
+    return {**head, **ways[0], "definitions": {"unknown": unknown}}
+
+
 def as_text() -> str:
     """The schema as the file keeps it."""
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from string import Formatter
 
 from cabida.text import catalogue, tr
@@ -49,6 +51,28 @@ def pitfall_list() -> tuple[Pitfall, ...]:
     )
 
 
+START, END = "<!-- catalogue -->", "<!-- /catalogue -->"
+
+
+def page(text: str) -> str:
+    """A page with the catalogue in it, between its two marks, as it is today.
+
+    Raises:
+        ValueError: it lacks a mark.
+    """
+    before, rest = text[: text.index(START)], text[text.index(END) :]
+    rows = ["| code | mistake | looked for in | what to do |", "| --- | --- | --- | --- |"]
+    rows += [
+        f"| {one.code} | {_cell(one.name)} | {', '.join(one.looked_for_in)} | {_cell(one.cure)} |"
+        for one in pitfall_list()
+    ]
+    return f"{before}{START}\n\n" + "\n".join(rows) + f"\n\n{rest}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _blank(text: str) -> str:
     """``text`` with its fields left open."""
     return "".join(
@@ -59,3 +83,10 @@ def _blank(text: str) -> str:
 
 def _counting(spec: str | None) -> bool:
     return "|" in (spec or "")
+
+
+if __name__ == "__main__":
+    from cabida.files import write_text
+
+    written = Path(sys.argv[1])
+    write_text(written, page(written.read_text(encoding="utf-8")))

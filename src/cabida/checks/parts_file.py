@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from cabida import facts
 from cabida.brief import kinds
 from cabida.brief.kinds import Kind, number, word
 from cabida.brief.lines import Said, read_lines, read_text
+from cabida.brief.schema import schema_of
 from cabida.brief.shapes import Group, Listing, OneOf, Table, Walk, walk
 from cabida.checks.build import Board, Build, PartCard, Place, Rack, RackNode, Supply
 from cabida.errors import InvalidInput
@@ -202,6 +204,15 @@ class _Reading:
 
     def fault(self, code: str, path: str, **values: object) -> None:
         self.walk.refuse(code, self.walk.where.get(path, 0), path=path, **values)
+
+
+SCHEMA = Path(__file__).with_name("parts.schema.json")  # for editors
+
+
+def schema_text() -> str:
+    """The JSON Schema of a parts file, as the file keeps it."""
+    title = tr("checks.parts_file")
+    return json.dumps(schema_of(WHOLE, title[:1].upper() + title[1:]), indent=1, ensure_ascii=False) + "\n"
 
 
 def is_structured(tree: Said) -> bool:

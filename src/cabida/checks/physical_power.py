@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil
+from typing import Any
 
 from cabida.checks.build import Build, PartCard
 from cabida.checks.physical import plugs_of
@@ -101,7 +102,7 @@ def adapters(build: Build) -> Iterator[Caution]:
             continue
         count = _eights_for(card)
         severity = "warning" if spare >= count else "blocking"
-        values = {"name": card.accelerator.name, "count": count, "spare": max(0, spare)}
+        values: dict[str, Any] = {"name": card.accelerator.name, "count": count, "spare": max(0, spare)}
         yield caution(
             "CB-K154",
             severity,

@@ -29,7 +29,7 @@ def wall_w(load_w: float, efficiency_ratio: float) -> float:
 
 def drawn_at_the_wall_w(build: Build) -> float:
     """At full load; where nobody said how good the supply is, what its load draws, which is the least."""
-    return wall_w.raw(build.drawn_w, build.supply.efficiency_ratio or 1.0)
+    return float(wall_w.raw(build.drawn_w, build.supply.efficiency_ratio or 1.0))
 
 
 def circuit(build: Build) -> Iterator[Caution]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from cabida.checks.build import Build
+from cabida.checks.build import Build, PartCard
 from cabida.checks.sentences import caution
 from cabida.plan import Caution
 from cabida.quantity import formula
@@ -20,10 +21,7 @@ def slot_bytes_per_s(lane_bytes_per_s: float, lanes_count: float) -> float:
     return lane_bytes_per_s * lanes_count
 
 
-def _width(card: object) -> float | None:
-    from cabida.checks.build import PartCard
-
-    assert isinstance(card, PartCard)
+def _width(card: PartCard) -> float | None:
     if card.slots is not None:
         return card.slots
     said = card.accelerator.physical.get("slots", "")
@@ -61,7 +59,12 @@ def lanes(build: Build) -> Iterator[Caution]:
         told.add((card.accelerator.id, given))
         speed = min(one for one in (generation or speaks or 4, speaks or generation or 4))
         rate = slot_bytes_per_s.raw(LANE_BYTES_PER_S.get(speed, 1.969e9), given)
-        values = {"name": card.accelerator.name, "given": given, "wanted": wanted, "generation": speed}
+        values: dict[str, Any] = {
+            "name": card.accelerator.name,
+            "given": given,
+            "wanted": wanted,
+            "generation": speed,
+        }
         yield caution(
             "CB-K162",
             where=build.at("board.lanes"),

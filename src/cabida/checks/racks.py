@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 from cabida.checks.build import Build, Rack, RackNode
 from cabida.checks.physical import BTU_PER_W, CONTINUOUS_RATIO, heat_btu
@@ -105,7 +106,7 @@ def feed_of(rack: Rack) -> float | None:
     if rack.feed_volts is None or rack.feed_amps is None:
         return None
     phases = sqrt(3) if rack.feed_phases_count == 3 else 1.0
-    return feed_w.raw(rack.feed_volts, rack.feed_amps, phases, CONTINUOUS_RATIO)
+    return float(feed_w.raw(rack.feed_volts, rack.feed_amps, phases, CONTINUOUS_RATIO))
 
 
 def power(build: Build) -> Iterator[Caution]:
@@ -126,7 +127,7 @@ def power(build: Build) -> Iterator[Caution]:
     left = count / 2 if rack.redundancy == "2n" else count - 1
     if rack.redundancy != "none" and drawn > each * left:
         severity = "blocking" if rack.redundancy else "warning"
-        values = {"count": count, "left": _kw(each * left), "asked": rack.redundancy or "n+1"}
+        values: dict[str, Any] = {"count": count, "left": _kw(each * left), "asked": rack.redundancy or "n+1"}
         yield caution("CB-K182", severity, where=where, drawn=_kw(drawn), each=_kw(each), **values)
 
 
@@ -231,7 +232,7 @@ def in_all(build: Build) -> Iterator[Caution]:
     drawn = rack_w(build)
     units, load = total(build, "units_count"), total(build, "weight_kg")
     unknown = tr("checks.rack.unknown")
-    values = {
+    values: dict[str, Any] = {
         "machines": sum(node.count for node in build.nodes),
         "accelerators": sum(node.count * node.accelerators_count for node in build.nodes),
         "drawn": f"{_kw(drawn)} kW" if drawn is not None else unknown,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from statistics import median
+from typing import Any
 
 from cabida.checks.build import Build, PartCard
 from cabida.checks.named import last_toolkit
@@ -24,7 +25,7 @@ CHEAP_RATIO = 0.5  # below half of the cheapest price seen, something is wrong w
 
 
 @formula
-def left_money(paid_money: float, yearly_fall_ratio: float, years_ratio: float) -> float:
+def left_money(paid_money: float, yearly_fall_ratio: float, years_ratio: float) -> Any:
     """What a card still brings after years that each take the same share of it."""
     return paid_money * (1 - yearly_fall_ratio) ** years_ratio
 

@@ -168,7 +168,7 @@ def for_todays_model_only(c: Context) -> Iterator[Caution]:
     chosen = c.chosen
     if chosen is None or chosen.capacity not in ("buy", "reserved") or len(c.brief.models) > 1:
         return
-    if c.brief.traffic.growth_per_year_ratio == 0:
+    if c.brief.traffic.growth_per_year_ratio == 0 and c.brief.future is None:
         left = chosen.memory.get("headroom", 0.0) / chosen.usable_bytes if chosen.usable_bytes else 0.0
         model = c.brief.models[0].id if c.brief.models else "-"
         yield caution("CB-K011", capacity=chosen.capacity, model=model, left=percent(max(0.0, left)))

@@ -59,6 +59,7 @@ def what_if(decision: Decision, changes: Mapping[str, float]) -> Decision:
             assumptions=(*decision.assumptions, *_assumed(set_to.values(), decision)),
             warnings=(*decision.warnings, Caution("CB-X096", tr("choose.what_if.caution"), "info")),
             flips=(),
+            assumption_flips=(),
             measurements=(),
             measurements_note="",
             swings=(),

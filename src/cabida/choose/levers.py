@@ -123,7 +123,9 @@ def bounds(node: Mapping[str, Any], decision: Decision) -> tuple[float, float]:
     else:
         factor = {PRICE: PRICE_FACTOR, NEAR: NEAR_FACTOR}.get(kind, WIDE_FACTOR)
         low, high = value / factor, value * factor
-    known = [float(node[end]) for end in ("low", "high") if node[end] is not None]
+    known = [
+        float(node[end]) for end in ("low", "high") if node[end] is not None and math.isfinite(node[end])
+    ]
     return min(low, value, *known), max(high, value, *known)
 
 

@@ -149,7 +149,7 @@ def _moved(
     }
     whole = next((roots[name] for name in ("cost_per_month", "cost_per_run") if name in roots), None)
     per_month = values[whole] if touched and whole is not None else option.cost_per_month_money
-    lines = tuple(_line(line, roots, values) for line in option.cost_lines) if touched else option.cost_lines
+    lines = bill_lines(option, values) if touched else option.cost_lines
     now = replace(
         option,
         cost_lines=lines,
@@ -178,9 +178,16 @@ def _estimate(estimate: Estimate, now: float, before: float) -> Estimate:
     return replace(estimate, value=now, low=ends[0], high=ends[1])
 
 
-def _line(line: CostLine, roots: Mapping[str, int], values: Mapping[int, Any]) -> CostLine:
-    at = roots.get(f"cost.{line.key}")
-    return line if at is None else replace(line, money=values[at])
+def bill_lines(option: Option, values: Mapping[int, Any], *, empty: bool = False) -> tuple[CostLine, ...]:
+    """The lines of an option's bill at these values of its nodes; those of nothing where ``empty`` asks for them."""
+    known = {line.key: line for line in option.cost_lines}
+    roots = {name.removeprefix("cost."): at for name, at in option.trees.items() if name.startswith("cost.")}
+    keys = dict.fromkeys([*roots, *known])
+    lines = [
+        replace(known.get(key, CostLine(key, 0.0)), money=values[roots[key]]) if key in roots else known[key]
+        for key in keys
+    ]
+    return tuple(line for line in lines if line.money or empty)
 
 
 def _replica(option: Option, values: Mapping[int, Any], before: Mapping[int, Any], decision: Decision) -> Any:

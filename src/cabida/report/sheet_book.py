@@ -161,6 +161,11 @@ def cell_text(said: object) -> str:
     return printable(str(said)).strip("\r\n")[:LONGEST_CELL_CHARS]
 
 
+def chart_text(said: str) -> str:
+    """Text of a chart, which would be read as a formula if it began like one."""
+    return cell_text(said).lstrip("=+-@ ")
+
+
 def sheet_name(key: str) -> str:
     """What a sheet is called, in the language in use."""
     return tr(f"report.sheet.name.{key}")

@@ -10,6 +10,7 @@ from cabida.report.every_form import safe_url
 from cabida.report.sheet_book import (
     INPUTS_TOP,
     Book,
+    chart_text,
     column_letter,
     number_format,
     quoted,
@@ -141,7 +142,7 @@ def _cost_chart(book: Book, row: int) -> None:
         return
     name, last = sheet_name("options"), OPTIONS_TOP + len(options) - 1
     chart = book.workbook.add_chart({"type": "bar"})
-    unit = f"{book.decision.currency} {_each(book.decision)}"
+    unit = chart_text(f"{book.decision.currency} {_each(book.decision)}")
     chart.add_series(
         {
             "name": unit,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from cabida.choose.what_if import bill_lines
 from cabida.money.bills.serving import SHOWN
 from cabida.plan import Option
 from cabida.plan.ledger import LedgerMonth
 from cabida.report import words as say
-from cabida.report.sheet_book import Book, column_letter, sheet_name
+from cabida.report.sheet_book import Book, chart_text, column_letter, sheet_name
 from cabida.text import has_text, tr
 
 TOP = 4  # row of the first line of the bills
@@ -27,14 +28,14 @@ def tco_sheet(book: Book) -> None:
         tr("report.sheet.tco_note", currency=decision.currency, period=say.period(decision)),
         "grey",
     )
-    keys = _keys(decision.options)
+    bills = [_lines(book, option) for option in decision.options]
+    keys = _keys(bills)
     book.head(key, TOP - 1, [tr("report.term"), *(f"{one.rank} · {one.title}" for one in decision.options)])
     for at, line in enumerate(keys):
         book.text(key, TOP + at, 0, say.cost_line(line))
-        for column, option in enumerate(decision.options, 1):
-            money = next((one.money for one in option.cost_lines if one.key == line), None)
-            if money is not None:
-                book.figure(key, TOP + at, column, option, f"cost.{line}", money, FORM)
+        for column, (option, bill) in enumerate(zip(decision.options, bills, strict=True), 1):
+            if line in bill:
+                book.figure(key, TOP + at, column, option, f"cost.{line}", bill[line], FORM)
     total = TOP + len(keys)
     book.text(key, total, 0, tr("report.total"), "bold")
     book.text(key, total + 1, 0, tr("report.sheet.total_off"), "grey")
@@ -51,9 +52,16 @@ def tco_sheet(book: Book) -> None:
     _ledger(book, below + 1)
 
 
-def _keys(options: Sequence[Option]) -> list[str]:
+def _lines(book: Book, option: Option) -> dict[str, float]:
+    """An option's bill, with the lines that are nothing now but may come to something."""
+    moving = {node["id"] for node in book.decision.trees if node["inputs"] or node["id"] in book.inputs}
+    lines = bill_lines(option, book.values, empty=True)
+    return {one.key: one.money for one in lines if one.money or option.trees.get(f"cost.{one.key}") in moving}
+
+
+def _keys(bills: Sequence[Mapping[str, float]]) -> list[str]:
     """Every line of any bill, in the order of bills."""
-    found = dict.fromkeys(line.key for option in options for line in option.cost_lines)
+    found = dict.fromkeys(key for bill in bills for key in bill)
     order = {name: at for at, name in enumerate(SHOWN)}
     return sorted(found, key=lambda name: order.get(name, len(order)))
 
@@ -72,7 +80,7 @@ def _waterfall(book: Book, top: int, keys: Sequence[str]) -> int:
     key, decision = "tco", book.decision
     if not decision.options or not keys:
         return top
-    lines = {line.key: line.money for line in decision.options[0].cost_lines}
+    lines = _lines(book, decision.options[0])
     shown = [line for line in keys if line in lines]
     names = [tr(f"report.sheet.{name}") for name in ("base", "adds", "takes_off")]
     book.text(key, top, 0, tr("report.sheet.waterfall", option=decision.options[0].title), "bold")
@@ -113,7 +121,7 @@ def _steps_chart(book: Book, first: int, end: int) -> None:
         chart.add_series(series)
     chart.set_title({"name": tr("report.sheet.waterfall_title"), "name_font": {"size": 12}})
     chart.set_legend({"position": "bottom", "delete_series": [0]})
-    chart.set_y_axis({"num_format": "#,##0", "name": book.decision.currency})
+    chart.set_y_axis({"num_format": "#,##0", "name": chart_text(book.decision.currency)})
     chart.set_size({"width": 760, "height": 360})
     book.sheets["tco"].insert_chart(first - 2, 6, chart, {"description": tr("report.sheet.waterfall_title")})
 

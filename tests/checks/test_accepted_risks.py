@@ -110,7 +110,7 @@ def test_the_command_shows_who_accepts_it(tmp_path):
     found = {one["code"]: one for one in json.loads(done.stdout)["pitfalls"]}
     assert found["CB-K300"]["accepted"]["by"] == "Ana Ruiz"
     shown = CliRunner().invoke(cli, ["check", str(file), "--assume", "--as-of", AS_OF, "--lang", "es"])
-    assert "Lo asume Ana Ruiz hasta el 2027-06-01" in " ".join(shown.stdout.split())
+    assert "Lo asume Ana Ruiz hasta el 2027-06-01" in " ".join(shown.stdout.split())  # codespell:ignore
 
 
 def test_every_form_of_the_record_shows_it(golden_decision):
@@ -144,7 +144,7 @@ def test_control_characters_and_both_languages():
     assert accepted(one) == "Accepted by A[31mna: so it is."
     use_language("es")
     try:
-        assert accepted(one) == "Lo asume A[31mna: so it is."
+        assert accepted(one) == "Lo asume A[31mna: so it is."  # codespell:ignore
     finally:
         use_language("en")
     assert whole(Caution("CB-K012", "Idle.")) == "Idle. [CB-K012]"

@@ -28,7 +28,7 @@ WIDE_BITS, NARROW_BITS = 15.0, 6.0  # a weight in 16 bit, and in four or five
 ROOM_W = 3000.0  # two heaters' worth: beyond it a room needs cooling that somebody pays
 WORK_HOURS_PER_MONTH = 160  # of one person, against the 730 of a service
 TOKENS_PER_S = re.compile(r"\d[\d.,]*\s*k?\s*(?:tokens?|tok)\s*/\s*s(?:eg|ec)?\b", re.IGNORECASE)
-LOAD_SAID = re.compile(r"concurren|simult|batch|lote|req(?:uests?)?\s*/\s*s|users|usuarios", re.IGNORECASE)
+LOAD_SAID = re.compile(r"concurren|simult|batch|lote|\breq\w*\s*/\s*s|users|usuarios", re.IGNORECASE)
 PER_HOUR = re.compile(
     r"(?:[$€£]\s*\d[\d.,]*|\d[\d.,]*\s*(?:USD|EUR|MXN|GBP|[$€£]))\s*(?:/|per\s+|por\s+)\s*(?:h\b|hr\b|hour|hora)",
     re.IGNORECASE,

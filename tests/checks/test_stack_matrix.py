@@ -226,6 +226,18 @@ def test_a_training_run_too():
     assert "unsloth" in told.install[0]
 
 
+def test_a_model_that_is_named_brings_its_size_its_heads_and_its_licence():
+    stack = read_stack("Llama-3.1-8B on an RTX 4090, licence")
+    assert (stack.model, stack.head_dim) == ("meta-llama/Llama-3.1-8B", 128)
+    assert "CB-K206" in codes("head dim 512, FlashAttention 2, H100")
+    assert "CB-K206" not in codes("gemma-2-9b, FlashAttention 2, A100")
+
+
+def test_a_text_too_long_to_be_a_stack_is_refused():
+    with pytest.raises(InvalidInput, match="CB-K059"):
+        check_stack("vllm, H100 " * 1000)
+
+
 def test_versions_are_one_whatever_their_zeros():
     assert same("0.31", "0.31.0")
     assert not same("0.31", "0.31.1")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cabida import facts
 from cabida.checks.sentences import caution
+from cabida.checks.stack_builds import block_source
 from cabida.checks.stack_parts import Place, part_at, sourced
 from cabida.checks.stack_words import SoftwareStack
 from cabida.facts.mig import profiles
@@ -13,14 +14,6 @@ from cabida.facts.model import Accelerator
 from cabida.plan import Caution
 from cabida.text import number, size, tr
 
-WIDE = ("sxm", "oam")
-VARIANTS = {  # sold where the other may not be: what it lacks is reckoned from both records
-    "a800-sxm-80": "a100-sxm-80",
-    "h800-sxm-80": "h100-sxm-80",
-    "h20-96": "h100-sxm-80",
-    "l20": "l40s",
-    "rtx4090d": "rtx4090",
-}
 BITS_PER_BYTE = 8
 ROOM_RATIO = 1.2  # of a slice over the weights: cache and engine besides
 
@@ -116,7 +109,7 @@ def memory_errors(stack: SoftwareStack) -> Iterator[Caution]:
 def variants(stack: SoftwareStack) -> Iterator[Caution]:
     """What a card for a restricted market lacks against the one it is made from."""
     for card in stack.cards:
-        whole = facts.accelerators().get(VARIANTS.get(card.id, ""))
+        whole = facts.accelerators().get(facts.software()["variants"]["rows"].get(card.id, ""))
         if whole is None:
             continue
         lacks = [
@@ -137,14 +130,16 @@ def licences(stack: SoftwareStack) -> Iterator[Caution]:
     """The driver's licence for consumer cards, where a data centre or a licence is spoken of."""
     if not {"data-centre", "licence"} & stack.parts.keys():
         return
-    for card in stack.nvidia:
-        if card.segment == "consumer":
-            yield sourced(caution("CB-K270", "warning", name=card.name), GEFORCE_LICENCE)
-        elif "licence" in stack.parts:
-            yield sourced(caution("CB-K271", "info", name=card.name), GEFORCE_LICENCE)
-
-
-GEFORCE_LICENCE = (
-    "License for customer use of NVIDIA GeForce software, 2.1.3 (since 2017-11-30), as quoted in public; "
-    "https://www.nvidia.com/en-us/drivers/geforce-license/ · 2026-11-30"
-)
+    source = block_source("licence")
+    for row in facts.software()["licence"]["rows"]:
+        values = {"clause": row["clause"], "since": row["since"]}
+        for card in stack.cards:
+            if card.vendor != row["vendor"]:
+                continue
+            if card.segment in row["segments"]:
+                yield sourced(caution("CB-K270", "warning", name=card.name, **values), source)
+            elif "licence" in stack.parts:
+                yield sourced(caution("CB-K271", "info", name=card.name, **values), source)
+    if "licence" in stack.parts and stack.model and (licence := facts.models()[stack.model].licence):
+        own = facts.models()[stack.model].source
+        yield sourced(caution("CB-K272", "info", model=stack.model, licence=licence), own)

@@ -11,10 +11,11 @@ from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.facts.formats import find_format
 from cabida.facts.hardware import find_accelerator
-from cabida.facts.model import Accelerator, WeightFormat
-from cabida.text import problem
+from cabida.facts.model import Accelerator, Model, WeightFormat
+from cabida.text import number, problem
 
 MOST_CHARS = 4000  # of a stack in words
+SHORTEST_MODEL = 6  # characters of a name that is looked for in a text
 VERSIONED = {  # part -> the words people use for it
     "pytorch": r"(?:py)?torch",
     "cuda": r"cuda(?:[ -]?toolkit)?|cu(?=1\d)",
@@ -107,6 +108,7 @@ class SoftwareStack:
     processor: str = ""  # x86_64, aarch64
     head_dim: int = 0  # of the model's attention; 0 = not said
     params_count: float = 0.0  # of the model; 0 = not said
+    model: str = ""  # id of a known model that is named
     as_of: str = ""  # ISO date; what was released later doesn't exist
     detected: bool = False  # seen on this machine, not told
 
@@ -125,9 +127,10 @@ def read_stack(text: str, as_of: str = "") -> SoftwareStack:
     """The parts, versions, cards, weight format, operating system and processor that ``text`` names.
 
     Raises:
-        InvalidInput: CB-K060, nothing in it is known.
+        InvalidInput: CB-K060, nothing in it is known; CB-K059, it is too long to be a stack.
     """
-    text = text[:MOST_CHARS]
+    if len(text) > MOST_CHARS:
+        raise InvalidInput(problem("CB-K059", chars=number(len(text), 9), most=number(MOST_CHARS, 9)))
     versions = {
         part: found for part, words in VERSIONED.items() if (found := _version(text, words)) is not None
     }
@@ -143,6 +146,7 @@ def read_stack(text: str, as_of: str = "") -> SoftwareStack:
     if _SLICE.search(text):
         parts.setdefault("mig", "")
     cards = _cards(text)
+    model = _model(text)
     system = next((name for name, words in SYSTEMS.items() if _has(text, words)), "")
     weights, cache = _formats(text)
     if not (versions or engines or cards or parts.keys() - {"licence", "data-centre"}):
@@ -157,8 +161,9 @@ def read_stack(text: str, as_of: str = "") -> SoftwareStack:
         cache,
         _count(text),
         _processor(text, cards),
-        _number(text, r"head[ _-]?(?:dim\w*|size)\D{0,12}(\d{2,4})"),
-        _params(text),
+        _number(text, r"head[ _-]?(?:dim\w*|size)\D{0,12}(\d{2,4})") or _widest_head(model),
+        _params(text) or (model.params_count or 0.0 if model else 0.0),
+        model.id if model else "",
         as_of,
     )
 
@@ -208,6 +213,33 @@ def _params(text: str) -> float:
     """Billions of parameters, as in the names of models: ``8B``, ``8x7B``, ``1.5B``."""
     found = re.search(r"(?<![\w.])(?:(\d{1,2})x)?(\d{1,4}(?:\.\d+)?) ?B(?![\w])", text)
     return float(found[1] or 1) * float(found[2]) * 1e9 if found else 0.0
+
+
+def _model(text: str) -> Model | None:
+    """The model with the longest name that stands in a text."""
+    plain = f" {re.sub(r'[^a-z0-9]+', ' ', text.lower())} "
+    named = [(name, id) for name, id in _model_names() if f" {name} " in plain]
+    return facts.models()[max(named, key=lambda one: len(one[0]))[1]] if named else None
+
+
+@cache
+def _model_names() -> tuple[tuple[str, str], ...]:
+    """Names of models as plain words, and their ids; short ones and mere numbers left out."""
+    found = {}
+    for id, model in facts.models().items():
+        for name in (id, *model.aliases):
+            plain = re.sub(r"[^a-z0-9]+", " ", name.rpartition("/")[2].lower()).strip()
+            if len(plain) >= SHORTEST_MODEL and any(char.isalpha() for char in plain):
+                found.setdefault(plain, id)
+    return tuple(found.items())
+
+
+def _widest_head(model: Model | None) -> int:
+    """Dimensions of the widest head that a kernel has to take; compressed attention has its own kernels."""
+    heads = (
+        [one.head_dim_count for one in model.attention if one.kind not in ("mla", "linear")] if model else []
+    )
+    return int(max(heads, default=0))
 
 
 def _count(text: str) -> int:

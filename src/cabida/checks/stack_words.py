@@ -225,7 +225,7 @@ def _model(text: str) -> Model | None:
 @cache
 def _model_names() -> tuple[tuple[str, str], ...]:
     """Names of models as plain words, and their ids; short ones and mere numbers left out."""
-    found = {}
+    found: dict[str, str] = {}
     for id, model in facts.models().items():
         for name in (id, *model.aliases):
             plain = re.sub(r"[^a-z0-9]+", " ", name.rpartition("/")[2].lower()).strip()

@@ -108,13 +108,13 @@ def stacked(above: RenderableType, more: dict[str, list[dict[str, Any]]]) -> Ren
         if not rows:
             continue
         names = [name for name in rows[0] if name != "source" and any(row[name] for row in rows)]
-        cells = [[_cell(row[name]) for name in names] for row in rows]
+        cells = [[_answer(row[name]) for name in names] for row in rows]
         header = [tr(f"faces.matrix.{name}") if has_text(f"faces.matrix.{name}") else name for name in names]
         blocks += [Text(), clean(tr(f"faces.matrix.{key}_title"), "bold"), table(header, cells)]
     return Group(*blocks)
 
 
-def _cell(value: str) -> str:
+def _answer(value: str) -> str:
     return (
         tr(f"faces.matrix.{value}")
         if value in ("native", "weight-only", "steps", "no", "runs")

@@ -13,6 +13,7 @@ from rich.text import Text
 from cabida import text
 from cabida.faces.grid import clean, table
 from cabida.plan import Decision, Option
+from cabida.report import doubt_charts
 from cabida.report import words as say
 from cabida.report.accepted import whole
 from cabida.report.every_form import (
@@ -26,6 +27,7 @@ from cabida.report.every_form import (
     replicas,
 )
 from cabida.report.fleet import fleet
+from cabida.report.flexibility import flexibility, front, turning
 from cabida.report.money_sections import in_short
 from cabida.report.tree import Branch, lines, value_of
 from cabida.text import printable, tr
@@ -48,6 +50,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fell(d, every),
         ]
         blocks += _titled("flips", [one.sentence for one in d.flips])
+        blocks += _doubted(d) if every else []
         blocks += _titled("money", in_short(d, shown))
         to_measure = [measurement(one, d) + _arrow(one.command) for one in d.measurements]
         blocks += _titled("measure", [*to_measure, *filter(None, (d.measurements_note,))])
@@ -107,6 +110,18 @@ def _option(one: Option, d: Decision) -> RenderableType:
     else:
         below.append(" · ".join(said for said in (fits(one), chance(one)) if said))
     return Group(top, *(Padding(clean(said), (0, 0, 0, 6), expand=False) for said in below if said), Text())
+
+
+def _doubted(d: Decision) -> list[RenderableType]:
+    """What the cost hangs on as a picture, the front, other futures, and every assumption; with ``--all``."""
+    picture = doubt_charts.swings_in_letters(d)
+    blocks = [Text(printable("\n".join(picture)), no_wrap=True, overflow="ignore"), Text()] if picture else []
+    for part in (front(d), flexibility(d), turning(d)):
+        if part is not None:
+            rows = [" · ".join(row) for table in part.tables for row in table.rows]
+            heads = [" · ".join(table.header) + ":" for table in part.tables]
+            blocks += _titled(part.key, [*part.sentences, *heads, *rows])
+    return blocks
 
 
 def _fleet(d: Decision) -> list[RenderableType]:

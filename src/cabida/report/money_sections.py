@@ -290,6 +290,7 @@ def in_short(decision: Decision, shown: Sequence[Option]) -> list[str]:
         _owned_sentence(decision, shown),
         _over_sentence(decision, option),
         _energy_sentence(option, decision),
+        _freedom_sentence(option, decision),
     ]
     return [one for one in said if one]
 
@@ -333,6 +334,21 @@ def _owned_sentence(decision: Decision, shown: Sequence[Option]) -> str:
 def _over_sentence(decision: Decision, option: Option) -> str:
     broken = next((month for month in option.ledger if month.over_budget), None)
     return tr("report.ledger.over", month=broken.month, begins=broken.begins) if broken else ""
+
+
+def _freedom_sentence(option: Option, decision: Decision) -> str:
+    """Of a promise: in how many futures it still does, when the plan outgrows it, and what leaving it costs."""
+    found = option.flexibility
+    if found is None or found.score_ratio is None or found.score_ratio >= 1 or option.status != "chosen":
+        return ""
+    values = {"share": text.percent(found.score_ratio)}
+    said = [tr("report.flexibility.short", **values)]
+    if found.lasts_months is not None:
+        said.append(tr("report.flexibility.short_lasts", count=text.number(found.lasts_months)))
+    if found.left_money:
+        left = say.price(found.left_money, decision.currency)
+        said.append(tr("report.flexibility.short_left", money=left))
+    return " ".join(said)
 
 
 def _energy_sentence(option: Option, decision: Decision) -> str:

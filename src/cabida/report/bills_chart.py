@@ -25,6 +25,9 @@ def parts(decision: Decision) -> dict[str, str]:
     for option in billed(decision):
         for one in option.cost_lines:
             heaviest[one.key] = max(heaviest.get(one.key, 0.0), abs(one.money))
+        for name in option.trees:
+            if name.startswith("cost."):  # nothing as decided, but a what-if may put something there
+                heaviest.setdefault(name.removeprefix("cost."), 0.0)
     kept = sorted(heaviest, key=lambda key: -heaviest[key])
     if len(kept) > MOST_PARTS:
         kept = kept[: MOST_PARTS - 1]

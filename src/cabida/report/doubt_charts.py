@@ -84,7 +84,7 @@ def _axis(across: Axis, bottom: float, unit: str) -> list[str]:
     return [*marks, words(WIDTH, bottom + 38, unit, "small", "end")]
 
 
-def _between(low: str, high: str) -> str:
+def between(low: str, high: str) -> str:
     """``0 – 89.5 EUR/month``: both ends of a range, their unit once."""
     first, _, unit = low.partition(" ")
     return f"{first} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
@@ -110,7 +110,7 @@ def swings(decision: Decision) -> Chart | None:
     for at, one in enumerate(shown):
         y = 22.0 + 44 * at
         low, high = driver_ends(one, decision.currency)
-        ends = _between(low, high)
+        ends = between(low, high)
         name = clip(_capital(driver_name(one.name)), int((WIDTH - SMALL_LETTER * len(ends)) / LETTER))
         marks += [words(0, y + 14, name), words(WIDTH, y + 14, ends, "small", "end")]
         marks.append(line(base, y + 17, base, y + 38, "axis"))
@@ -187,7 +187,7 @@ def swings_in_letters(decision: Decision) -> list[str]:
         bar[base] = "│"
         ends = driver_ends(one, decision.currency)
         lines.append(
-            f"{clip(driver_name(one.name), widest):<{widest}} {''.join(bar)} {_between(*ends)}".rstrip()
+            f"{clip(driver_name(one.name), widest):<{widest}} {''.join(bar)} {between(*ends)}".rstrip()
         )
     return lines
 

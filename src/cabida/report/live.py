@@ -15,7 +15,7 @@ from typing import Any
 from cabida.choose.levers import Lever, bills_of, levers
 from cabida.choose.limits import over_budget
 from cabida.choose.tied import TIE_MONEY, TIE_SHARE_RATIO
-from cabida.choose.what_if import bill_nodes, is_had, other_misses, spending_of
+from cabida.choose.what_if import bill_lines, bill_nodes, is_had, other_misses, spending_of
 from cabida.equation import NotAFormula
 from cabida.expression import JAVASCRIPT_WORDS, expression
 from cabida.plan import Decision, Option
@@ -111,6 +111,9 @@ class _Moved:
         """An option with the places of its figures; ``None`` where no lever moves one."""
         roots = self.roots(one)
         over = self.over(one)
+        billed = {line.key for line in one.cost_lines}
+        values = {id: self.nodes[id]["value"] for id in roots.values()}
+        one = one if self.nodes else replace(one, trees={})
 
         def at(name: str) -> int | None:
             return self.place(roots[name]) if roots.get(name) in self.moving else None
@@ -124,8 +127,13 @@ class _Moved:
             "unit": [one.unit_cost.value, one.unit_cost.low, one.unit_cost.high],
             "unitPlace": at("unit_cost"),
             "lines": [
-                {"label": say.cost_line(line.key), "money": line.money, "place": at(f"cost.{line.key}")}
-                for line in one.cost_lines
+                {
+                    "label": say.cost_line(line.key),
+                    "money": line.money,
+                    "place": at(f"cost.{line.key}"),
+                    "decided": line.key in billed,
+                }
+                for line in bill_lines(one, values, empty=True)
             ],
             "touch": sorted({self.place(id) for id in roots.values() if id in self.moving}),
             "capital": [self.place(id) for id in self._capital(one)],

@@ -11,10 +11,10 @@ from cabida.plan.swing import driver_name
 from cabida.report import words as say
 from cabida.report.bills_chart import MOST_BILLS, billed, part_name, parts
 from cabida.report.charts import served
-from cabida.report.doubt_charts import MOST_BARS, driver_ends
+from cabida.report.doubt_charts import MOST_BARS, between, driver_ends
 from cabida.report.every_form import capital
 from cabida.report.memory_chart import short
-from cabida.report.trade import is_time, traded
+from cabida.report.trade import highest, is_time, traded
 from cabida.text import tr
 
 SECONDS = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}
@@ -33,13 +33,21 @@ def pictures(decision: Decision, places: dict[str, int]) -> dict[str, Any]:
 
 def _frontier(decision: Decision, places: dict[str, int]) -> dict[str, Any] | None:
     metric, options = traded(decision)
-    values = [
-        {"option": places[one.id], "y": one.metrics[metric].value} for one in options if one.id in places
-    ]
-    if len(values) < 2:
+    known = [one for one in options if one.id in places]
+    if len(known) < 2:
         return None
-    time = SECONDS.get(say.kind_of(metric), 0.0)
-    return {"label": say.label(metric), "lower": is_time(metric), "time": time, "values": values}
+    seconds = SECONDS.get(say.kind_of(metric), 0.0)
+    beyond = highest(options, metric)
+    most = max(min(one.metrics[metric].value, beyond) for one in known)
+    hours = 60.0 if seconds == SECONDS["minutes"] and most > 120 else 1.0  # round hours, not round minutes
+    values = [{"option": places[one.id], "y": one.metrics[metric].value / hours} for one in known]
+    return {
+        "label": say.label(metric),
+        "lower": is_time(metric),
+        "time": seconds * hours,
+        "beyond": beyond / hours,
+        "values": values,
+    }
 
 
 def _bills(decision: Decision) -> dict[str, Any] | None:
@@ -68,6 +76,7 @@ def _swings(decision: Decision) -> dict[str, Any] | None:
                 "name": capital(driver_name(one.name)),
                 "low": low,
                 "high": high,
+                "range": between(low, high),
                 "lowMoney": one.low_money * scale,
                 "highMoney": one.high_money * scale,
                 "lowWins": titles.get(one.low_winner, ""),

@@ -19,7 +19,19 @@ from cabida.text import tr
 LOCALES = {"en": "en-US", "es": "es-ES", "es-MX": "es-MX"}
 WORDS = ("best_head", "lower", "higher", "on_front", "option", "total", "days")  # report.*
 # of report.live.*
-LIVE_WORDS = ("short", "short_same", "stays", "turns", "as_decided", "bills", "swings", "latency", "over")
+LIVE_WORDS = (
+    "short",
+    "short_same",
+    "stays",
+    "turns",
+    "as_decided",
+    "bills",
+    "swings",
+    "latency",
+    "over",
+    "low_end",
+    "high_end",
+)
 STATES = {"chosen": "✓", "satisfies": "✓", "misses": "△", "ruled_out": "×"}
 
 
@@ -30,7 +42,7 @@ class LivePage:
     scripts: str
     sources: str
     data: str
-    groups: list[tuple[str, list[Lever]]]
+    groups: list[tuple[str, list[Lever]]]  # with the option's title, "" = of all
     locked: list[tuple[str, list[Lever]]]
     budget_reasons: tuple[set[str], ...]  # of each option: sentences that hold for its decided bill alone
 

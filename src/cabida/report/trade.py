@@ -22,6 +22,7 @@ TIMES = (
     "step_time_s",
 )
 LEFT, TOP, BOTTOM = 64.0, 26.0, 262.0  # where the frontier's axes stand
+FAR_RATIO = 2.5  # times the slowest of those that satisfy
 MARGIN_RATIO = 0.08  # beyond the largest and, unless an axis starts at zero, below the smallest
 
 
@@ -63,11 +64,12 @@ def frontier(decision: Decision) -> Chart | None:
         return None
     scale = say.unit_scale(decision)
     across = axis([one.unit_cost.value * scale for one in options], LEFT, WIDTH - 10)
-    up = axis([one.metrics[metric].value for one in options], BOTTOM, TOP)
+    beyond = highest(options, metric)
+    up = axis([min(one.metrics[metric].value, beyond) for one in options], BOTTOM, TOP)
     front = sorted((one for one in options if one.on_front), key=lambda one: one.unit_cost.value)
     joined = [(across.at(one.unit_cost.value * scale), up.at(one.metrics[metric].value)) for one in front]
     marks = [*_grid(metric, across, up, decision), path(joined, "stairs") if len(joined) > 1 else ""]
-    marks += _points(options, metric, across, up, decision)
+    marks += _points(options, metric, across, up, decision, beyond)
     states = [
         one for one in ("chosen", "satisfies", "misses", "ruled_out") if any(o.status == one for o in options)
     ]
@@ -94,6 +96,12 @@ def frontier(decision: Decision) -> Chart | None:
     return Chart(
         "frontier", title, caption, svg(title, caption, end, [*marks, *more], "frontier"), header, rows
     )
+
+
+def highest(options: Sequence[Option], metric: str) -> float:
+    """The most that is drawn to scale: what misses by far stands at the edge, else it flattens all the others."""
+    able = [one for one in options if one.status in ("chosen", "satisfies")]
+    return FAR_RATIO * max((one.metrics[metric].value for one in able), default=math.inf)
 
 
 def is_time(metric: str) -> bool:
@@ -123,18 +131,23 @@ def _grid(metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
     return [*marks, words(WIDTH - 10, BOTTOM + 38, unit, "small", "end")]
 
 
-def _points(options: Sequence[Option], metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
+def _points(
+    options: Sequence[Option], metric: str, across: Axis, up: Axis, decision: Decision, beyond: float
+) -> list[str]:
     """A dot for each option, the first on top, with its number where there is room."""
     scale = say.unit_scale(decision)
-    places = [(across.at(one.unit_cost.value * scale), up.at(one.metrics[metric].value)) for one in options]
+    values = [one.metrics[metric].value for one in options]
+    costs = [one.unit_cost.value * scale for one in options]
+    places = [(across.at(cost), up.at(min(value, beyond))) for cost, value in zip(costs, values, strict=True)]
     marks, taken = list[str](), list(places)
-    for option, (x, y) in reversed(list(zip(options, places, strict=True))):
+    for option, value, (x, y) in reversed(list(zip(options, values, places, strict=True))):
         cost = f"{say.unit_cost(option, decision)} {say.per_output(decision)}"
         tip = f"{option.title}: {cost}, {say.figure(metric, option.metrics[metric])}"
         marks.append(dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip))
         if place := free_place(x, y, taken):
             taken.append(place)
-            marks.append(words(place[0], place[1] + 5, str(option.rank), "strong", "middle"))
+            named = f"{option.rank} ↑" if value > beyond else str(option.rank)
+            marks.append(words(place[0], place[1] + 5, named, "strong", "middle"))
     return marks
 
 

@@ -6,45 +6,60 @@ const picturesOf = (data, words) => {
   const LINES = ["var(--accent)", "var(--line2)", "var(--line3)"], DASHES = ["", "7 4", "2 4"];
   const STATUS = {chosen: "var(--accent)", satisfies: "var(--p1)", misses: "var(--p3)", ruled_out: "var(--card)"};
   const plain = {
-    style: {background: "none", color: INK, fontFamily: "inherit", fontSize: "13px", overflow: "visible"}, width: 520,
+    style: {background: "none", color: INK, fontFamily: "inherit", fontSize: "13px", overflow: "visible"},
+    width: 520, r: {type: "identity"},
   };
   const tip = {stroke: RULE, fill: "var(--card)", fontSize: 13};
   const clip = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`);
 
-  // cost against time, the front joined
-  const frontier = ({label, lower, time, values}, found) => {
+  // where each number can stand without touching what stands already: [dx, dy] of a point, or null
+  const BESIDE = [[0, -16], [17, 0], [-17, 0], [0, 16], [14, -14], [-14, -14], [14, 14], [-14, 14]];
+  const beside = (places) => {
+    const taken = [...places];
+    return places.map(([x, y]) => {
+      const free = BESIDE.find(([dx, dy]) => taken.every(([a, b]) => Math.abs(x + dx - a) > 13 || Math.abs(y + dy - b) > 12));
+      if (free) taken.push([x + free[0], y + free[1]]);
+      return free ?? null;
+    });
+  };
+  // cost against time, the front joined; what is far beyond the others stands at the edge
+  const frontier = ({label, lower, time, beyond, values}, found) => {
     const at = new Map(found.order.map((which, place) => [which, place]));
     const points = values.map(({option, y}) => {
       const one = found.options[option];
       return {
-        x: one.unit[0] * data.unitScale, y, status: found.changed ? one.status : data.options[option].status,
+        x: one.unit[0] * data.unitScale, y, shown: Math.min(y, beyond), status: one.status,
         rank: found.changed ? at.get(option) + 1 : one.rank, front: one.onFront, title: one.title,
       };
-    });
+    }).sort((one, two) => one.rank - two.rank);
     const front = points.filter((one) => one.front).sort((one, two) => one.x - two.x);
     const said = (value) => (time ? words.duration(value * time) : number(value));
+    const settings = {
+      ...plain, height: 340, marginLeft: 62, marginBottom: 44, marginTop: 40, marginRight: 26, ariaLabel: label,
+      x: {label: data.moneyPerOutput, labelAnchor: "right", labelArrow: "none", ticks: 5, tickFormat: (one) => number(one), nice: true, zero: false},
+      y: {label: `${label} (${lower ? tell("lower") : tell("higher")})`, labelArrow: "none", ticks: 5, tickFormat: said, grid: true, nice: true, zero: true},
+      marks: [
+        Plot.line(front, {x: "x", y: "shown", stroke: "var(--accent)", strokeWidth: 2, strokeOpacity: 0.55}),
+        Plot.dot([...points].reverse(), {
+          x: "x", y: "shown", r: (one) => (one.rank === 1 ? 9 : 6.5), fill: (one) => STATUS[one.status],
+          stroke: (one) => (one.status === "ruled_out" ? SOFT : "none"), strokeWidth: 1.5,
+          ariaLabel: (one) => `${one.rank} · ${one.title}: ${number(one.x)}, ${said(one.y)}`,
+        }),
+      ],
+    };
+    const scales = Plot.plot(settings), x = scales.scale("x"), y = scales.scale("y");
+    const free = beside(points.map((one) => [x.apply(one.x), y.apply(one.shown)]));
+    const numbers = points.flatMap((one, place) => (free[place] ? [Plot.text([one], {
+      x: "x", y: "shown", text: () => `${one.rank}${one.y > beyond ? " ↑" : ""}`, dx: free[place][0], dy: free[place][1], fontWeight: 650, fill: INK,
+    })] : []));
+    const hover = Plot.tip(points, Plot.pointer({
+      ...tip, x: "x", y: "shown",
+      title: (one) => `${one.rank} · ${one.title}\n${number(one.x)} ${data.moneyPerOutput}\n${said(one.y)}`,
+    }));
     return {
-      plot: Plot.plot({
-        ...plain, height: 330, marginLeft: 62, marginBottom: 44, marginTop: 30, marginRight: 24,
-        ariaLabel: `${label}`,
-        x: {label: data.moneyPerOutput, labelAnchor: "right", labelArrow: "none", ticks: 5, tickFormat: (one) => number(one), nice: true, zero: false},
-        y: {label: `${label} (${lower ? tell("lower") : tell("higher")})`, labelArrow: "none", ticks: 5, tickFormat: said, grid: true, nice: true},
-        marks: [
-          Plot.ruleY([0], {stroke: RULE}),
-          Plot.line(front, {x: "x", y: "y", stroke: "var(--accent)", strokeWidth: 2, strokeOpacity: 0.55, curve: "linear"}),
-          Plot.dot(points, {
-            x: "x", y: "y", r: (one) => (one.rank === 1 ? 9 : 6.5), fill: (one) => STATUS[one.status],
-            stroke: (one) => (one.status === "ruled_out" ? SOFT : one.front ? INK : "none"), strokeWidth: 1.5,
-            ariaLabel: (one) => `${one.rank} · ${one.title}: ${number(one.x)}, ${said(one.y)}`,
-          }),
-          Plot.text(points, {x: "x", y: "y", text: (one) => String(one.rank), dy: -15, fontWeight: 650, fill: INK}),
-          Plot.tip(points, Plot.pointer({
-            ...tip, x: "x", y: "y",
-            title: (one) => `${one.rank} · ${one.title}\n${number(one.x)} ${data.moneyPerOutput}\n${said(one.y)}`,
-          })),
-        ],
-      }),
-      rows: points.sort((one, two) => one.rank - two.rank).map((one) => [
+      plot: Plot.plot({...settings, marks: [...settings.marks, ...numbers, hover]}),
+      keys: Object.keys(STATUS).filter((state) => points.some((one) => one.status === state)).map((state) => [data.statuses[state], `dot-${state}`]),
+      rows: points.map((one) => [
         `${one.rank} · ${one.title}`, number(one.x), said(one.y), one.front ? tell("on_front") : "–", data.statuses[one.status],
       ]),
     };
@@ -55,7 +70,7 @@ const picturesOf = (data, words) => {
     const shown = found.order.slice(0, most);
     const rank = (which, at) => (found.changed ? at + 1 : found.options[which].rank);
     const names = [...new Set(shown.flatMap((which) => found.options[which].lines.map((line) => line.label)))];
-    const label = (which, at) => `${rank(which, at)} · ${clip(found.options[which].title, 46)}`;
+    const label = (which, at) => `${rank(which, at)} · ${clip(found.options[which].title, Math.floor((plain.width - 110) / 7.4))}`;
     const parts = shown.flatMap((which, at) => found.options[which].lines.map((line) => ({
       option: label(which, at), part: partOf[line.label] ?? shownNames.at(-1), line: line.label, money: line.money,
     })));
@@ -78,7 +93,8 @@ const picturesOf = (data, words) => {
           Plot.ruleX([0], {stroke: SOFT}),
         ],
       }),
-      keys: shownNames,
+      keys: shownNames.map((name, at) => [name, `key-${at + 1}`])
+        .filter(([name]) => parts.some((one) => one.part === name && one.money)),
       rows: shown.map((which, at) => {
         const lines = new Map(found.options[which].lines.map((line) => [line.label, line.money]));
         return [label(which, at), ...names.map((name) => (lines.has(name) ? number(lines.get(name), 6) : "–")), words.money(found.options[which].cost)];
@@ -89,13 +105,14 @@ const picturesOf = (data, words) => {
 
   // what one output's cost hangs on
   const swings = ({bars, base}) => {
+    const bothEnds = [["low_end", "key-2"], ["high_end", "key-3"]];
     const ends = bars.flatMap((one) => [
       {name: one.name, from: base, to: one.lowMoney, said: one.low, end: "low", wins: one.lowWins},
       {name: one.name, from: base, to: one.highMoney, said: one.high, end: "high", wins: one.highWins},
     ]);
     return {
       plot: Plot.plot({
-        ...plain, height: 40 * bars.length + 58, marginLeft: 0, marginRight: 8, marginBottom: 38, marginTop: 6,
+        ...plain, height: 40 * bars.length + 58, marginLeft: 14, marginRight: 14, marginBottom: 38, marginTop: 6,
         ariaLabel: tell("swings"),
         x: {label: data.moneyPerOutput, labelAnchor: "right", labelArrow: "none", ticks: 5, tickFormat: (one) => number(one), grid: true, nice: true},
         y: {axis: null, domain: bars.map((one) => one.name), padding: 0.1},
@@ -109,10 +126,11 @@ const picturesOf = (data, words) => {
           Plot.dot(ends.filter((one) => one.wins), {
             x: "to", y: "name", dy: 8, r: 5, fill: "var(--card)", stroke: "var(--bad)", strokeWidth: 2.5, title: "wins",
           }),
-          Plot.text(bars, {frameAnchor: "left", y: "name", text: (one) => clip(one.name, 44), textAnchor: "start", dy: -9, fill: INK}),
-          Plot.text(bars, {frameAnchor: "right", y: "name", text: (one) => `${one.low} – ${one.high}`, textAnchor: "end", dy: -9, fill: SOFT}),
+          Plot.text(bars, {frameAnchor: "left", y: "name", text: (one) => clip(one.name, Math.floor(plain.width / 7.4 - one.range.length)), textAnchor: "start", dx: -14, dy: -9, fill: INK}),
+          Plot.text(bars, {frameAnchor: "right", y: "name", text: "range", textAnchor: "end", dx: 14, dy: -9, fill: SOFT}),
         ],
       }),
+      keys: bothEnds.map(([key, css]) => [tell(key), css]),
     };
   };
 
@@ -166,26 +184,29 @@ const picturesOf = (data, words) => {
   const draw = (key, found) => {
     const figure = document.getElementById(`figure-${key}`);
     if (!figure) return;
-    const drawn = DRAWN[key](data.pictures[key], found), place = figure.querySelector(".live");
+    const place = figure.querySelector(".live");
+    figure.classList.add("drawn"); // so that there is a width to draw to
+    plain.width = Math.min(560, Math.max(280, place.clientWidth || 520));
+    const drawn = DRAWN[key](data.pictures[key], found);
     drawn.plot.setAttribute("role", "img");
     place.replaceChildren(...(drawn.keys ? [legend(drawn.keys)] : []), drawn.plot);
-    figure.classList.add("drawn");
     if (drawn.rows) twin(figure, drawn, found.changed);
   };
-  const legend = (names) => {
+  const legend = (keys) => {
     const made = document.createElement("p");
     made.className = "keys";
-    made.append(...names.map((name, at) => {
+    made.append(...keys.map(([name, css]) => {
       const one = document.createElement("span");
       one.textContent = name;
-      one.className = `key-${(at % PARTS.length) + 1}`;
+      one.className = css;
       return one;
     }));
     return made;
   };
-  let waiting = 0, drawnOnce = false;
+  let waiting = 0, drawnOnce = false, last = null;
   const show = (found) => {
     if (!Plot) return;
+    last = found;
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => {
       for (const key of Object.keys(data.pictures))
@@ -193,5 +214,12 @@ const picturesOf = (data, words) => {
       drawnOnce = true;
     });
   };
+  let wide = globalThis.innerWidth;
+  addEventListener("resize", () => {
+    if (!last || globalThis.innerWidth === wide) return;
+    wide = globalThis.innerWidth;
+    drawnOnce = false;
+    show(last);
+  });
   return {show};
 };

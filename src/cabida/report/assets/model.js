@@ -37,7 +37,9 @@ const modelOf = ({values, steps, levers, options, spending, tie}, functions) => 
     const status = one.status === "ruled_out" ? one.status : over.length || one.missesMore ? "misses" : "satisfies";
     return {
       ...one, cost, unit: [unit, ...ends], over, status, touched,
-      lines: one.lines.map((line) => ({...line, money: read(line.place, line.money)})),
+      lines: touched
+        ? one.lines.map((line) => ({...line, money: read(line.place, line.money)})).filter((line) => line.money)
+        : one.lines.filter((line) => line.decided),
     };
   };
   // how far over its budget an option is; null where it also misses something else, whose distance nobody kept
@@ -72,7 +74,11 @@ const modelOf = ({values, steps, levers, options, spending, tie}, functions) => 
   // each option's figures and the order of the options; nothing set gives what was decided
   const compute = (set) => {
     const changed = Object.entries(set).some(([name, value]) => value !== levers[name].value);
-    if (!changed) return {changed, order: options.map((_, at) => at), options: options.map((one) => ({...one, over: []}))};
+    if (!changed)
+      return {
+        changed, order: options.map((_, at) => at),
+        options: options.map((one) => ({...one, over: [], lines: one.lines.filter((line) => line.decided)})),
+      };
     const now = run(set);
     const found = options.map((one) => worked(one, now));
     const order = orderOf(found);

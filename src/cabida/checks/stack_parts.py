@@ -54,6 +54,7 @@ TITLES = {
     "float64": "float64",
     "int8-w4a8": "INT8 W4A8",
     "ollama": "Ollama",
+    "pytorch": "PyTorch",
 }
 OF_VLLM = ("marlin", "aqlm", "bitblas", "int8-w4a8")  # rows by the version of vLLM
 BY_OTHERS = ("forward-compat",)  # asked by the driver's rule
@@ -133,8 +134,11 @@ def named_parts(stack: SoftwareStack) -> Iterator[Caution]:
 
 
 def _toolkit(stack: SoftwareStack) -> tuple[str, ...]:
-    """CUDA is spoken of where there is none for it to run on."""
-    return ("cuda-toolkit",) if "cuda" in stack.versions and not stack.nvidia else ()
+    """CUDA is spoken of where nothing can run it; PyTorch where its wheels for CUDA and ROCm are not meant."""
+    others = bool(stack.cards) and not stack.nvidia and not stack.amd
+    named = [("cuda-toolkit", "cuda" in stack.versions and not stack.nvidia)]
+    named.append(("pytorch", "pytorch" in stack.versions and others))
+    return tuple(name for name, asked in named if asked)
 
 
 def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> Iterator[Caution]:

@@ -120,13 +120,13 @@ def _passive(card: Accelerator) -> bool:
 
 
 def out_of_warranty(c: Context) -> Iterator[Caution]:
-    """Bought today, made years ago: the maker's warranty is over or nearly so."""
+    """Bought today, first made years ago: old stock or used, and a warranty that may have run."""
     chosen, card = c.chosen, c.card
     if chosen is None or card is None or chosen.capacity != "buy" or not card.year or not c.as_of:
         return
     age = int(c.as_of[:4]) - card.year
     if age > WARRANTY_YEARS:
-        yield caution("CB-K339", name=card.name, year=card.year, age=age, years=WARRANTY_YEARS)
+        yield caution("CB-K339", "info", name=card.name, year=card.year, years=WARRANTY_YEARS)
 
 
 def wide_figures(c: Context) -> Iterator[Caution]:

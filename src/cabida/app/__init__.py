@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.app.api_prices import api_prices
 from cabida.app.arriving import traffic
+from cabida.app.auditing import quote_annex, quote_audit, quote_compare, quote_letter
 from cabida.app.bench_exports import bench_export
 from cabida.app.bench_money import bench_normalised
 from cabida.app.bench_runs import bench_report, bench_run, bench_selftest, bench_write
@@ -289,6 +290,10 @@ __all__ = [
     "price_history",
     "prices",
     "prices_aside",
+    "quote_annex",
+    "quote_audit",
+    "quote_compare",
+    "quote_letter",
     "recommend",
     "record",
     "rerun",

@@ -1,4 +1,4 @@
-"""An offer held against a decision: does it offer what the decision needs, where, when, for how long and within the budget."""
+"""An offer held against a decision: does it offer what is needed, where, when, for how long and within the budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from cabida.facts.hardware import find_accelerator
 from cabida.plan import Decision, Option
-from cabida.procure.contract import country_of
+from cabida.procure.contract import EU, country_of
 from cabida.procure.nouns import Finding
 from cabida.procure.prices import Reckoned
 from cabida.procure.subject import Subject
@@ -22,7 +22,11 @@ def option_for(s: Subject, decision: Decision) -> Option | None:
     """The option that the offer could stand for: the best on its part, else the one that was chosen."""
     held = [one for one in decision.options if one.accelerator]
     own = [one for one in held if s.card is not None and one.accelerator == s.card.id]
-    return next(iter(own), next(iter(held), None))
+    wanted = {"buy": ("buy",), "rent": ("on-demand",)}.get(s.purpose, ("reserved", "on-demand"))
+    alike = sorted(
+        (one for one in own if one.capacity in wanted), key=lambda one: (wanted.index(one.capacity), one.rank)
+    )
+    return next(iter((*alike, *own, *held)), None)
 
 
 def needs(s: Subject, found: Reckoned) -> Iterator[Finding]:
@@ -37,13 +41,25 @@ def needs(s: Subject, found: Reckoned) -> Iterator[Finding]:
     yield from _place(s, limits)
     needed_by, ready = str(limits.get("needed_by") or ""), _ready(s)
     if needed_by and ready and ready > needed_by:
-        yield s.find("CB-Q234", "blocking", ("delivery_date", "lead_time_days"), kind="need", need=needed_by, have=ready)
+        yield s.find(
+            "CB-Q234",
+            "blocking",
+            ("delivery_date", "lead_time_days"),
+            kind="need",
+            need=needed_by,
+            have=ready,
+        )
     horizon = decision.brief.get("horizon_months")
     if horizon and s.quote.term_months and s.quote.term_months > float(horizon) + 0.5:
         yield s.find("CB-Q235", "important", ("term_months",), kind="need", need=number(float(horizon)),
                      have=number(s.quote.term_months))  # fmt: skip
     budget = _part(decision.brief, "budget").get("monthly_money")
-    if budget and found.month is not None and found.price.currency == decision.currency and float(found.month) > float(budget):
+    if (
+        budget
+        and found.month is not None
+        and found.price.currency == decision.currency
+        and float(found.month) > float(budget)
+    ):
         yield s.find("CB-Q236", "blocking", ("unit_price",), kind="need", need=money(float(budget), decision.currency),
                      have=money(float(found.month), decision.currency))  # fmt: skip
 
@@ -59,12 +75,15 @@ def _hardware(s: Subject, option: Option) -> Iterator[Finding]:
                      need=number(option.accelerators_count, 6), have=number(count, 6))  # fmt: skip
     used = sum(option.memory.get(key, 0.0) for key in USED_KEYS) / GIB
     usable = s.quote.accelerator_memory_usable_gib or (s.card.usable_bytes / GIB if s.card else None)
-    if used and usable and usable < used:
+    same = s.card is not None and s.card.id == option.accelerator  # another part is loaded in another way
+    if same and used and usable and usable < used:
         yield s.find("CB-Q232", "blocking", ("accelerator_memory_usable_gib", "accelerator"), kind="need",
                      need=number(used, 4), have=number(usable, 4))  # fmt: skip
     replica = option.replica.accelerators_count if option.replica else 1
     if s.per_node_count and replica > s.per_node_count and s.quote.interconnect is None:
-        yield s.find("CB-Q237", "important", ("accelerators_per_node_count",), kind="need", need=number(replica))
+        yield s.find(
+            "CB-Q237", "important", ("accelerators_per_node_count",), kind="need", need=number(replica)
+        )
     linked = card is not None and "nvlink" in card.link_kind
     if replica > 1 and linked and s.card is not None and "nvlink" not in s.card.link_kind:
         yield s.find("CB-Q238", "important", ("nvlink", "accelerator"), kind="need", need=number(replica),
@@ -74,7 +93,8 @@ def _hardware(s: Subject, option: Option) -> Iterator[Finding]:
 def _place(s: Subject, limits: Mapping[str, Any]) -> Iterator[Finding]:
     countries = [str(one).upper() for one in limits.get("countries") or ()]
     here = country_of(s)
-    if countries and here and here not in countries:
+    allowed = {*countries, *(EU if "EU" in countries else ())}
+    if countries and here and here not in allowed:
         yield s.find("CB-Q233", "blocking", ("region", "country", "data_residency"), kind="need",
                      need=", ".join(countries), have=here)  # fmt: skip
     if limits.get("own_premises") and s.purpose in ("rent", "reserve", "api"):

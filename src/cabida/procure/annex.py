@@ -19,7 +19,6 @@ PAYLOAD_BYTES = 8 * GIB  # large enough that start-up no longer counts
 STOOD_BEHIND = ("measured", "vendor")
 SOAK_HOURS = 48.0
 LATENCIES = ("ttft_ms_p95", "itl_ms_p95", "tpot_ms_p95", "e2e_ms_p95")
-RATES = ("output_tok_s", "req_s")
 
 
 def annex(s: Subject) -> tuple[Floor, ...]:
@@ -31,9 +30,13 @@ def annex(s: Subject) -> tuple[Floor, ...]:
 
 
 def _floor(key: str, tool: str, **rest: object) -> Floor:
-    values = {name: value for name, value in rest.items() if name not in ("at", "unit", "side", "source", "basis")}
+    values = {
+        name: value for name, value in rest.items() if name not in ("at", "unit", "side", "source", "basis")
+    }
     named = {name: rest[name] for name in ("at", "unit", "side", "source", "basis") if name in rest}
-    return Floor(key, tr(f"procure.annex.{key}.test"), tool, tr(f"procure.annex.{key}.passes", **values), **named)  # type: ignore[arg-type]
+    return Floor(
+        key, tr(f"procure.annex.{key}.test"), tool, tr(f"procure.annex.{key}.passes", **values), **named
+    )  # type: ignore[arg-type]
 
 
 def _inventory(s: Subject) -> Iterator[Floor]:
@@ -44,8 +47,16 @@ def _inventory(s: Subject) -> Iterator[Floor]:
         return
     at = s.card.usable_bytes / MIB
     source = s.card.source_of("usable_bytes")
-    yield _floor("memory", "nvidia-smi --query-gpu=memory.total" if s.card.vendor == "NVIDIA" else "rocm-smi --showmeminfo vram",
-                 value=number(at, 7), name=name, at=at, unit="MiB", source=source.what, basis=source.grade)  # fmt: skip
+    yield _floor(
+        "memory",
+        "nvidia-smi --query-gpu=memory.total" if s.card.vendor == "NVIDIA" else "rocm-smi --showmeminfo vram",
+        value=number(at, 7),
+        name=name,
+        at=at,
+        unit="MiB",
+        source=source.what,
+        basis=source.grade,
+    )
     yield _floor("ecc", "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER", at=0.0, side="exactly")
     yield _floor("dcgm", f"dcgmi diag -r {s.quote.dcgm_level or 3}", level=s.quote.dcgm_level or 3)
     yield _floor("throttle", "nvidia-smi -q -d PERFORMANCE,TEMPERATURE", at=0.0, side="exactly")
@@ -59,14 +70,25 @@ def _one_card(s: Subject) -> Iterator[Floor]:
     source = card.source_of("matmul_ratio")
     if dense and ratio and source.grade in STOOD_BEHIND:
         at = dense * ratio * margin / TFLOP
-        yield _floor("gemm", "mamf-finder / cublasMatmulBench, BF16", value=number(at, 4), best=number(dense * ratio / TFLOP, 4),
-                     dense=number(dense / TFLOP, 4), at=at, unit="TFLOPS", source=source.what, basis=source.grade)  # fmt: skip
-    measured = [one for one in facts.measurements() if one.accelerator == card.id and one.kind == "hbm_bandwidth"]
-    copied = [one for one in measured if one.unit == "bytes_per_s" and one.value <= (card.memory_bytes_per_s or 1e18)]
+        yield _floor(
+            "gemm",
+            "mamf-finder / cublasMatmulBench, BF16",
+            value=number(at, 4),
+            best=number(dense * ratio / TFLOP, 4),
+            dense=number(dense / TFLOP, 4),
+            at=at,
+            unit="TFLOPS",
+            source=source.what,
+            basis=source.grade,
+        )
+    measured = [
+        one for one in facts.measurements() if one.accelerator == card.id and one.kind == "hbm_bandwidth"
+    ]
+    copied = [one for one in measured if one.unit == "bytes_per_s" and one.what == "Triad"]
     if copied:
-        best = max(copied, key=lambda one: one.value)
+        best = min(copied, key=lambda one: one.value)
         at = best.value * margin / GB
-        yield _floor("bandwidth", "nvbandwidth -t device_local_copy", value=number(at, 4), at=at, unit="GB/s",
+        yield _floor("bandwidth", "BabelStream, Triad", value=number(at, 4), at=at, unit="GB/s",
                      what=best.what, source=best.source.what, basis=best.source.grade)  # fmt: skip
 
 
@@ -86,11 +108,30 @@ def _links(s: Subject) -> Iterator[Floor]:
         return
     q = s.quote
     if q.nics_per_node_count and q.nic_speed_gbit_per_s:
-        yield _floor("ports", "ibstat; ibdiagnet / ethtool", count=number(q.nics_per_node_count * nodes, 6),
-                     speed=number(q.nic_speed_gbit_per_s), at=q.nic_speed_gbit_per_s, unit="Gbit/s", basis="quoted")  # fmt: skip
-        across = Node("quoted", s.quote.vendor or "", card.id, each, node.fabric if node else "", node.link_bytes_per_s if node else None,
-                      q.nics_per_node_count * q.nic_speed_gbit_per_s * 1e9 / 8, q.interconnect or "", None, None, None, "",
-                      card.source)  # fmt: skip
+        yield _floor(
+            "ports",
+            "ibstat; ibdiagnet / ethtool",
+            count=number(q.nics_per_node_count * nodes, 6),
+            speed=number(q.nic_speed_gbit_per_s),
+            at=q.nic_speed_gbit_per_s,
+            unit="Gbit/s",
+            basis="quoted",
+        )
+        across = Node(
+            "quoted",
+            s.quote.vendor or "",
+            card.id,
+            each,
+            node.fabric if node else "",
+            node.link_bytes_per_s if node else None,
+            q.nics_per_node_count * q.nic_speed_gbit_per_s * 1e9 / 8,
+            q.interconnect or "",
+            None,
+            None,
+            None,
+            "",
+            card.source,
+        )
         count = each * nodes
         net = link_between(count, card, across)
         if net.source.grade in STOOD_BEHIND and q.interconnect in ("infiniband", "roce", "efa", None):
@@ -99,8 +140,15 @@ def _links(s: Subject) -> Iterator[Floor]:
                          value=number(at, 4), count=count, nodes=nodes, at=at, unit="GB/s", source=net.source.what,
                          basis=net.source.grade)  # fmt: skip
     if q.allreduce_gb_per_s:
-        yield _floor("allreduce_quoted", "nccl-tests: all_reduce_perf", value=number(q.allreduce_gb_per_s * margin, 4),
-                     said=number(q.allreduce_gb_per_s, 4), at=q.allreduce_gb_per_s * margin, unit="GB/s", basis="quoted")  # fmt: skip
+        yield _floor(
+            "allreduce_quoted",
+            "nccl-tests: all_reduce_perf",
+            value=number(q.allreduce_gb_per_s * margin, 4),
+            said=number(q.allreduce_gb_per_s, 4),
+            at=q.allreduce_gb_per_s * margin,
+            unit="GB/s",
+            basis="quoted",
+        )
 
 
 def _bus_gb_per_s(count: int, card: Accelerator, node: Node | None) -> float:
@@ -112,7 +160,14 @@ def _bus_gb_per_s(count: int, card: Accelerator, node: Node | None) -> float:
 def _storage(s: Subject) -> Iterator[Floor]:
     q = s.quote
     if q.storage_usable_tb:
-        yield _floor("capacity", "df -B1", value=number(q.storage_usable_tb), at=q.storage_usable_tb, unit="TB", basis="quoted")
+        yield _floor(
+            "capacity",
+            "df -B1",
+            value=number(q.storage_usable_tb),
+            at=q.storage_usable_tb,
+            unit="TB",
+            basis="quoted",
+        )
     for name, value in (("read", q.storage_read_gb_per_s), ("write", q.storage_write_gb_per_s)):
         if value:
             yield _floor(name, f"fio --rw={name} --bs=1M --direct=1 --numjobs=16", value=number(value), at=value,
@@ -136,19 +191,28 @@ def _serving(s: Subject) -> Iterator[Floor]:
     for name in LATENCIES:
         if (found := option.metrics.get(name)) is not None:
             yield _metric(s, option, name, found.high, "most", found.basis)
-    for name in RATES:
-        if (found := option.metrics.get(name)) is not None:
-            yield _metric(s, option, name, found.low, "least", found.basis)
+    if option.replica is not None and option.replica.requests_per_s > 0:
+        at = option.replica.requests_per_s
+        yield _floor("rate", "cabida bench run", load=number(at, 3), setup=option.title, at=at, unit="req/s",
+                     source=tr("procure.annex.simulated", name=s.decision.name), basis="simulated")  # fmt: skip
 
 
 def _metric(s: Subject, option: Option, name: str, at: float, side: str, basis: str) -> Floor:
     load = number(option.replica.requests_per_s, 3) if option.replica else tr("procure.unknown")
-    unit = "ms" if "_ms_" in name else "tokens/s" if name.startswith("output") else "req/s"
-    metric = name.replace("_ms_", " ").replace("_", " ").upper() if "_ms_" in name else unit
-    key = "latency" if side == "most" else "rate"
-    return _floor(key, "cabida bench run", metric=metric, value=f"{number(at, 4)} {unit}", load=load, setup=option.title,
-                  at=at, unit=unit, side=side, source=tr("procure.annex.simulated", name=s.decision.name if s.decision else ""),
-                  basis=basis)  # fmt: skip
+    metric = name.replace("_ms_", " ").upper()
+    return _floor(
+        "latency",
+        "cabida bench run",
+        metric=metric,
+        value=f"{number(at, 4)} ms",
+        load=load,
+        setup=option.title,
+        at=at,
+        unit="ms",
+        side=side,
+        source=tr("procure.annex.simulated", name=s.decision.name if s.decision else ""),
+        basis=basis,
+    )
 
 
 def clauses(s: Subject) -> tuple[str, ...]:

@@ -10,21 +10,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from cabida.evidence.quotes.quote import Amount
+from cabida.procure.amounts import MONEY_FIELDS
 from cabida.procure.nouns import Finding
-from cabida.procure.subject import PURCHASES, Subject, amount, shown, title_of, whole
+from cabida.procure.subject import PURCHASES, Subject, amount, title_of, whole
 from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH
 
 NEAR_RATIO = 0.004  # what rounding of a price can explain
 MONTH_HOURS = (730.0, 720.0, 744.0)
 YEAR_HOURS = 8760.0
-MONEY_FIELDS = (
-    "unit_price", "monthly_price", "total_price", "list_unit_price", "minimum_commit_per_month", "total_commit",
-    "early_exit_fee", "expansion_unit_price", "overage_unit_price", "egress_price_per_gb", "ingress_price_per_gb",
-    "storage_price_per_gb_month", "public_ip_price_per_month", "credits", "setup_fee", "support_fee_per_month",
-    "input_price_per_million_tokens", "output_price_per_million_tokens", "cached_input_price_per_million_tokens",
-    "licence_price_per_gpu_year", "support_price_per_year",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +122,11 @@ def total_commit(s: Subject) -> Iterator[Finding]:
 def discount(s: Subject) -> Iterator[Finding]:
     """The list price less the discount is the unit price."""
     q = s.quote
-    if q.list_unit_price is None or q.unit_price is None or q.list_unit_price.currency != q.unit_price.currency:
+    if (
+        q.list_unit_price is None
+        or q.unit_price is None
+        or q.list_unit_price.currency != q.unit_price.currency
+    ):
         return
     listed, price = float(q.list_unit_price.value), float(q.unit_price.value)
     if q.discount_ratio is None:
@@ -184,37 +182,6 @@ def month_hours(s: Subject) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def currencies(s: Subject) -> Iterator[Finding]:
-    """One currency for all amounts."""
-    found: dict[str, list[str]] = {}
-    for name in MONEY_FIELDS:
-        value = s.get(name)
-        if value is not None and value.currency:
-            found.setdefault(value.currency.upper(), []).append(name)
-    for item in s.quote.items:
-        for value in (item.unit_price, item.total):
-            if value is not None and value.currency:
-                found.setdefault(value.currency.upper(), [])
-    if s.quote.currency:
-        found.setdefault(s.quote.currency.upper(), []).append("currency")
-    if len(found) > 1:
-        fields = tuple(name for names in found.values() for name in names[:2])
-        listed = "; ".join(
-            f"{code}: {', '.join(title_of(name) for name in names[:4]) or tr('procure.field.items')}"
-            for code, names in sorted(found.items())
-        )
-        yield s.find("CB-Q112", "blocking", fields, listed=listed, count=len(found),
-                     codes=", ".join(sorted(found)))  # fmt: skip
-
-
-def unnamed_currency(s: Subject) -> Iterator[Finding]:
-    """Amounts without a currency, and none for the whole."""
-    bare = [name for name in MONEY_FIELDS if (value := s.get(name)) is not None and not value.currency]
-    if bare and not s.quote.currency:
-        listed = ", ".join(f"{title_of(name)} {amount(s.get(name))}" for name in bare[:6])
-        yield s.find("CB-Q119", "blocking", tuple(bare[:6]), listed=listed)
-
-
 def commitments(s: Subject) -> Iterator[Finding]:
     """A minimum that is more than what is bought; amounts below nothing."""
     q = s.quote
@@ -236,22 +203,6 @@ def commitments(s: Subject) -> Iterator[Finding]:
             yield s.find("CB-Q116", "blocking", (name,), title=title_of(name), value=amount(value))
 
 
-def ratios(s: Subject) -> Iterator[Finding]:
-    """Shares beyond the whole."""
-    names = (
-        "upfront_ratio", "discount_ratio", "uptime_ratio", "credit_cap_ratio", "goodput_ratio", "early_exit_fee_ratio",
-        "buy_back_ratio", "batch_discount_ratio", "tax_ratio",
-    )  # fmt: skip
-    for name in names:
-        value = s.get(name)
-        if value is not None and not 0 <= value <= 1:
-            yield s.find("CB-Q117", "blocking", (name,), title=title_of(name), value=shown(name, value))
-    for one in s.quote.credit_ladder or ():
-        if not 0 <= one.credit_ratio <= 1 or not 0 <= one.below_ratio <= 1:
-            yield s.find("CB-Q117", "blocking", ("credit_ladder",), title=title_of("credit_ladder"),
-                         value=shown("credit_ladder", (one,)))  # fmt: skip
-
-
 def unit_doubt(s: Subject) -> Iterator[Finding]:
     """A price of one accelerator where a machine is priced, or the other way round."""
     q = s.quote
@@ -260,9 +211,21 @@ def unit_doubt(s: Subject) -> Iterator[Finding]:
     for item in s.quote.items:
         said = (item.unit or "").lower().replace("-", "_").replace(" ", "_")
         one, other = q.unit.split("_")[0], said.split("_")[0].removeprefix("per_")
-        if {one, other} == {"gpu", "node"} and item.unit_price and item.unit_price.value == q.unit_price.value:
-            yield s.find("CB-Q118", "blocking", ("unit_price", "unit"), s.item_read(item), price=amount(q.unit_price),
-                         one=tr(f"procure.choice.{q.unit}"), other=item.unit, each=number(s.per_node_count))  # fmt: skip
+        if (
+            {one, other} == {"gpu", "node"}
+            and item.unit_price
+            and item.unit_price.value == q.unit_price.value
+        ):
+            yield s.find(
+                "CB-Q118",
+                "blocking",
+                ("unit_price", "unit"),
+                s.item_read(item),
+                price=amount(q.unit_price),
+                one=tr(f"procure.choice.{q.unit}"),
+                other=item.unit,
+                each=number(s.per_node_count),
+            )
             return
 
 
@@ -278,7 +241,7 @@ def _units(s: Subject, unit: str) -> list[float]:
     found = {"gpu": [n], "node": [nodes]}.get(kind, [1.0])
     own = [float(one) for one in found if one]
     if quantity and (unit == s.quote.unit):
-        own = [*own, quantity] if not own else own + [quantity]
+        own = [*own, quantity]
     return list(dict.fromkeys(own))
 
 
@@ -342,7 +305,8 @@ def _told(s: Subject, code: str, name: str, said: Amount, ways: list[Way]) -> It
     taxed = tax > 1 and any(near((way.money + extra) * tax, value) for way in ways for extra in extras)
     if taxed and q.tax_treatment not in ("excluded", "exempt", "reverse_charge"):
         return
-    best = min(ways, key=lambda way: abs(way.money - value))
+    usual = [way for way in ways if way.month_hours in (0.0, stated or float(HOURS_PER_MONTH))] or ways
+    best = min(usual, key=lambda way: abs(way.money - value))
     hint = ""
     if fine and stated:
         hint = tr("procure.hint.hours", hours=number(fine[0].month_hours), stated=number(stated))
@@ -355,7 +319,11 @@ def _told(s: Subject, code: str, name: str, said: Amount, ways: list[Way]) -> It
             unit = q.unit.replace(q.unit.split("_")[0], other, 1)
             make = _month_ways if name == "monthly_price" else _total_ways
             if any(near(way.money + extra, value) for way in make(s, unit) for extra in extras):
-                hint = tr("procure.hint.unit", unit=tr(f"procure.choice.{unit}"), said=tr(f"procure.choice.{q.unit}"))
+                hint = tr(
+                    "procure.hint.unit",
+                    unit=tr(f"procure.choice.{unit}"),
+                    said=tr(f"procure.choice.{q.unit}"),
+                )
     yield s.find(
         code, "blocking", (name, "unit_price", "unit", "quantity", "accelerators_count", "term_months", "month_hours"),
         title=title_of(name), how=best.how, made=whole(best.money), said=amount(said),
@@ -374,11 +342,13 @@ def _extras(s: Subject) -> list[float]:
     licence = float(q.licence_price_per_gpu_year.value) * n if q.licence_price_per_gpu_year else 0.0
     years = [0.0, yearly, yearly * months / 12, yearly * 3, licence, licence * months / 12, licence + yearly]
     return list(
-        dict.fromkeys(a + b + c for a in (0.0, setup) for b in (0.0, support, support * months) for c in years)
+        dict.fromkeys(
+            a + b + c for a in (0.0, setup) for b in (0.0, support, support * months) for c in years
+        )
     )
 
 
 RULES = (
-    item_totals, items_sum, monthly_price, total_price, total_commit, discount, counts, month_hours, currencies,
-    unnamed_currency, commitments, ratios, unit_doubt,
+    item_totals, items_sum, monthly_price, total_price, total_commit, discount, counts, month_hours, commitments,
+    unit_doubt,
 )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 from cabida.checks.pitfalls_quote import quote_pitfalls
 from cabida.evidence.quotes.quote import Quote
 from cabida.plan import Decision
-from cabida.procure import against, arithmetic, contract, hardware, service
-from cabida.procure.annex import annex
+from cabida.procure import against, amounts, arithmetic, contract, hardware, machines, promises, service
+from cabida.procure.annex import annex, clauses
 from cabida.procure.known import completeness, gaps
 from cabida.procure.nouns import SEVERITIES, Audit, Finding, Gap
 from cabida.procure.owed import liability, service_level
@@ -19,12 +19,27 @@ from cabida.procure.subject import Subject
 from cabida.quantity import tree_nodes
 from cabida.text import iso_day, language, number, percent, tr
 
-RULES = (*arithmetic.RULES, *hardware.RULES, *contract.RULES, *service.RULES)
+RULES = (
+    *amounts.RULES,
+    *arithmetic.RULES,
+    *hardware.RULES,
+    *machines.RULES,
+    *contract.RULES,
+    *promises.RULES,
+    *service.RULES,
+)
 SAME = {  # a trap that an own finding tells with more figures
-    "CB-K016": ("CB-Q127",), "CB-K018": ("CB-Q141",), "CB-K360": ("CB-Q122", "CB-Q123"), "CB-K361": ("CB-Q122", "CB-Q123"),
-    "CB-K362": ("CB-Q124", "CB-Q125"), "CB-K363": ("CB-Q148", "CB-Q149"), "CB-K364": ("CB-Q152",),
-    "CB-K366": ("CB-Q182", "CB-Q183", "CB-Q184"), "CB-K370": ("CB-Q143", "CB-Q145"), "CB-K017": ("CB-Q137",),
-}  # fmt: skip
+    "CB-K016": ("CB-Q127",),
+    "CB-K018": ("CB-Q141",),
+    "CB-K360": ("CB-Q122", "CB-Q123"),
+    "CB-K361": ("CB-Q122", "CB-Q123"),
+    "CB-K362": ("CB-Q124", "CB-Q125"),
+    "CB-K363": ("CB-Q148", "CB-Q149"),
+    "CB-K364": ("CB-Q152",),
+    "CB-K366": ("CB-Q182", "CB-Q183", "CB-Q184"),
+    "CB-K370": ("CB-Q143", "CB-Q145"),
+    "CB-K017": ("CB-Q137",),
+}
 LEVEL = {"blocking": "blocking", "warning": "important", "info": "useful"}
 GENERAL = ("CB-K361", "CB-K371")  # advice for everybody, no finding of this offer
 
@@ -85,6 +100,8 @@ def audit(
         figures,
         quote.sha256,
         file=quote.file,
+        accelerator=s.card.id if s.card else "",
+        clauses=clauses(s),
     )
 
 

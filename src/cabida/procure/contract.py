@@ -6,16 +6,45 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from cabida.procure.arithmetic import near
 from cabida.procure.nouns import Finding
-from cabida.procure.subject import Subject, amount, shown, whole
+from cabida.procure.subject import Subject, amount, shown
 from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 LONGEST_VALID_DAYS = 400
 DEARER_RATIO = 1.25  # more use at a quarter more an hour is asked about
 HOURS_PER_MONTH_F = float(HOURS_PER_MONTH)
-EU = frozenset(("AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE").split())
+EU = frozenset(
+    [
+        "AT",
+        "BE",
+        "BG",
+        "HR",
+        "CY",
+        "CZ",
+        "DK",
+        "EE",
+        "FI",
+        "FR",
+        "DE",
+        "GR",
+        "HU",
+        "IE",
+        "IT",
+        "LV",
+        "LT",
+        "LU",
+        "MT",
+        "NL",
+        "PL",
+        "PT",
+        "RO",
+        "SK",
+        "SI",
+        "ES",
+        "SE",
+    ]
+)
 _EU_WORDS = re.compile(r"\b(EU|UE|EEA|EEE|European Union|Unión Europea|Europe|Europa)\b")
 # place in a region's name -> ISO country, for telling two places apart
 PLACES = {
@@ -32,6 +61,7 @@ PLACES = {
     "sydney": "AU", "eu-west-1": "IE", "eu-central-1": "DE", "eu-west-3": "FR", "eu-south-2": "ES",
 }  # fmt: skip
 KNOWN_CODES = frozenset(PLACES.values()) | EU
+_FREE = r"(?:free|no charge|at no cost|included|gratis|sin coste|sin costo|incluid[oa]s?)"
 INCLUDED = {  # words of "included" -> the price that contradicts them
     "storage_price_per_gb_month": r"storage|almacenamiento|disk",
     "egress_price_per_gb": r"egress|outbound|traffic|transfer|salida|tráfico|transferencia",
@@ -65,7 +95,9 @@ def dates(s: Subject) -> Iterator[Finding]:
     if issued and today and issued > today:
         yield s.find("CB-Q163", "important", ("issued",), issued=q.issued, as_of=s.as_of)
     if delivery and issued and delivery < issued:
-        yield s.find("CB-Q164", "blocking", ("delivery_date", "issued"), delivery=q.delivery_date, issued=q.issued)
+        yield s.find(
+            "CB-Q164", "blocking", ("delivery_date", "issued"), delivery=q.delivery_date, issued=q.issued
+        )
     elif delivery and issued and q.lead_time_days:
         ready = issued + timedelta(days=q.lead_time_days)
         if delivery < ready:
@@ -91,9 +123,19 @@ def tax(s: Subject) -> Iterator[Finding]:
     for read in s.texts:
         text = read.quoted or read.shown
         for said, pattern in words.items():
-            if q.tax_treatment in words and q.tax_treatment != said and re.search(pattern, text, re.IGNORECASE):
-                yield s.find("CB-Q168", "blocking", ("tax_treatment",), read,
-                             field=tr(f"procure.choice.{q.tax_treatment}"), text=tr(f"procure.choice.{said}"))  # fmt: skip
+            if (
+                q.tax_treatment in words
+                and q.tax_treatment != said
+                and re.search(pattern, text, re.IGNORECASE)
+            ):
+                yield s.find(
+                    "CB-Q168",
+                    "blocking",
+                    ("tax_treatment",),
+                    read,
+                    field=tr(f"procure.choice.{q.tax_treatment}"),
+                    text=tr(f"procure.choice.{said}"),
+                )
                 return
 
 
@@ -104,12 +146,20 @@ def billing(s: Subject) -> Iterator[Finding]:
     fine_steps = q.billing_granularity_s and q.billing_granularity_s <= float(S_PER_HOUR)
     if fine_steps and least_s >= 28 * 86400 and s.purpose == "rent":
         yield s.find(
-            "CB-Q170", "useful", ("billing_granularity_s", "minimum_term_months"),
-            each=shown("billing_granularity_s", q.billing_granularity_s or 0.0), months=number(q.minimum_term_months or 0),
-        )  # fmt: skip
+            "CB-Q170",
+            "useful",
+            ("billing_granularity_s", "minimum_term_months"),
+            each=shown("billing_granularity_s", q.billing_granularity_s or 0.0),
+            months=number(q.minimum_term_months or 0),
+        )
     if q.billing_granularity_s and least_s and q.billing_granularity_s > least_s * 1.05:
-        yield s.find("CB-Q171", "important", ("billing_granularity_s", "minimum_term_months"),
-                     each=number(q.billing_granularity_s / 86400), months=number(q.minimum_term_months or 0))  # fmt: skip
+        yield s.find(
+            "CB-Q171",
+            "important",
+            ("billing_granularity_s", "minimum_term_months"),
+            each=number(q.billing_granularity_s / 86400),
+            months=number(q.minimum_term_months or 0),
+        )
     hourly = (q.unit or "").endswith("_hour")
     if hourly and q.billing_granularity_s and q.billing_granularity_s > float(S_PER_HOUR) * 1.01:
         yield s.find("CB-Q172", "important", ("billing_granularity_s", "unit"), kind="trap",
@@ -117,20 +167,32 @@ def billing(s: Subject) -> Iterator[Finding]:
     if q.billing_start in ("signature", "delivery") and s.purpose != "api":
         tested = bool(q.acceptance_test or q.acceptance_days)
         lead = number(q.lead_time_days, 5) if q.lead_time_days else tr("procure.unknown")
-        yield s.find("CB-Q173" if tested else "CB-Q174", "important", ("billing_start", "acceptance_test", "lead_time_days"),
-                     kind="contradiction" if tested else "trap", start=tr(f"procure.choice.{q.billing_start}"),
-                     lead=lead)  # fmt: skip
+        yield s.find(
+            "CB-Q173" if tested else "CB-Q174",
+            "important",
+            ("billing_start", "acceptance_test", "lead_time_days"),
+            kind="contradiction" if tested else "trap",
+            start=tr(f"procure.choice.{q.billing_start}"),
+            lead=lead,
+        )
     if q.upfront_ratio and q.upfront_ratio >= 0.999 and q.payment_terms_days:
         yield s.find("CB-Q175", "important", ("upfront_ratio", "payment_terms_days"),
                      days=number(q.payment_terms_days))  # fmt: skip
-    if q.idle_billing is False and (q.term_months or 0) >= 1 and (q.total_commit or q.minimum_commit_per_month):
+    if (
+        q.idle_billing is False
+        and (q.term_months or 0) >= 1
+        and (q.total_commit or q.minimum_commit_per_month)
+    ):
         yield s.find("CB-Q176", "important", ("idle_billing", "total_commit", "minimum_commit_per_month"))
     if q.early_exit_fee_ratio == 0 and q.total_commit and not q.early_exit_fee:
-        yield s.find("CB-Q177", "important", ("early_exit_fee_ratio", "total_commit"), total=amount(q.total_commit))
-    if q.early_exit_fee and q.total_commit and q.early_exit_fee.currency == q.total_commit.currency:
-        if q.early_exit_fee.value > q.total_commit.value:
-            yield s.find("CB-Q178", "blocking", ("early_exit_fee", "total_commit"), fee=amount(q.early_exit_fee),
-                         total=amount(q.total_commit))  # fmt: skip
+        yield s.find(
+            "CB-Q177", "important", ("early_exit_fee_ratio", "total_commit"), total=amount(q.total_commit)
+        )
+    fee, total = q.early_exit_fee, q.total_commit
+    if fee and total and fee.currency == total.currency and fee.value > total.value:
+        yield s.find(
+            "CB-Q178", "blocking", ("early_exit_fee", "total_commit"), fee=amount(fee), total=amount(total)
+        )
 
 
 def included(s: Subject) -> Iterator[Finding]:
@@ -143,15 +205,18 @@ def included(s: Subject) -> Iterator[Finding]:
         if price is None or price.value <= 0:
             continue
         if re.search(pattern, said):
-            yield s.find("CB-Q180", "blocking", ("includes", name), title=_plain_title(name), price=shown(name, price))
+            yield s.find(
+                "CB-Q180", "blocking", ("includes", name), title=_plain_title(name), price=shown(name, price)
+            )
             continue
         for read, text in texts:
             if read.field in (name, "includes"):
                 continue
-            if re.search(rf"(free|no charge|at no cost|included|gratis|sin coste|sin costo|incluid[oa]s?)[^.;]{{0,40}}({pattern})|"
-                         rf"({pattern})[^.;]{{0,30}}(free|no charge|at no cost|included|gratis|sin coste|sin costo|incluid[oa]s?)",
-                         text) and not re.search(r"\bnot included|no inclu", text):  # fmt: skip
-                yield s.find("CB-Q180", "blocking", (name,), read, title=_plain_title(name), price=shown(name, price))
+            told = re.search(rf"{_FREE}[^.;]{{0,40}}({pattern})|({pattern})[^.;]{{0,30}}{_FREE}", text)
+            if told and not re.search(r"\bnot included|no inclu", text):
+                yield s.find(
+                    "CB-Q180", "blocking", (name,), read, title=_plain_title(name), price=shown(name, price)
+                )
                 break
     for item in q.items:
         priced = item.total or item.unit_price
@@ -166,7 +231,9 @@ def _plain_title(name: str) -> str:
     return title_of(name)
 
 
-_FINANCED = re.compile(r"(?:financ\w+|leas\w+|renting)[^.;\d]{0,40}?(\d+)\s*(months?|meses|years?|años?)", re.IGNORECASE)
+_FINANCED = re.compile(
+    r"(?:financ\w+|leas\w+|renting)[^.;\d]{0,40}?(\d+)\s*(months?|meses|years?|años?)", re.IGNORECASE
+)
 
 
 def renewal(s: Subject) -> Iterator[Finding]:
@@ -187,13 +254,26 @@ def renewal(s: Subject) -> Iterator[Finding]:
     if not q.financing_months:  # said in a sentence only
         told = next((one for one in s.texts if _FINANCED.search(one.quoted or one.shown)), None)
         found = _FINANCED.search(told.quoted or told.shown) if told else None
-        lasts["financing_months"] = float(found[1]) * (12 if found[2].lower()[0] in "ya" else 1) if found else None
+        lasts["financing_months"] = (
+            float(found[1]) * (12 if found[2].lower()[0] in "ya" else 1) if found else None
+        )
     for name, months in lasts.items():
         if q.warranty_months is not None and months and q.warranty_months < months:
-            yield s.find("CB-Q185", "important", ("warranty_months", name), *([told] if told and not s.get(name) else []),
-                         warranty=number(q.warranty_months), months=number(months), what=_plain_title(name))  # fmt: skip
+            yield s.find(
+                "CB-Q185",
+                "important",
+                ("warranty_months", name),
+                *([told] if told and not s.get(name) else []),
+                warranty=number(q.warranty_months),
+                months=number(months),
+                what=_plain_title(name),
+            )
             break
-    if q.price_adjustment_clause and q.price_adjustment_limit_ratio_per_year is None and not is_fixed(q.price_adjustment_clause):
+    if (
+        q.price_adjustment_clause
+        and q.price_adjustment_limit_ratio_per_year is None
+        and not is_fixed(q.price_adjustment_clause)
+    ):
         yield s.find("CB-Q186", "important", ("price_adjustment_clause",), kind="trap",
                      clause=q.price_adjustment_clause[:200])  # fmt: skip
     limit = q.price_adjustment_limit_ratio_per_year
@@ -202,15 +282,27 @@ def renewal(s: Subject) -> Iterator[Finding]:
                      clause=q.price_adjustment_clause[:200], limit=percent(limit, 3))  # fmt: skip
     for name in ("overage_unit_price", "expansion_unit_price"):
         other = s.get(name)
-        if other and q.unit_price and other.currency == q.unit_price.currency and float(other.value) > DEARER_RATIO * float(q.unit_price.value):
+        if (
+            other
+            and q.unit_price
+            and other.currency == q.unit_price.currency
+            and float(other.value) > DEARER_RATIO * float(q.unit_price.value)
+        ):
             yield s.find("CB-Q188", "useful", (name, "unit_price"), kind="trap", title=_plain_title(name),
                          other=amount(other), price=amount(q.unit_price),
                          more=percent(float(other.value / q.unit_price.value) - 1, 2))  # fmt: skip
 
 
 def is_fixed(clause: str) -> bool:
-    return bool(re.search(r"\b(none|fixed|firm|no (price )?(change|adjustment|increase)|fij[oa]s?|ningun[oa]|sin (revisión|ajuste)|firme)\b",
-                          clause, re.IGNORECASE))  # fmt: skip
+    """Whether a clause about the price says that it stays."""
+    return bool(
+        re.search(
+            r"\b(none|fixed|firm|no (price )?(change|adjustment|increase)|fij[oa]s?|ningun[oa]|"
+            r"sin (revisión|ajuste)|firme)\b",
+            clause,
+            re.IGNORECASE,
+        )
+    )
 
 
 def _code_in(text: str) -> str:
@@ -238,7 +330,9 @@ def places(s: Subject) -> Iterator[Finding]:
     country = (q.country or "").strip()
     country = country.upper() if len(country) == 2 and country.upper() != "EU" else _code_in(country)
     if region and country and region != country:
-        yield s.find("CB-Q190", "blocking", ("region", "country"), region=q.region, country=q.country, found=region)
+        yield s.find(
+            "CB-Q190", "blocking", ("region", "country"), region=q.region, country=q.country, found=region
+        )
     here, kept = country or region, q.data_residency or ""
     kept_at = _code_in(kept)
     elsewhere = kept_at != here if kept_at else bool(_EU_WORDS.search(kept)) and here not in EU
@@ -246,107 +340,4 @@ def places(s: Subject) -> Iterator[Finding]:
         yield s.find("CB-Q191", "blocking", ("data_residency", "region", "country"), kept=kept, here=here)
 
 
-def governance(s: Subject) -> Iterator[Finding]:
-    """What is done with data, and promises that undo each other."""
-    q = s.quote
-    if q.data_used_for_training:
-        yield s.find("CB-Q192", "blocking", ("data_used_for_training",), kind="trap")
-    if q.data_used_for_training is False and re.search(r"(improve|mejorar|train)[^.]{0,60}(model|service|servicio)", q.notes or "",
-                                                       re.IGNORECASE):  # fmt: skip
-        yield s.find("CB-Q193", "blocking", ("data_used_for_training", "notes"))
-    if q.deletion_certificate and q.retention_days and q.retention_days > 365:
-        yield s.find("CB-Q194", "useful", ("deletion_certificate", "retention_days"), days=number(q.retention_days))
-    if q.key_management == "customer" and q.encryption_at_rest is False:
-        yield s.find("CB-Q195", "blocking", ("key_management", "encryption_at_rest"))
-    if q.isolation in ("container", "shared") and s.card is not None and q.root_access:
-        yield s.find("CB-Q196", "important", ("isolation", "root_access"), isolation=q.isolation)
-    if q.condition == "new" and any(_used(one.quoted or one.shown) for one in s.texts if one.field != "condition"):
-        yield s.find("CB-Q197", "blocking", ("condition",))
-    if q.storage_price_per_gb_month is None and q.licences_transferable is None:
-        return
-
-
-def _used(text: str) -> bool:
-    return bool(re.search(r"\b(refurbished|second[- ]hand|pre-?owned|reacondicionad[oa]s?|segunda mano|used (gpu|card|unit))", text, re.IGNORECASE))  # fmt: skip
-
-
-def apis(s: Subject) -> Iterator[Finding]:
-    """Prices of tokens and limits that can't be together."""
-    q = s.quote
-    if s.purpose != "api":
-        return
-    cached, given, out = (
-        q.cached_input_price_per_million_tokens, q.input_price_per_million_tokens, q.output_price_per_million_tokens,
-    )  # fmt: skip
-    if cached and given and cached.currency == given.currency and cached.value > given.value:
-        yield s.find("CB-Q198", "important", ("cached_input_price_per_million_tokens", "input_price_per_million_tokens"),
-                     cached=amount(cached), given=amount(given))  # fmt: skip
-    if out and given and out.currency == given.currency and out.value < given.value:
-        yield s.find("CB-Q199", "useful", ("output_price_per_million_tokens", "input_price_per_million_tokens"),
-                     out=amount(out), given=amount(given))  # fmt: skip
-    if q.rate_limit_tokens_per_min and q.context_tokens and q.rate_limit_tokens_per_min < q.context_tokens:
-        yield s.find("CB-Q200", "important", ("rate_limit_tokens_per_min", "context_tokens"),
-                     limit=number(q.rate_limit_tokens_per_min, 7), context=number(q.context_tokens, 7))  # fmt: skip
-    if q.rate_limit_tokens_per_min and q.rate_limit_requests_per_min:
-        each = q.rate_limit_tokens_per_min / q.rate_limit_requests_per_min
-        if each < 50:
-            yield s.find("CB-Q201", "important", ("rate_limit_tokens_per_min", "rate_limit_requests_per_min"),
-                         each=number(each), tokens=number(q.rate_limit_tokens_per_min, 7),
-                         requests=number(q.rate_limit_requests_per_min, 7))  # fmt: skip
-    if q.model and q.model_version_pinned and re.search(r"latest|preview|newest", q.model, re.IGNORECASE):
-        yield s.find("CB-Q202", "important", ("model", "model_version_pinned"), model=q.model)
-
-
-def financed(s: Subject) -> Iterator[Finding]:
-    """A purchase paid in full up front, and financed."""
-    q = s.quote
-    if q.financing_months and q.upfront_ratio and near(q.upfront_ratio, 1.0):
-        yield s.find("CB-Q203", "important", ("financing_months", "upfront_ratio"), months=number(q.financing_months))
-    yield from _financing(s)
-    if q.buy_back_ratio and q.condition == "used" and q.buy_back_ratio > 0.8:
-        yield s.find("CB-Q204", "useful", ("buy_back_ratio",), part=percent(q.buy_back_ratio, 2))
-
-
-def _financing(s: Subject) -> Iterator[Finding]:
-    """What is paid ahead and the instalments against the price: the annuity of the rate said, or the price itself."""
-    q = s.quote
-    price, each, months = q.total_price, q.monthly_price, q.financing_months
-    if price is None or each is None or not months or price.currency != each.currency:
-        return
-    ahead = (q.upfront_ratio or 0.0) * float(price.value)
-    paid = ahead + float(each.value) * months
-    rate = (q.financing_rate_per_year or 0.0) / 12
-    lent = float(price.value) - ahead
-    due = ahead + (lent * rate / (1 - (1 + rate) ** -months) * months if rate else lent)
-    if near(paid, due, 0.01):
-        return
-    yield s.find(
-        "CB-Q205", "blocking", ("upfront_ratio", "monthly_price", "financing_months", "total_price", "financing_rate_per_year"),
-        ahead=whole(ahead), months=number(months), each=amount(each), paid=whole(paid), price=amount(price),
-        due=whole(due), currency=price.currency, more=percent(paid / float(price.value) - 1, 3),
-        rate=percent(q.financing_rate_per_year, 3) if q.financing_rate_per_year is not None else tr("procure.unknown"),
-    )  # fmt: skip
-
-
-def untested(s: Subject) -> Iterator[Finding]:
-    """Neither a test of acceptance nor a burn-in, and money paid before either could fail."""
-    q = s.quote
-    test = (q.acceptance_test or "").strip().lower()
-    refused = test in ("none", "no", "ninguna", "ninguno", "sin prueba", "not included") or (
-        q.acceptance_test is None and q.acceptance_days == 0
-    )
-    if refused and not q.burn_in_days and s.purpose != "api":
-        ahead = percent(q.upfront_ratio, 3) if q.upfront_ratio is not None else tr("procure.unknown")
-        yield s.find("CB-Q206", "important", ("acceptance_test", "burn_in_days", "upfront_ratio"), kind="trap", ahead=ahead)
-
-
-def leaving(s: Subject) -> Iterator[Finding]:
-    """An exit that costs all that is left is none."""
-    q = s.quote
-    if q.early_exit_fee_ratio is not None and 0.999 <= q.early_exit_fee_ratio <= 1:
-        yield s.find("CB-Q209", "important", ("early_exit_fee_ratio", "term_months", "minimum_term_months"), kind="trap",
-                     part=percent(q.early_exit_fee_ratio, 3),
-                     months=number(s.term_months) if s.term_months else tr("procure.unknown"))  # fmt: skip
-
-
-RULES = (dates, tax, billing, included, renewal, places, governance, apis, financed, untested, leaving)
+RULES = (dates, tax, billing, included, renewal, places)

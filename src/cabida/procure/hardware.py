@@ -10,25 +10,25 @@ from cabida.facts.hardware import accelerators
 from cabida.facts.model import Accelerator
 from cabida.procure.nouns import Finding, Read
 from cabida.procure.subject import Subject, form_of, shown
-from cabida.text import number, percent, tr
+from cabida.text import number, tr
 
 NEAR_RATIO = 0.03
 GIB_PER_GB = 1e9 / 2**30
 TFLOP, GB = 1e12, 1e9
 GBIT_PER_BYTE = 8e-9
-BEYOND_RATIO = 1.1  # a figure so much above the data sheet's is no rounding
-MACHINE_ROOM_RATIO = 3.0  # a machine draws at most so many times its accelerators
-EXPORT = {"a800": "A100", "h800": "H100", "h20": "H100", "l20": "L40S", "4090 d": "RTX 4090", "4090d": "RTX 4090"}
+EXPORT = {
+    "a800": "A100",
+    "h800": "H100",
+    "h20": "H100",
+    "l20": "L40S",
+    "4090 d": "RTX 4090",
+    "4090d": "RTX 4090",
+}
 _FORM_WORDS = re.compile(r"\b(SXM\d?|PCI-?e|PCI Express|NVL(?!72|36|16|8)\b|OAM)", re.IGNORECASE)
 _HALL = re.compile(r"data ?cent(re|er)|coloc|\bhall\b|server room|centro de datos|\bCPD\b", re.IGNORECASE)
-_USABLE = re.compile(r"(?:usable|utilizable|útil|available|disponible)[^.;\d]{0,40}?(\d+(?:[.,]\d+)?)\s*GiB", re.IGNORECASE)
-_SITE_AIR = re.compile(
-    r"\b(hall|room|site|data ?cent(re|er)|floor|premises|sala|CPD|centro de datos|local|instalaciones)\b[^.;\n]{0,80}?"
-    r"(air[- ]cool|refrigerad[ao]s? por aire|without (a )?(water|liquid)|sin (circuito|toma) de (agua|líquido)|no (water|liquid) loop)",
-    re.IGNORECASE,
+_USABLE = re.compile(
+    r"(?:usable|utilizable|útil|available|disponible)[^.;\d]{0,40}?(\d+(?:[.,]\d+)?)\s*GiB", re.IGNORECASE
 )
-_RACK_KW = re.compile(r"(\d+(?:[.,]\d+)?)\s*kW\s*(?:per|a|each|por|/|de)\s*(?:rack|bastidor|armario|cabinet)", re.IGNORECASE)
-LIQUID_ONLY = ("gb200", "gb300", "mi355x")
 
 
 def unknown_part(s: Subject) -> Iterator[Finding]:
@@ -46,9 +46,17 @@ def form_named(s: Subject) -> Iterator[Finding]:
     said: dict[str, Read] = {}
     if s.quote.form_factor in ("SXM", "PCIe", "NVL", "OAM"):
         said[s.quote.form_factor] = s.read("form_factor")
-    places = [one for one in s.texts if one.field in ("accelerator", "accelerator_sku", "items", "", "unit_price", "notes")]
+    places = [
+        one
+        for one in s.texts
+        if one.field in ("accelerator", "accelerator_sku", "items", "", "unit_price", "notes")
+    ]
     for read in places:
-        text = read.shown if read.field in ("accelerator", "accelerator_sku", "notes") else read.quoted or read.shown
+        text = (
+            read.shown
+            if read.field in ("accelerator", "accelerator_sku", "notes")
+            else read.quoted or read.shown
+        )
         if read.field in ("", "items", "notes") and not _about_card(s, text):
             continue
         for word in _FORM_WORDS.findall(text):
@@ -81,7 +89,11 @@ def figures(s: Subject) -> Iterator[Finding]:
         return
     for name, said, sheet in (
         ("accelerator_power_w", q.accelerator_power_w, card.tdp_w),
-        ("memory_bandwidth_gb_per_s", q.memory_bandwidth_gb_per_s, (card.memory_bytes_per_s or 0) / GB or None),
+        (
+            "memory_bandwidth_gb_per_s",
+            q.memory_bandwidth_gb_per_s,
+            (card.memory_bytes_per_s or 0) / GB or None,
+        ),
         ("accelerator_memory_gb", q.accelerator_memory_gb, card.label_memory_bytes / 2**30),
     ):
         if said is None or sheet is None or _like(said, sheet):
@@ -105,6 +117,7 @@ def _like(said: float, sheet: float) -> bool:
 
 def _twin(card: Accelerator, name: str, said: float) -> Accelerator | None:
     """A part of the same generation and first word of name of which the figure is true."""
+
     def of(one: Accelerator) -> float | None:
         if name == "accelerator_power_w":
             return one.tdp_w
@@ -113,7 +126,9 @@ def _twin(card: Accelerator, name: str, said: float) -> Accelerator | None:
         return one.label_memory_bytes / 2**30
 
     family = card.id.split("-")[0]
-    others = [one for one in accelerators().values() if one.architecture == card.architecture and one.id != card.id]
+    others = [
+        one for one in accelerators().values() if one.architecture == card.architecture and one.id != card.id
+    ]
     fits = [one for one in others if (value := of(one)) and _like(said, value)]
     return next((one for one in fits if one.id.split("-")[0] == family), None)
 
@@ -149,8 +164,16 @@ def _usable_told(s: Subject) -> Iterator[Finding]:
             continue
         said, shows = float(found[1].replace(",", ".")), card.usable_bytes / 2**30
         if said > shows * 1.002:
-            yield s.find("CB-Q124", "useful", ("accelerator_memory_gb",), read, said=number(said, 5), shows=number(shows, 3),
-                         name=card.name, label=number(card.label_memory_bytes / 2**30, 4))  # fmt: skip
+            yield s.find(
+                "CB-Q124",
+                "useful",
+                ("accelerator_memory_gb",),
+                read,
+                said=number(said, 5),
+                shows=number(shows, 3),
+                name=card.name,
+                label=number(card.label_memory_bytes / 2**30, 4),
+            )
             return
 
 
@@ -200,7 +223,9 @@ def gemm_floor(s: Subject) -> Iterator[Finding]:
     if card is None or said is None or not dense:
         return
     best = dense / TFLOP * (card.matmul_ratio or 1.0)
-    if said > dense / TFLOP * (1 + NEAR_RATIO) and not any(said <= rate / TFLOP for rate in card.flop_per_s.values()):
+    if said > dense / TFLOP * (1 + NEAR_RATIO) and not any(
+        said <= rate / TFLOP for rate in card.flop_per_s.values()
+    ):
         yield s.find("CB-Q131", "important", ("gemm_tflops",), said=number(said, 5), dense=number(dense / TFLOP, 5),
                      name=card.name)  # fmt: skip
     elif said < 0.5 * best:
@@ -221,7 +246,11 @@ def links(s: Subject) -> Iterator[Finding]:
     if not said and not has:
         for read in s.texts:
             text = read.quoted or read.shown
-            if read.field != "nvlink" and re.search(r"\bnv-?(link|switch)\b", text, re.IGNORECASE) and not _denied(text):
+            if (
+                read.field != "nvlink"
+                and re.search(r"\bnv-?(link|switch)\b", text, re.IGNORECASE)
+                and not _denied(text)
+            ):
                 yield s.find("CB-Q133", "blocking", ("accelerator",), read, name=card.name)
                 return
     if q.nvlink is False and has and form_of(card) == "SXM":
@@ -277,104 +306,13 @@ def abilities(s: Subject) -> Iterator[Finding]:
         yield s.find("CB-Q139", "important", ("ecc", "accelerator"), name=card.name)
     if q.mig and card.mig_instances_count is None and card.vendor == "NVIDIA":
         yield s.find("CB-Q140", "important", ("mig", "accelerator"), name=card.name)
-    hosted = s.purpose in ("rent", "reserve", "cluster") or any(_HALL.search(one.quoted or one.shown) for one in s.texts)
+    hosted = s.purpose in ("rent", "reserve", "cluster") or any(
+        _HALL.search(one.quoted or one.shown) for one in s.texts
+    )
     if card.segment == "consumer" and hosted and card.vendor == "NVIDIA":
         yield s.find("CB-Q141", "important", ("accelerator",), kind="trap", name=card.name)
 
 
-def machines(s: Subject) -> Iterator[Finding]:
-    """Accelerators in a machine, its power and its cooling."""
-    card, q = s.card, s.quote
-    each = s.per_node_count
-    if card is None:
-        return
-    most = max(8, card.link_domain_count) if form_of(card) in ("SXM", "OAM") else 16
-    if each and each > most:
-        yield s.find("CB-Q142", "blocking", ("accelerators_per_node_count",), each=number(each), most=number(most),
-                     name=card.name)  # fmt: skip
-    watts = q.accelerator_power_w or card.tdp_w
-    if q.node_power_kw and each and watts:
-        least = each * watts / 1000
-        if q.node_power_kw < least:
-            yield s.find("CB-Q143", "blocking", ("node_power_kw", "accelerators_per_node_count"),
-                         said=number(q.node_power_kw), least=number(least), each=number(each), watts=number(watts, 4),
-                         name=card.name)  # fmt: skip
-        elif q.node_power_kw > least * MACHINE_ROOM_RATIO:
-            yield s.find("CB-Q144", "useful", ("node_power_kw",), said=number(q.node_power_kw), least=number(least))
-        elif s.node and s.node.power_w and each == s.node.accelerators_count and q.node_power_kw < 0.8 * s.node.power_w / 1000:
-            yield s.find("CB-Q145", "important", ("node_power_kw",), said=number(q.node_power_kw),
-                         known=number(s.node.power_w / 1000), node=s.node.id)  # fmt: skip
-    if q.rack_power_kw and q.node_power_kw and q.rack_power_kw < q.node_power_kw:
-        yield s.find("CB-Q146", "blocking", ("rack_power_kw", "node_power_kw"), rack=number(q.rack_power_kw),
-                     node=number(q.node_power_kw))  # fmt: skip
-    if q.cooling == "air" and card.id.startswith(LIQUID_ONLY):
-        yield s.find("CB-Q147", "blocking", ("cooling", "accelerator"), name=card.name)
-    yield from _hall(s)
-
-
-def _hall(s: Subject) -> Iterator[Finding]:
-    """Machines that need liquid, or a rack that draws more, than the room they are sold for gives."""
-    q = s.quote
-    wet = q.cooling in ("liquid", "immersion") or (s.card is not None and s.card.id.startswith(LIQUID_ONLY))
-    told = next((one for one in s.texts if _SITE_AIR.search(one.quoted or one.shown)), None)
-    if wet and (q.site_cooling == "air" or told is not None):
-        yield s.find("CB-Q207", "blocking", ("cooling", "site_cooling"), *([told] if told else []),
-                     need=tr(f"procure.choice.{q.cooling or 'liquid'}"))  # fmt: skip
-    for read in s.texts:
-        given = [float(one.replace(",", ".")) for one in _RACK_KW.findall(read.quoted or read.shown)]
-        if q.rack_power_kw and given and min(given) < q.rack_power_kw and read.field != "rack_power_kw":
-            yield s.find("CB-Q208", "blocking", ("rack_power_kw",), read, need=number(q.rack_power_kw),
-                         have=number(min(given)))  # fmt: skip
-            return
-
-
-def networks(s: Subject) -> Iterator[Finding]:
-    """Several machines: what joins them, and whether a promised bus rate can cross it."""
-    q, nodes = s.quote, s.nodes_count or 1
-    per_node_gbit = (q.nics_per_node_count or 0) * (q.nic_speed_gbit_per_s or 0)
-    known = (s.node.network_bytes_per_s or 0) / 1e9 * 8 if s.node else 0.0
-    fabric = q.interconnect in ("infiniband", "roce", "efa", "slingshot")
-    if nodes > 1 and q.interconnect in ("none", "ethernet"):
-        yield s.find("CB-Q148", "important", ("interconnect", "nodes_count"), nodes=number(nodes, 6), kind="trap",
-                     network=q.interconnect)  # fmt: skip
-    if per_node_gbit and known and nodes > 1 and per_node_gbit < 0.5 * known and s.per_node_count == 8:
-        yield s.find(
-            "CB-Q149", "important", ("nics_per_node_count", "nic_speed_gbit_per_s", "interconnect"), kind="trap",
-            nics=number(q.nics_per_node_count or 0), each=number(q.nic_speed_gbit_per_s or 0),
-            said=number(per_node_gbit, 4), known=number(known, 4), node=s.node.id if s.node else "",
-        )  # fmt: skip
-    if fabric and q.nic_speed_gbit_per_s and q.nic_speed_gbit_per_s < 100:
-        yield s.find("CB-Q150", "important", ("interconnect", "nic_speed_gbit_per_s"), network=q.interconnect,
-                     each=number(q.nic_speed_gbit_per_s))  # fmt: skip
-    if q.nic_speed_gbit_per_s and q.nic_speed_gbit_per_s > 1600:
-        yield s.find("CB-Q151", "blocking", ("nic_speed_gbit_per_s",), said=number(q.nic_speed_gbit_per_s, 5))
-    if q.oversubscription_factor and q.oversubscription_factor > 1 and nodes > 1:
-        yield s.find("CB-Q152", "important", ("oversubscription_factor", "rail_optimised"), kind="trap",
-                     factor=number(q.oversubscription_factor))  # fmt: skip
-    rate = (s.card.link_bytes_per_s or 0) / GB if s.card else 0.0
-    if q.allreduce_gb_per_s and rate and q.allreduce_gb_per_s > BEYOND_RATIO * rate and nodes == 1:
-        yield s.find("CB-Q153", "blocking", ("allreduce_gb_per_s",), said=number(q.allreduce_gb_per_s, 4),
-                     most=number(rate, 4), name=s.card.name if s.card else "")  # fmt: skip
-    across = per_node_gbit / 8
-    if q.allreduce_gb_per_s and across and nodes > 1 and q.allreduce_gb_per_s > BEYOND_RATIO * across:
-        yield s.find("CB-Q154", "blocking", ("allreduce_gb_per_s", "nics_per_node_count", "nic_speed_gbit_per_s"),
-                     said=number(q.allreduce_gb_per_s, 4), most=number(across, 4))  # fmt: skip
-
-
-def disks(s: Subject) -> Iterator[Finding]:
-    """Usable storage that is not less than raw."""
-    q = s.quote
-    if q.storage_usable_tb and q.storage_raw_tb:
-        part = q.storage_usable_tb / q.storage_raw_tb
-        if part > 1:
-            yield s.find("CB-Q155", "blocking", ("storage_usable_tb", "storage_raw_tb"),
-                         usable=number(q.storage_usable_tb), raw=number(q.storage_raw_tb))  # fmt: skip
-        elif part > 0.95:
-            yield s.find("CB-Q156", "important", ("storage_usable_tb", "storage_raw_tb"), part=percent(part, 3),
-                         usable=number(q.storage_usable_tb), raw=number(q.storage_raw_tb))  # fmt: skip
-
-
 RULES = (
-    unknown_part, form_named, figures, usable_memory, rates, gemm_floor, links, export_variants, named_twice,
-    abilities, machines, networks, disks,
+    unknown_part, form_named, figures, usable_memory, rates, gemm_floor, links, export_variants, named_twice, abilities,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What an audit is weighed with: severities, what answers what, and ranges for what an offer leaves open. All is data."""
+"""What an audit is weighed with, all of it data: severities, what answers what, ranges for what an offer leaves open."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Completeness:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a month's cost. ``known`` = the offer or whoever asks says it; else it is a range nobody confirmed."""
+    """One line of a month's cost. ``known`` = the offer or whoever asks says it; else a range nobody confirmed."""
 
     key: str
     money: float
@@ -196,6 +196,8 @@ class Audit:
     digest: str = ""  # of the offer
     schema: str = SCHEMA
     file: str = ""
+    accelerator: str = ""  # id of the part in the catalogue; "" = none that we know
+    clauses: tuple[str, ...] = ()  # of the annex, besides its tests
 
     @property
     def blocking(self) -> int:

@@ -1,4 +1,4 @@
-"""What can be owed under an offer: the worst case in parts, cash by month, what leaving costs, and the service level."""
+"""What can be owed under an offer: the worst case in parts, cash by month, what leaving costs; the service level."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 
 from cabida.evidence.quotes.quote import Amount
 from cabida.procure import sums
+from cabida.procure.extras import Making
 from cabida.procure.known import is_included
 from cabida.procure.nouns import Liability, MonthOwed, Sla
-from cabida.procure.prices import Making, Reckoned
+from cabida.procure.prices import Reckoned
 from cabida.procure.service import HOURS
 from cabida.procure.subject import Subject
 from cabida.quantity import Quantity, Source, leaf
@@ -51,7 +52,9 @@ def liability(s: Subject, found: Reckoned) -> Liability:
     }
     unknown = [key for key, one in parts.items() if one is None]
     if unknown:
-        notes.append(tr("procure.owed.unknown", names=", ".join(tr(f"procure.owed.part.{key}") for key in unknown)))
+        notes.append(
+            tr("procure.owed.unknown", names=", ".join(tr(f"procure.owed.part.{key}") for key in unknown))
+        )
     whole: Quantity | None = sums.worst_case_money(**zeros) if commit is not None else None
     if whole is not None:
         found.roots["worst_case_money"] = whole
@@ -100,7 +103,9 @@ def _renewal(make: Making, month: Quantity, months: float, notes: list[str]) -> 
     if q.auto_renewal is None:
         return None
     notes.append(tr("procure.owed.renewal", months=number(months or 1)))
-    made: Quantity = sums.renewed_money(month, leaf("renewal_months", months or 1.0, Source(tr("procure.owed.same_term"))))
+    made: Quantity = sums.renewed_money(
+        month, leaf("renewal_months", months or 1.0, Source(tr("procure.owed.same_term")))
+    )
     return made
 
 
@@ -109,7 +114,9 @@ def _overage(make: Making, notes: list[str]) -> Quantity | None:
     if make.s.purpose == "buy":
         return leaf("overage_money", 0.0, Source(tr("procure.owed.bought")))
     if q.overage_unit_price is not None:
-        notes.append(tr("procure.owed.overage", price=f"{q.overage_unit_price.value} {q.overage_unit_price.currency}"))
+        notes.append(
+            tr("procure.owed.overage", price=f"{q.overage_unit_price.value} {q.overage_unit_price.currency}")
+        )
     return None
 
 
@@ -126,7 +133,9 @@ def _rise(make: Making, commit: Quantity | None, months: float, notes: list[str]
         return None
     years = math.floor(max(0.0, months - 0.01) / 12)
     mean = sum((1 + limit) ** min(year, years) - 1 for year in range(years + 1)) / (years + 1)
-    made: Quantity = sums.raised_money(commit, make.read("price_adjustment_limit_ratio_per_year", "price_rise_ratio", mean))
+    made: Quantity = sums.raised_money(
+        commit, make.read("price_adjustment_limit_ratio_per_year", "price_rise_ratio", mean)
+    )
     if limit and not years:
         notes.append(tr("procure.owed.within_year"))
     return made
@@ -139,7 +148,11 @@ def _months(
     q = s.quote
     total = float(commit) if commit is not None else 0.0
     begin = float(setup) if setup is not None else 0.0
-    ahead = (q.upfront_ratio or 0.0) * total if s.purpose != "buy" else (q.upfront_ratio if q.upfront_ratio is not None else 1.0) * total
+    ahead = (
+        (q.upfront_ratio or 0.0) * total
+        if s.purpose != "buy"
+        else (q.upfront_ratio if q.upfront_ratio is not None else 1.0) * total
+    )
     late = math.ceil((q.payment_terms_days or 0.0) / 31) if q.payment_terms_days else 0
     if s.purpose == "buy":
         rest, when = total - ahead, max(1, math.ceil((q.lead_time_days or 0) / DAYS_PER_MONTH) + late)
@@ -161,7 +174,7 @@ def _months(
 
 
 def _leaving(s: Subject, found: Reckoned, left: float) -> float | None:
-    """What is still owed when leaving then: the fee, or the share of what is left; the whole rest where no exit is offered."""
+    """What is still owed when leaving then: the fee, or a share of the rest; all of it where no exit is offered."""
     q = s.quote
     if left <= 0.005:
         return 0.0
@@ -196,7 +209,7 @@ def service_level(s: Subject, found: Reckoned) -> Sla:
             )  # fmt: skip
         else:
             notes.append(tr("procure.sla.no_credit", lost=_money(bad, found)))
-    if q.credit_cap_ratio is not None:
+    if q.credit_cap_ratio:
         beyond = 1 - q.credit_cap_ratio
         notes.append(tr("procure.sla.cap", cap=percent(q.credit_cap_ratio, 3), beyond=percent(beyond, 4),
                         hours=number(q.credit_cap_ratio * HOURS)))  # fmt: skip

@@ -19,7 +19,9 @@ FAR_RATIO, NODE_RATIO = 2.5, 4.0  # how far from the middle a price is asked abo
 SOURCES = 12
 
 
-def placed(s: Subject, listed_money: float | None, terms: Terms | None, purchase_money: float | None = None) -> Placed:
+def placed(
+    s: Subject, listed_money: float | None, terms: Terms | None, purchase_money: float | None = None
+) -> Placed:
     """The percentile of a listed accelerator-hour (or of what one accelerator costs to buy) among each seller's last.
 
     Reservations are compared with reservations where enough are published, else with what the hour costs on demand.
@@ -102,5 +104,9 @@ def far(s: Subject, found: Placed, price: float | None, currency: str) -> list[F
     if times > NODE_RATIO:
         return [s.find("CB-Q241", "blocking", ("unit_price", "unit"), times=number(times), **values)]
     if times < 1 / FAR_RATIO and s.purpose != "buy":
-        return [s.find("CB-Q240", "important", ("unit_price", "unit"), kind="trap", times=number(1 / times), **values)]
+        return [
+            s.find(
+                "CB-Q240", "important", ("unit_price", "unit"), kind="trap", times=number(1 / times), **values
+            )
+        ]
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from cabida.procure.nouns import Finding
 from cabida.procure.subject import Subject
@@ -64,7 +65,13 @@ def said_twice(s: Subject) -> Iterator[Finding]:
     if q.uptime_ratio is None:
         return
     for read in s.texts:
-        if read.field in ("uptime_ratio", "credit_ladder", "credit_cap_ratio", "goodput_ratio", "sla_exclusions"):
+        if read.field in (
+            "uptime_ratio",
+            "credit_ladder",
+            "credit_cap_ratio",
+            "goodput_ratio",
+            "sla_exclusions",
+        ):
             continue
         text = read.quoted or read.shown
         for found in _PERCENT.finditer(text):
@@ -95,7 +102,7 @@ def ladder(s: Subject) -> Iterator[Finding]:
     if q.uptime_ratio is not None and top.below_ratio > q.uptime_ratio + 1e-6:
         yield s.find("CB-Q214", "important", ("uptime_ratio", "credit_ladder"), said=percent(q.uptime_ratio, 6),
                      below=percent(top.below_ratio, 6))  # fmt: skip
-    if any(later.credit_ratio < earlier.credit_ratio for earlier, later in zip(steps, steps[1:], strict=False)):
+    if any(later.credit_ratio < earlier.credit_ratio for earlier, later in pairwise(steps)):
         yield s.find("CB-Q215", "blocking", ("credit_ladder",))
     if q.credit_cap_ratio is not None and most > q.credit_cap_ratio + 1e-9:
         yield s.find("CB-Q216", "blocking", ("credit_ladder", "credit_cap_ratio"), most=percent(most, 3),
@@ -114,8 +121,11 @@ def repair(s: Subject) -> Iterator[Finding]:
     if q.goodput_ratio and q.uptime_ratio and q.goodput_ratio > q.uptime_ratio + 1e-9:
         yield s.find("CB-Q218", "blocking", ("goodput_ratio", "uptime_ratio"), goodput=percent(q.goodput_ratio, 5),
                      uptime=percent(q.uptime_ratio, 6))  # fmt: skip
-    office = q.support_hours and re.search(r"\b(8|9|10|12)\s*[x×]\s*5|office|business|laboral|9\s*(am|to|a|-)\s*(5|17|18)", q.support_hours,
-                                           re.IGNORECASE)  # fmt: skip
+    office = q.support_hours and re.search(
+        r"\b(8|9|10|12)\s*[x×]\s*5|office|business|laboral|9\s*(am|to|a|-)\s*(5|17|18)",
+        q.support_hours,
+        re.IGNORECASE,
+    )
     if office and q.support_response_minutes and q.support_response_minutes <= 60 and _always(s):
         yield s.find("CB-Q219", "important", ("support_hours", "support_response_minutes"), hours=q.support_hours,
                      minutes=number(q.support_response_minutes))  # fmt: skip

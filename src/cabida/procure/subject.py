@@ -206,13 +206,21 @@ def _card(q: Quote) -> Accelerator | None:
     name = re.sub(r"^\s*\d+\s*[x×]\s*", "", q.accelerator)
     memory = f" {q.accelerator_memory_gb:.0f}GB" if q.accelerator_memory_gb else ""
     form = q.form_factor if q.form_factor in _FORMS and q.form_factor.lower() not in name.lower() else ""
-    tries = [f"{name} {form}{memory}", f"{name} {form}", f"{name}{memory}", name] if form else [name, f"{name}{memory}"]
+    tries = (
+        [f"{name} {form}{memory}", f"{name} {form}", f"{name}{memory}", name]
+        if form
+        else [name, f"{name}{memory}"]
+    )
     for one in tries:
-        if (found := find_accelerator(one.strip())) is not None and (not form or form_of(found) in (form, "")):
+        if (found := find_accelerator(one.strip())) is not None and (
+            not form or form_of(found) in (form, "")
+        ):
             return found
     near = named_cards(q.accelerator)
     if q.form_factor:
         near = [one for one in near if form_of(one) == q.form_factor] or near
     if q.accelerator_memory_gb:
-        near = [one for one in near if abs(one.label_memory_bytes / 2**30 / q.accelerator_memory_gb - 1) < 0.1] or near
+        near = [
+            one for one in near if abs(one.label_memory_bytes / 2**30 / q.accelerator_memory_gb - 1) < 0.1
+        ] or near
     return near[0] if len(near) == 1 else None

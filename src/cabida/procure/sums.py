@@ -11,7 +11,11 @@ from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 @formula
 def listed_money_per_hour(
-    quoted_money: float, exchange_ratio: float, tax_ratio: float, quoted_hours: float, accelerators_count: float
+    quoted_money: float,
+    exchange_ratio: float,
+    tax_ratio: float,
+    quoted_hours: float,
+    accelerators_count: float,
 ) -> float:
     """An accelerator-hour as listed: the quoted amount without tax over the hours and accelerators it pays for.
 
@@ -42,7 +46,9 @@ def compute_money_per_month(
 
 
 @formula
-def offered_storage_money_per_month(stored_gb: float, storage_money_per_gb_per_month: float, usable_ratio: float) -> float:
+def offered_storage_money_per_month(
+    stored_gb: float, storage_money_per_gb_per_month: float, usable_ratio: float
+) -> float:
     """Storage for a month; what must stay empty for the file system to stay fast is paid for too."""
     return stored_gb / usable_ratio * storage_money_per_gb_per_month
 
@@ -76,7 +82,9 @@ def prepaid_money_per_month(upfront_money: float, wacc_ratio_per_year: float) ->
 
 
 @formula
-def migration_money_per_month(migration_days: float, labour_money_per_day: float, term_months: float) -> float:
+def migration_money_per_month(
+    migration_days: float, labour_money_per_day: float, term_months: float
+) -> float:
     """Moving in, in working days of people, over the months of the term."""
     return migration_days * labour_money_per_day / term_months
 
@@ -110,9 +118,7 @@ def unrecovered_tax_money_per_month(compute_money_per_month: float, unrecovered_
 
 
 @formula
-def credited_money_per_month(
-    compute_money_per_month: float, credit_ratio: float
-) -> float:
+def credited_money_per_month(compute_money_per_month: float, credit_ratio: float) -> float:
     """What the seller credits in a month at a stated availability, of that month's bill."""
     return compute_money_per_month * credit_ratio
 
@@ -140,8 +146,19 @@ def all_in_money_per_month(
     tax_money_per_month: float,
 ) -> float:
     """All that a month costs, whoever is paid."""
-    return total(compute_money_per_month, storage_money_per_month, egress_money_per_month, support_money_per_month, setup_money_per_month, prepaid_money_per_month,
-                 migration_money_per_month, platform_money_per_month, licence_money_per_month, power_money_per_month, tax_money_per_month)  # fmt: skip
+    return total(
+        compute_money_per_month,
+        storage_money_per_month,
+        egress_money_per_month,
+        support_money_per_month,
+        setup_money_per_month,
+        prepaid_money_per_month,
+        migration_money_per_month,
+        platform_money_per_month,
+        licence_money_per_month,
+        power_money_per_month,
+        tax_money_per_month,
+    )
 
 
 @formula
@@ -157,7 +174,9 @@ def down_hours_per_month(availability_ratio: float) -> float:
 
 
 @formula
-def lost_money_per_month(down_hours_per_month: float, listed_money_per_hour: float, accelerators_count: float) -> float:
+def lost_money_per_month(
+    down_hours_per_month: float, listed_money_per_hour: float, accelerators_count: float
+) -> float:
     """What the hours that are down are billed at."""
     return down_hours_per_month * listed_money_per_hour * accelerators_count
 

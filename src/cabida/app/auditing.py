@@ -1,0 +1,204 @@
+"""Offers of vendors audited and compared, held against a decision, with the letter and the annex that go back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cabida.errors import InvalidInput
+from cabida.text import language as speaking
+from cabida.text import money, problem, tr, use_language
+
+if TYPE_CHECKING:
+    from cabida.evidence.quotes import Quote
+    from cabida.plan import Decision
+    from cabida.procure import Audit, Comparison
+
+
+def quote_audit(
+    quote: Quote | Path | str,
+    *,
+    decision: Decision | Path | str | None = None,
+    as_of: str | None = None,
+    currency: str = "",
+    language: str = "",
+    store: Path | str | None = None,
+    **needs: float,
+) -> Audit:
+    """Audit a vendor's quote: completeness, contradictions, price, percentile, worst case, service level, tests.
+
+    Args:
+        quote: itself, its file (YAML, CSV, XLSX, text, PDF), or the number of one that is kept.
+        decision: what it is to be bought for, itself or the path of its JSON.
+        as_of: ISO date; prices seen later don't exist. Today when left out.
+        currency: of the answer; the decision's, else the quote's own.
+        language: en or es; the one in use when empty.
+        store: file of the store that keeps quotes.
+        needs: what is known instead of assumed: ``utilisation_ratio``, ``stored_gb``, ``egress_gb_per_month``,
+            ``staff_count``, ``loaded_money_per_year``, ``migration_days``, ``wacc_ratio``, ``unrecovered_tax_ratio``.
+
+    Raises:
+        InvalidInput: a file that can't be read; CB-Q290, several quotes in one file; CB-F006, no rate of exchange.
+    """
+    from cabida.procure import audit
+
+    use_language(language or speaking())
+    read = _one(quote, store)
+    held = _decision(decision)
+    made = audit(read, as_of or date.today().isoformat(), held, currency=currency, needs=needs)
+    return _with_price(made, held) if held is not None else made
+
+
+def quote_letter(made: Audit) -> str:
+    """The questions to send back to the vendor, by severity, numbered; Markdown in the language of the audit."""
+    from cabida.procure import letter
+
+    use_language(made.language)
+    return letter(made)
+
+
+def quote_annex(made: Audit) -> str:
+    """The acceptance tests with their floors as an annex to the contract; Markdown in the language of the audit."""
+    from cabida.procure import annex
+
+    use_language(made.language)
+    return annex(made)
+
+
+def quote_compare(
+    quotes: Sequence[Quote | Path | str],
+    *,
+    decision: Decision | Path | str | None = None,
+    as_of: str | None = None,
+    currency: str = "",
+    language: str = "",
+    store: Path | str | None = None,
+    **needs: float,
+) -> Comparison:
+    """Quotes side by side in one currency: price, all-in, completeness, worst case, service level, what each lacks.
+
+    Args:
+        quotes: as for :func:`quote_audit`; a file may hold several.
+        decision: what they are to be bought for, itself or the path of its JSON.
+        as_of: ISO date; prices seen later don't exist. Today when left out.
+        currency: of all; that of the first quote that names one when empty.
+        language: en or es; the one in use when empty.
+        store: file of the store that keeps quotes.
+        needs: as for :func:`quote_audit`.
+
+    Raises:
+        InvalidInput: CB-Q291, fewer than two quotes; what :func:`quote_audit` raises.
+    """
+    from cabida.procure import audit, compare
+
+    use_language(language or speaking())
+    read = [one for each in quotes for one in _all(each, store)]
+    if len(read) < 2:
+        raise InvalidInput([problem("CB-Q291", count=len(read))])
+    held = _decision(decision)
+    day = as_of or date.today().isoformat()
+    wanted = (
+        currency
+        or (held.currency if held else "")
+        or next((one.currency for one in read if one.currency), "USD")
+    )
+    return compare([audit(one, day, held, currency=wanted or "", needs=needs) for one in read])
+
+
+def _one(quote: Quote | Path | str, store: Path | str | None) -> Quote:
+    found = _all(quote, store)
+    if len(found) != 1:
+        raise InvalidInput([problem("CB-Q290", file=str(quote), count=len(found))])
+    return found[0]
+
+
+def _all(quote: Quote | Path | str, store: Path | str | None) -> tuple[Quote, ...]:
+    """The quotes of a file, or one that is kept under this number."""
+    from cabida.evidence.quotes import Quote as Noun
+    from cabida.evidence.quotes import read_quotes
+
+    if isinstance(quote, Noun):
+        return (quote,)
+    if not Path(quote).exists() and (found := _kept(str(quote), store)) is not None:
+        return (found,)
+    return read_quotes(quote)
+
+
+def _kept(name: str, store: Path | str | None) -> Quote | None:
+    if "/" in name or "\\" in name:
+        return None
+    from cabida.app.quoting import find_quote
+
+    return find_quote(name, store=store)
+
+
+def _decision(decision: Decision | Path | str | None) -> Decision | None:
+    from cabida.plan import Decision as Noun
+
+    if decision is None or isinstance(decision, Noun):
+        return decision
+    from cabida.report.store import load
+
+    return load(decision)
+
+
+def _with_price(made: Audit, decision: Decision) -> Audit:
+    """What the decision becomes when its option on this part costs what is quoted."""
+    told = dict(made.against or {})
+    told["price"] = _moved(made, decision, str(told.get("option") or ""))
+    return replace(made, against=told)
+
+
+def _moved(made: Audit, decision: Decision, option_id: str) -> dict[str, Any]:
+    price = made.price.listed_money_per_hour
+    if price is None:
+        return _unmoved(made.price.why_not)
+    if made.price.currency != decision.currency:
+        return _unmoved(tr("procure.part.other_currency"))
+    from cabida.choose.levers import levers
+    from cabida.choose.what_if import what_if
+
+    lever = next(
+        (
+            one
+            for one in levers(decision)
+            if one.option == option_id and one.name.endswith("price_money_per_hour") and not one.locked
+        ),
+        None,
+    )
+    option = next((one for one in decision.options if one.id == option_id), None)
+    if lever is None or option is None or made.purpose == "buy" or option.accelerator != made.accelerator:
+        return _unmoved(tr("procure.part.other_part"))
+    try:
+        after = what_if(decision, {lever.name: price})
+    except InvalidInput as error:
+        return _unmoved("; ".join(one.what for one in error.problems))
+    before = next(one for one in decision.options if one.id == option_id)
+    now = next(one for one in after.options if one.id == option_id)
+    sentence = tr(
+        "procure.part.moved",
+        price=money(price, decision.currency),
+        old=money(lever.value, decision.currency),
+        new_cost=money(now.unit_cost.value, decision.currency),
+        old_cost=money(before.unit_cost.value, decision.currency),
+        winner=after.options[0].title,
+    )
+    return {
+        "lever": lever.name,
+        "old_money_per_hour": lever.value,
+        "new_money_per_hour": price,
+        "old_rank": before.rank,
+        "new_rank": now.rank,
+        "old_unit_cost_money": before.unit_cost.value,
+        "new_unit_cost_money": now.unit_cost.value,
+        "winner": after.options[0].id,
+        "winner_changes": after.options[0].id != decision.options[0].id,
+        "sentence": sentence,
+    }
+
+
+def _unmoved(why: str) -> dict[str, Any]:
+    return {"sentence": tr("procure.part.not_moved", why=why.rstrip(".") + "."), "why": why}

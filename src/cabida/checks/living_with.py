@@ -30,7 +30,7 @@ def weighed(
     by_code = {risk.code: risk for risk in accepted}
     weighed = [_accepted(one, by_code[one.code]) if one.code in by_code else one for one in told]
     gone = [risk for risk in accepted if risk.code not in {one.code for one in told}] if whole else []
-    return (*weighed, *(caution(NO_LONGER, "info", accepted=risk.code, by=risk.by) for risk in gone))
+    return (*weighed, *(caution(NO_LONGER, "warning", accepted=risk.code, by=risk.by) for risk in gone))
 
 
 def _accepted(one: Caution, risk: KnownRisk) -> Caution:

@@ -154,7 +154,7 @@ def decide(
         rejections=rejections,
         assumptions=assumptions,
         assumption_flips=assumed,
-        warnings=(*cautions_of(brief, options, kept, means), *flexibility_cautions(free)),
+        warnings=cautions_of(brief, options, kept, means, flexibility_cautions(free)),
         flips=turned,
         measurements=to_measure.measurements,
         measurements_note=to_measure.note,

@@ -123,9 +123,16 @@ def _inputs_used(kept: Sequence[Worked], means: Means) -> list[str]:
 
 
 def cautions_of(
-    brief: Brief, options: Sequence[Option], kept: Sequence[Worked], means: Means
+    brief: Brief,
+    options: Sequence[Option],
+    kept: Sequence[Worked],
+    means: Means,
+    also: Sequence[Caution] = (),
 ) -> tuple[Caution, ...]:
-    """Classic mistakes, doubts about prices and places, and the figures in the brief that are wrong."""
+    """Classic mistakes, doubts about prices and places, and the figures in the brief that are wrong; ``also`` others.
+
+    Those that the brief accepts are told with who does, and so is what it accepts and nothing found.
+    """
     found: list[Caution] = []
     if kept:
         first = kept[0]
@@ -142,7 +149,7 @@ def cautions_of(
         found += topping_up(options, kept, means)
     found += checks.pitfalls(brief, options, means.terms.as_of)
     found += [Caution(claim.code, claim.what) for claim in claims(brief)]
-    return checks.weighed(found, brief.accepted_risks)
+    return checks.weighed([*found, *also], brief.accepted_risks)
 
 
 def _of_the_price(first: Worked, brief: Brief, means: Means) -> Iterator[Caution]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.text import language as speaking
+from cabida.text import locale as speaking
 from cabida.text import money, problem, tr, use_language
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def _kept(name: str, store: Path | str | None) -> Quote | None:
         return None
     from cabida.app.quoting import find_quote
 
-    return find_quote(name, store=store)
+    found: Quote | None = find_quote(name, store=store)
+    return found
 
 
 def _decision(decision: Decision | Path | str | None) -> Decision | None:

@@ -35,8 +35,9 @@ def known(function: Any) -> Any:
     return option("--utilisation", type=SHARE, heading="need")(function)
 
 
-def _needs(flags: dict[str, Any]) -> dict[str, float]:
-    said = {KNOWN[name]: flags.pop(name) for name in KNOWN}
+def _needs(flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags, those about the need under the names of what they state; what wasn't typed is left out."""
+    said = {KNOWN.get(name, name): value for name, value in flags.items()}
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -54,6 +55,7 @@ def _needs(flags: dict[str, Any]) -> dict[str, float]:
 @click.pass_context
 def audit(
     ctx: click.Context,
+    /,
     quote: str,
     *,
     letter: bool,
@@ -67,8 +69,7 @@ def audit(
     """What a quote lacks, contradicts, costs and can come to."""
     from cabida import app
 
-    needs = _needs(flags)
-    made = app.quote_audit(quote, as_of=as_of, **flags, **needs)
+    made = app.quote_audit(quote, as_of=as_of, **_needs(flags))
     if out is not None:
         _written(made, out)
     if letter or annex:
@@ -104,6 +105,5 @@ def compare(quotes: tuple[str, ...], *, as_json: bool, as_of: str | None, **flag
     from cabida import app
     from cabida.faces import quote_audit_screens as screens
 
-    needs = _needs(flags)
-    found = app.quote_compare(quotes, as_of=as_of, **flags, **needs)
+    found = app.quote_compare(quotes, as_of=as_of, **_needs(flags))
     emit(asdict(found), lambda: screens.beside(found), as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from cabida import facts
 from cabida.facts.model import Accelerator, Node
@@ -30,13 +31,12 @@ def annex(s: Subject) -> tuple[Floor, ...]:
 
 
 def _floor(key: str, tool: str, **rest: object) -> Floor:
-    values = {
-        name: value for name, value in rest.items() if name not in ("at", "unit", "side", "source", "basis")
-    }
-    named = {name: rest[name] for name in ("at", "unit", "side", "source", "basis") if name in rest}
+    names = ("at", "unit", "side", "source", "basis")
+    values = {name: value for name, value in rest.items() if name not in names}
+    named: dict[str, Any] = {name: rest[name] for name in names if name in rest}
     return Floor(
         key, tr(f"procure.annex.{key}.test"), tool, tr(f"procure.annex.{key}.passes", **values), **named
-    )  # type: ignore[arg-type]
+    )
 
 
 def _inventory(s: Subject) -> Iterator[Floor]:

@@ -11,13 +11,13 @@ from cabida.plan import Decision
 from cabida.procure import against, amounts, arithmetic, contract, hardware, machines, promises, service
 from cabida.procure.annex import annex, clauses
 from cabida.procure.known import completeness, gaps
-from cabida.procure.nouns import SEVERITIES, Audit, Finding, Gap
+from cabida.procure.nouns import SEVERITIES, Audit, Finding, Gap, blocking_count
 from cabida.procure.owed import liability, service_level
 from cabida.procure.placed import far, placed
 from cabida.procure.prices import Reckoned, reckoned
 from cabida.procure.subject import Subject
 from cabida.quantity import tree_nodes
-from cabida.text import iso_day, language, number, percent, tr
+from cabida.text import iso_day, locale, number, percent, tr
 
 RULES = (
     *amounts.RULES,
@@ -76,14 +76,14 @@ def audit(
     open_ = gaps(s)
     ordered = tuple(sorted(_once(findings), key=lambda one: SEVERITIES.index(one.severity)))
     made = completeness(s)
-    blocking = sum(one.severity == "blocking" for one in (*open_, *ordered))
+    blocking = blocking_count(open_, ordered)
     verdict = "blocked" if blocking else "doubts" if ordered or open_ else "sound"
     return Audit(
         quote.quote_id or "",
         quote.vendor or "",
         title(s),
         s.as_of,
-        language(),
+        locale(),
         s.purpose,
         verdict,
         _answer(verdict, made.score_ratio, open_, ordered),

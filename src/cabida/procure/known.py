@@ -1,4 +1,4 @@
-"""What an audit is weighed with, all of it data: severities, what answers what, ranges for what an offer leaves open."""
+"""What an audit is weighed with, all of it data: severities, what answers what, ranges for what is left open."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,13 @@ class Gap:
     severity: str
     title: str
     question: str
+
+
+def blocking_count(gaps: Sequence[Gap], findings: Sequence[Finding]) -> int:
+    """How many of them block."""
+    return sum(one.severity == "blocking" for one in gaps) + sum(
+        one.severity == "blocking" for one in findings
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,4 +210,4 @@ class Audit:
     @property
     def blocking(self) -> int:
         """How many gaps and findings block the purchase."""
-        return sum(one.severity == "blocking" for one in (*self.gaps, *self.findings))
+        return blocking_count(self.gaps, self.findings)

@@ -29,7 +29,9 @@ def liability(s: Subject, found: Reckoned) -> Liability:
     month = found.month
     if s.purpose == "buy":
         months = 0.0
-        commit = leaf("committed_money", _paid(make, found), month.leaves()[0].source or Source("-"))
+        commit: Quantity | None = leaf(
+            "committed_money", _paid(make, found), month.leaves()[0].source or Source("-")
+        )
     else:
         months = float(q.term_months or q.minimum_term_months or 0.0)
         commit = _committed(make, month, months)

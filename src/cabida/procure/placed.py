@@ -8,7 +8,8 @@ from statistics import median, quantiles
 from cabida.evidence import book
 from cabida.facts.model import Offer
 from cabida.money.prices.believed import is_own, votes, whole_money
-from cabida.money.prices.offers import believed_offers, is_market
+from cabida.money.prices.offers import believed_offers
+from cabida.money.prices.tenure import is_market
 from cabida.money.terms import Terms
 from cabida.procure.known import data
 from cabida.procure.nouns import Finding, Placed

@@ -5,6 +5,8 @@ Amounts are in the currency of the answer; a month has 730 hours, a year 8,760, 
 
 from __future__ import annotations
 
+from typing import Any
+
 from cabida.quantity import formula, most, total
 from cabida.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
@@ -56,9 +58,10 @@ def offered_storage_money_per_month(
 @formula
 def offered_egress_money_per_month(
     egress_gb_per_month: float, free_egress_gb_per_month: float, egress_money_per_gb: float
-) -> float:
+) -> Any:
     """Data that leaves the seller, beyond what is free."""
-    return most(egress_gb_per_month - free_egress_gb_per_month, 0.0) * egress_money_per_gb
+    billed_gb_per_month = most(egress_gb_per_month - free_egress_gb_per_month, 0.0)
+    return billed_gb_per_month * egress_money_per_gb
 
 
 @formula
@@ -144,7 +147,7 @@ def all_in_money_per_month(
     licence_money_per_month: float,
     power_money_per_month: float,
     tax_money_per_month: float,
-) -> float:
+) -> Any:
     """All that a month costs, whoever is paid."""
     return total(
         compute_money_per_month,
@@ -209,6 +212,6 @@ def left_early_money(left_money: float, early_exit_ratio: float) -> float:
 def worst_case_money(
     committed_money: float, setup_money: float, exit_money: float, renewed_money: float, overage_money: float,
     raised_money: float,
-) -> float:  # fmt: skip
+) -> Any:  # fmt: skip
     """All that can be owed under the contract when nothing goes as planned."""
     return total(committed_money, setup_money, exit_money, renewed_money, overage_money, raised_money)

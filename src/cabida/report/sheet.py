@@ -72,7 +72,8 @@ def workbook(decision: Decision) -> bytes:
 
 def _set_up(book: Book, key: str) -> None:
     """How a sheet prints, and that only inputs and signatures may be typed into; no password."""
-    sheet, name = book.sheets[key], cell_text(book.decision.name)[:LONGEST_FOOTER_CHARS].replace("&", "&&")
+    sheet = book.sheets[key]
+    name = cell_text(book.decision.name)[:LONGEST_FOOTER_CHARS].replace("&", "+")  # & would begin a code
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
     sheet.fit_to_pages(1, 0)

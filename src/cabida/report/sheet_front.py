@@ -6,6 +6,7 @@ from typing import Any
 
 from cabida.plan import Decision
 from cabida.report import words as say
+from cabida.report.accepted import accepted
 from cabida.report.every_form import safe_url
 from cabida.report.sheet_book import (
     INPUTS_TOP,
@@ -45,7 +46,7 @@ def decision_sheet(book: Book) -> None:
         book.text(key, row, 0, tr("report.section.careful"), "bold")
         for at, one in enumerate(decision.warnings, row + 1):
             book.text(key, at, 0, one.code, "grey")
-            book.text(key, at, 1, f"{one.sentence} {one.cure}".strip())
+            book.text(key, at, 1, f"{one.sentence} {one.cure} {accepted(one)}".strip())
 
 
 def _now(book: Book, row: int) -> int:

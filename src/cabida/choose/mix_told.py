@@ -14,7 +14,6 @@ from cabida.choose.held import DAYS_PER_MONTH
 from cabida.choose.means import Means
 from cabida.choose.mix_beside import serverless_beside
 from cabida.choose.mixing import (
-    SPOT_SHARE_RATIO,
     Asked,
     Source,
     alone_of,
@@ -32,7 +31,7 @@ from cabida.choose.worked import Worked
 from cabida.money.hold.mix import Kind, Solution
 from cabida.money.hold.mix_draws import Drawn, Each, at_future, draws_of, here, worked_out
 from cabida.money.hold.mix_levels import Demand
-from cabida.plan import Assumption, Flip
+from cabida.plan import Flip
 from cabida.plan.mix import Mix, MixDraws, MixLevel, MixPart, MixPath, MixScenario
 from cabida.text import money, number, percent, tr
 
@@ -386,14 +385,6 @@ def _risk(noun: Mix, asked: Asked, *, quick: bool) -> str:
         tr(f"mix.risk.{flag}") for flag in ("assumed", "undated", "stale", "marketplace") if flag in flags
     ]
     return " ".join([*found, *outgrown])
-
-
-def mix_assumptions(mix: Mix | None, flip: Flip | None) -> tuple[Assumption, ...]:
-    """What a mix that is told beside the answer takes for granted: how much of the demand may hang on spot."""
-    if mix is None or flip is None or not any(one.capacity == "spot" for one in mix.parts):
-        return ()
-    why, how = tr("choose.assume.spot_share.why"), tr("choose.assume.spot_share.how")
-    return (Assumption("spot_share_ratio", percent(SPOT_SHARE_RATIO), why, how),)
 
 
 def mix_flip(mix: Mix | None, best_unit_money: float, currency: str) -> Flip | None:

@@ -115,7 +115,9 @@ def _option(one: Option, d: Decision) -> RenderableType:
 def _doubted(d: Decision) -> list[RenderableType]:
     """What the cost hangs on as a picture, the front, other futures, and every assumption; with ``--all``."""
     picture = doubt_charts.swings_in_letters(d)
-    blocks = [Text(printable("\n".join(picture)), no_wrap=True, overflow="ignore"), Text()] if picture else []
+    blocks: list[RenderableType] = []
+    if picture:
+        blocks += [Text(printable("\n".join(picture)), no_wrap=True, overflow="ignore"), Text()]
     for part in (front(d), flexibility(d), turning(d)):
         if part is not None:
             rows = [" · ".join(row) for table in part.tables for row in table.rows]

@@ -23,7 +23,8 @@ from cabida.choose.ledgers import with_money
 from cabida.choose.means import Means, means_of
 from cabida.choose.measure import REVIEW_PROMPTS_COUNT, measurements
 from cabida.choose.media import search_media
-from cabida.choose.mix_told import mix_assumptions, mix_flip, quick_mix
+from cabida.choose.mix_assumed import mix_assumptions
+from cabida.choose.mix_told import mix_flip, quick_mix
 from cabida.choose.options import option_of, several_models, title_of
 from cabida.choose.owned import with_owned
 from cabida.choose.paying import paying_flip

@@ -18,7 +18,8 @@ from cabida.report.sheet_book import (
     number_format,
     sheet_name,
 )
-from cabida.text import has_text, number, tr
+from cabida.report.tree import origin
+from cabida.text import number, tr
 
 LONGEST_PROMPT_CHARS = 250  # of a validation's message; its title takes 32
 
@@ -53,11 +54,11 @@ def explain_sheet(book: Book) -> None:
         book.text(key, row, 3, say.unit(node["unit"], decision.currency, 1.0))
         book.text(key, row, 4, node["equation"], "grey")
         book.text(key, row, 5, say.grade(node["grade"]))
-        origin = f"report.origin.{node['source']['what']}"
-        book.text(key, row, 6, tr(origin) if has_text(origin) else node["source"]["what"])
+        book.text(key, row, 6, origin(node["name"], node["source"]["what"]))
         book.text(key, row, 7, node["source"]["seen"])
         book.text(key, row, 8, safe_url(node["source"]["url"]))
     sheet.freeze_panes(EXPLAIN_TOP, VALUE + 1)
+    sheet.print_area(0, 0, EXPLAIN_TOP + len(decision.trees), len(columns) - 1)
     sheet.autofilter(
         EXPLAIN_TOP - 1, 0, max(EXPLAIN_TOP, EXPLAIN_TOP + len(decision.trees) - 1), len(columns) - 1
     )
@@ -122,6 +123,7 @@ def assumptions_sheet(book: Book) -> None:
         for column, part in enumerate((*said, one.by)):
             book.text(key, at, column, part)
     sheet.freeze_panes(INPUTS_TOP, VALUE + 1)
+    sheet.print_area(0, 0, row + len(decision.assumptions) + 2, len(columns) - 1)
     for column, width in enumerate((34, 46, 16, 16, 14, 14, 16, 9, 14, 11, 44, 70)):
         sheet.set_column(column, column, width)
 
@@ -144,9 +146,7 @@ def _input(book: Book, row: int, lever: Lever, node: dict[str, Any]) -> None:
     book.text(key, row, 8, _options_of(lever, decision), dull)
     book.text(key, row, 9, say.grade(node["grade"]), dull)
     source = node["source"]
-    origin = f"report.origin.{source['what']}"
-    said = tr(origin) if has_text(origin) else source["what"]
-    book.text(key, row, 10, f"{said} {source['seen']}".strip(), dull)
+    book.text(key, row, 10, f"{origin(node['name'], source['what'])} {source['seen']}".strip(), dull)
     book.text(key, row, 11, lever.why, dull)
 
 

@@ -18,6 +18,8 @@ SETUP = (
     "accelerators_count", "replicas_count", "spare_replicas_count", "accelerator", "split", "model", "weights",
     "kv_cache", "engine", "engine_version", "provider", "capacity", "region", "price_seen",
 )  # fmt: skip
+HEAD_HEIGHT = 46  # points: three lines
+PRINTED_COUNT = 6  # columns of the set-up that fit on paper; a screen has them all
 BIG = "1E+300"  # more than anything costs
 
 
@@ -54,7 +56,9 @@ def options_sheet(book: Book) -> None:
         book.text(key, row, helpers - 1, " ".join(option.reasons))
         _standing(book, row, option, helpers)
     sheet.freeze_panes(TOP, TITLE + 1)
-    for column, width in enumerate((7, 64, 12, 9, 16, 18, 14, 14)):
+    sheet.set_row(TOP - 1, HEAD_HEIGHT)
+    sheet.print_area(0, 0, TOP + len(decision.options), HIGH + PRINTED_COUNT)
+    for column, width in enumerate((8, 78, 12, 9, 16, 18, 14, 14)):
         sheet.set_column(column, column, width)
     sheet.set_column(HIGH + 1, helpers - 2, 14)
     sheet.set_column(helpers - 1, helpers - 1, 80)
@@ -69,7 +73,7 @@ HELPERS = ("limits", "within", "satisfies", "unit_if", "had_if", "key")
 def _bill(book: Book, row: int, option: Option) -> None:
     key = "options"
     whole = "cost_per_run" if "cost_per_run" in option.trees else "cost_per_month"
-    book.text(key, row, TITLE, option.title, "wrap")
+    book.text(key, row, TITLE, option.title)
     book.number(key, row, DECIDED, option.rank)
     book.figure(
         key,

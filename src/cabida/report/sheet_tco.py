@@ -14,6 +14,7 @@ from cabida.text import has_text, tr
 
 TOP = 4  # row of the first line of the bills
 FORM = "#,##0.00"
+HEAD_HEIGHT = 76  # points: titles take five lines
 
 
 def tco_sheet(book: Book) -> None:
@@ -46,6 +47,7 @@ def tco_sheet(book: Book) -> None:
         book.formula(key, total, column, said, lines, "total", FORM)
         _difference(book, total + 1, column, option, f"${letter}${total + 1}")
     sheet.freeze_panes(TOP, 1)
+    sheet.set_row(TOP - 1, HEAD_HEIGHT)
     sheet.set_column(0, 0, 34)
     sheet.set_column(1, max(1, len(decision.options)), 24)
     below = _waterfall(book, total + 4, keys)

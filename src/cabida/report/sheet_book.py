@@ -34,10 +34,11 @@ STYLES: dict[str, dict[str, Any]] = {
     "note": {"font_color": GREY, "text_wrap": True, "valign": "top"},
     "head": {"bold": True, "bg_color": PALE, "bottom": 1, "border_color": LINE, "text_wrap": True, "valign": "vcenter"},
     "text": {"valign": "top", "align": "left", "indent": 1},
-    "wrap": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
     "bold": {"bold": True, "valign": "top"},
     "grey": {"font_color": GREY, "valign": "top"},
-    "input": {"font_color": BLUE, "bg_color": PAPER, "border": 1, "border_color": LINE, "locked": False, "valign": "top"},
+    "input": {
+        "font_color": BLUE, "bg_color": PAPER, "border": 1, "border_color": LINE, "locked": False, "valign": "top",
+    },
     "locked": {"font_color": GREY, "bg_color": PALE, "valign": "top"},
     "total": {"bold": True, "top": 1, "border_color": LINE, "valign": "top"},
     "sign": {"bottom": 1, "border_color": LINE, "locked": False},

@@ -264,3 +264,86 @@ def test_every_slider_has_a_name_and_is_reached_by_keyboard(opened):
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") != before
     assert page.locator(".bar").is_visible()
+
+
+EVIL = (
+    "</script><script>hacked=1</script>\"><img src=x onerror='hacked=1'><svg onload=hacked=1> "
+    "javascript:hacked=1 \u2028 ]]> <!--/bundled-->"
+)
+
+
+def spoiled(decision):
+    """The decision with markup wherever somebody's file may have text."""
+    lines = [replace(one.cost_lines[0], key=EVIL, note=EVIL) for one in decision.options]
+    options = tuple(
+        replace(
+            one, title=EVIL, id=f"{EVIL}{at}", reasons=(EVIL,), provider=EVIL, accelerator=EVIL, weights=EVIL,
+            cost_lines=(line, *one.cost_lines[1:]), metrics={EVIL: next(iter(one.metrics.values())), **one.metrics},
+        )
+        for at, (one, line) in enumerate(zip(decision.options, lines, strict=True))
+    )  # fmt: skip
+    trees = tuple(
+        node | {"source": node["source"] | {"what": EVIL, "url": "javascript:hacked=1"}}
+        for node in decision.trees
+    )
+    swings = tuple(replace(one, name=EVIL, unit=EVIL, sentence=EVIL) for one in decision.swings)
+    sources = ({"what": EVIL, "url": "javascript:hacked=1", "seen": EVIL, "grade": EVIL},)
+    return replace(
+        decision, name=EVIL, answer=EVIL, options=options, trees=trees, swings=swings, sources=sources, currency=EVIL
+    )  # fmt: skip
+
+
+def test_text_of_a_file_is_text_in_the_page(opened, decisions, monkeypatch):
+    monkeypatch.setitem(decisions, "evil", spoiled(decisions["run"]))
+    page = opened("evil")
+    page.evaluate("Object.entries(JSON.parse(document.getElementById('what-if-data').textContent).levers)"
+                  ".forEach(([name, one]) => cabida.set({[name]: one.high}))")  # fmt: skip
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
+    assert (
+        page.evaluate("[...document.querySelectorAll('a')].filter(one => !/^https?:/.test(one.href)).length")
+        == 0
+    )
+    assert page.evaluate("document.querySelectorAll('script').length") == 5
+    attributes = "[...document.querySelectorAll('*')].flatMap(one => one.getAttributeNames())"
+    assert [name for name in page.evaluate(attributes) if name.startswith("on")] == []
+    assert "onerror" in text_of(page, ".set-answer.first")
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "alert(1)",
+        "a.constructor",
+        "(lambda: 1)()",
+        "x; fetch('http://x')",
+        "`1`",
+        "a0 + a0" * 900,
+        "__import__('os')",
+    ],
+    ids=range(7),
+)
+def test_an_equation_of_a_file_is_no_program(browser, decisions, tmp_path, equation):
+    made = decisions["run"]
+    trees = tuple(node | {"equation": equation} if node["inputs"] else node for node in made.trees)
+    file = tmp_path / "page.html"
+    file.write_text(report.render(replace(made, trees=trees), "html"), encoding="utf-8")
+    context = browser.new_context()
+    page, told = context.new_page(), []
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.goto(file.as_uri())
+    assert page.locator("#what-if, .lever").count() == 0
+    assert page.locator("#figure-bills .live svg").count() == 1
+    context.close()
+    assert told == []
+
+
+def test_a_page_of_many_options_stays_small(decisions):
+    made = decisions["chat"]
+    many = tuple(
+        replace(one, rank=at + 1, id=f"{one.id} {at}")
+        for at, one in enumerate(made.options * (360 // len(made.options)))
+    )
+    page = report.render(replace(made, options=many), "html")
+    assert 500_000 < len(page.encode()) < 2_000_000
+    assert len(report.render(made, "html").encode()) < 1_300_000

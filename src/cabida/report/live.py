@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from cabida.equation import NotAFormula
 from cabida.expression import JAVASCRIPT_WORDS, expression
 from cabida.plan import Decision, Option
 from cabida.report import words as say
+from cabida.report.every_form import MOST_OPTIONS
 from cabida.report.tree import inputs_of
 
 WHOLE = ("cost_per_month", "cost_per_run")  # of Option.trees
@@ -41,38 +42,41 @@ class Live:
 
 
 def live(decision: Decision) -> Live:
-    """The levers of a decision and what hangs on them; no lever where its trees can't be worked out."""
+    """The levers of the options that the record shows and what hangs on them; none where trees can't be worked out."""
+    shown = decision.options[:MOST_OPTIONS]
     try:
-        every = levers(decision)
-        moved = _Moved(decision, tuple(one for one in every if not one.locked))
+        moved = _Moved(decision, shown, levers(decision))
     except (NotAFormula, KeyError, TypeError, ValueError):  # trees from a file that nobody can work out
-        every, moved = (), _Moved(replace(decision, trees=()), ())
+        moved = _Moved(replace(decision, trees=()), shown, ())
     data = {
         "values": moved.values,
         "steps": moved.steps,
         "levers": {one.name: moved.lever(one) for one in moved.free},
-        "options": [moved.option(one) for one in decision.options],
+        "options": [moved.option(one) for one in shown],
         "spending": asdict(moved.spending),
         "tie": {"money": TIE_MONEY, "share": TIE_SHARE_RATIO},
     }
-    locked = tuple(one for one in every if one.locked)
-    reasons = tuple(moved.over(one) for one in decision.options)
-    return Live(data, moved.functions, moved.free, locked, reasons)
+    reasons = tuple(moved.over(one) for one in shown)
+    return Live(data, moved.functions, moved.free, moved.locked, reasons)
 
 
 class _Moved:
     """The part of the trees that levers move, renumbered: places of values, and steps that work them out."""
 
-    def __init__(self, decision: Decision, free: tuple[Lever, ...]) -> None:
-        self.decision, self.free = decision, free
+    def __init__(self, decision: Decision, shown: Sequence[Option], known: Iterable[Lever]) -> None:
+        self.decision = decision
         self.spending = spending_of(decision)
         self.nodes = {node["id"]: node for node in decision.trees}
         self.places: dict[Any, int] = {}
         self.values: list[Any] = []
         self.steps: list[list[int]] = []
         self.texts: dict[str, int] = {}
-        roots = {at for one in decision.options for at in self.roots(one).values()}
-        self.moving = _downstream(self.nodes, {at for one in free for at in one.nodes})
+        roots = {at for one in shown for at in self.roots(one).values()}
+        self.under = _under(self.nodes, roots)
+        used = [one for one in known if not self.under.isdisjoint(one.nodes)]
+        self.free = tuple(one for one in used if not one.locked)
+        self.locked = tuple(one for one in used if one.locked)
+        self.moving = _downstream(self.nodes, {at for one in self.free for at in one.nodes})
         for at in _in_order(self.nodes, roots & self.moving, self.moving):
             self._step(self.nodes[at])
         said = ",\n".join(f"(a) => {_javascript(text)}" for text in self.texts)
@@ -92,7 +96,7 @@ class _Moved:
     def lever(self, one: Lever) -> dict[str, Any]:
         """A lever as the script takes it."""
         unit = say.unit(one.unit, self.decision.currency, one.value)
-        places = [self.place(at) for at in one.nodes]
+        places = [self.place(at) for at in one.nodes if at in self.under]
         return {
             "places": places,
             "value": one.value,
@@ -156,6 +160,17 @@ class _Moved:
         which = self.texts.setdefault(text, len(self.texts))
         inputs = [self.place(named[name]) for name in expression(text).names]
         self.steps.append([self.place(node["id"]), which, *inputs])
+
+
+def _under(nodes: dict[Any, dict[str, Any]], roots: Iterable[Any]) -> set[Any]:
+    """These nodes and all that they are made of."""
+    found, waiting = set[Any](), list(roots)
+    while waiting:
+        at = waiting.pop()
+        if at not in found:
+            found.add(at)
+            waiting += [id for _, id in inputs_of(nodes[at])]
+    return found
 
 
 def _downstream(nodes: dict[Any, dict[str, Any]], moved: set[Any]) -> set[Any]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from cabida import text
 from cabida.choose.levers import Lever
+from cabida.choose.what_if import ORIGIN
 from cabida.plan import Decision
 from cabida.report import words as say
-from cabida.report.every_form import first
+from cabida.report.every_form import MOST_OPTIONS, first
 from cabida.report.live import Live, json_for_script, live
 from cabida.report.live_charts import pictures
 from cabida.report.scripts import scripts
@@ -32,6 +33,7 @@ LIVE_WORDS = (
     "low_end",
     "high_end",
 )
+MOST_VALUES = 3  # of an input that options have differently
 STATES = {"chosen": "✓", "satisfies": "✓", "misses": "△", "ruled_out": "×"}
 
 
@@ -43,14 +45,15 @@ class LivePage:
     sources: str
     data: str
     groups: list[tuple[str, list[Lever]]]  # with the option's title, "" = of all
-    locked: list[tuple[str, list[Lever]]]
+    locked: list[tuple[str, list[tuple[str, str]]]]
+    tried_already: bool  # the decision is itself a what-if
     budget_reasons: tuple[set[str], ...]  # of each option: sentences that hold for its decided bill alone
 
 
 def live_page(decision: Decision, tiles: Sequence[Sequence[tuple[str, str, str]]]) -> LivePage:
     """Everything of the page that moves; ``tiles`` are the figures under the answer, of each option in turn."""
     found = live(decision)
-    places = {one.id: at for at, one in enumerate(decision.options)}
+    places = {one.id: at for at, one in enumerate(decision.options[:MOST_OPTIONS])}
     best = first(decision)
     statuses = {state: tr(f"report.status.{state}") for state in STATES}
     data: dict[str, Any] = {
@@ -72,8 +75,10 @@ def live_page(decision: Decision, tiles: Sequence[Sequence[tuple[str, str, str]]
     for one, row in zip(data["options"], tiles, strict=False):
         one["tiles"] = [list(tile) for tile in row]
     made = scripts(found.functions)
-    groups, locked = _groups(found, decision), _locked(found.locked)
-    return LivePage(made.markup, made.sources, json_for_script(data), groups, locked, found.budget_reasons)
+    groups, locked = _groups(found, decision), _locked(found.locked, decision.currency)
+    told = json_for_script(data)
+    again = tried_already(decision)
+    return LivePage(made.markup, made.sources, told, groups, locked, again, found.budget_reasons)
 
 
 def file_name(decision: Decision) -> str:
@@ -81,6 +86,12 @@ def file_name(decision: Decision) -> str:
     from cabida.report import paths
 
     return next(one.name for one in paths(decision, "") if one.suffix == ".json")
+
+
+def tried_already(decision: Decision) -> bool:
+    """Whether inputs of the decision were set before: then no command line on its file says the same."""
+    sources = (node.get("source") for node in decision.trees)
+    return any(isinstance(one, dict) and one.get("what") == ORIGIN for one in sources)
 
 
 def _groups(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
@@ -92,12 +103,21 @@ def _groups(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
     return [(titles.get(id, ""), levers) for id, levers in grouped.items() if levers]
 
 
-def _locked(levers: Sequence[Lever]) -> list[tuple[str, list[Lever]]]:
-    """What can't be moved here, by the reason why."""
-    grouped: dict[str, list[Lever]] = {}
+def _locked(levers: Sequence[Lever], currency: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What can't be moved here, by the reason why: each input once, with its first values."""
+    grouped: dict[str, dict[str, list[str]]] = {}
     for one in levers:
-        grouped.setdefault(one.why, []).append(one)
-    return list(grouped.items())
+        values = grouped.setdefault(one.why, {}).setdefault(one.title, [])
+        if (value := shown_value(one, currency)) not in values:
+            values.append(value)
+    return [
+        (why, [(title, _first_few(values)) for title, values in titles.items()])
+        for why, titles in grouped.items()
+    ]
+
+
+def _first_few(values: Sequence[str]) -> str:
+    return "; ".join([*values[:MOST_VALUES], *(["…"] if len(values) > MOST_VALUES else [])])
 
 
 def shown_value(lever: Lever, currency: str) -> str:

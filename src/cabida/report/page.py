@@ -22,7 +22,7 @@ from cabida.report.every_form import (
     replicas,
     safe_url,
 )
-from cabida.report.live_page import live_page, shown_value
+from cabida.report.live_page import live_page
 from cabida.report.money_sections import money_sections
 from cabida.report.template import template
 from cabida.report.why import doubt, why
@@ -48,7 +48,6 @@ def _page() -> Template:
         measurement=measurement,
         accepted=accepted,
         safe_url=safe_url,
-        shown_value=shown_value,
     )
 
 
@@ -57,7 +56,7 @@ def page(decision: Decision) -> str:
     drawn = {chart.key: chart for chart in charts(decision)}
     with say.speaking(decision.language):
         shown = decision.options[:MOST_OPTIONS]
-        moved = live_page(decision, [tiles(decision, one) for one in decision.options])
+        moved = live_page(decision, [tiles(decision, one) for one in shown])
         return _page().render(
             script=moved.scripts,
             script_sources=moved.sources,
@@ -65,6 +64,7 @@ def page(decision: Decision) -> str:
             groups=moved.groups,
             locked=moved.locked,
             of_budget=moved.budget_reasons,
+            tried_already=moved.tried_already,
             decision=decision,
             options=shown,
             columns=decision.options[:MOST_COLUMNS],

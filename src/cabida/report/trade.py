@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cabida import text
 from cabida.plan import Decision, Flip, Option
 from cabida.report import words as say
+from cabida.report.every_form import MOST_OPTIONS
 from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
 from cabida.text import has_text, tr
 
@@ -51,7 +52,7 @@ def traded(decision: Decision) -> tuple[str, list[Option]]:
     """What cost is held against: a time the brief asks for, else another time, else a speed; and who has it."""
     asked = [f"{name.rpartition('_')[0]}_ms_{name.rpartition('_')[2]}" for name in say.objectives(decision)]
     for name in dict.fromkeys([*asked, *TIMES, *SPEEDS]):
-        options = [one for one in decision.options if _drawable(one, name)]
+        options = [one for one in decision.options[:MOST_OPTIONS] if _drawable(one, name)]
         if len(options) >= 2:
             return name, options
     return "", []

@@ -160,7 +160,7 @@ const picturesOf = (data, words) => {
   const kept = new Map(); // the tables as decided
   const twin = (figure, {header, rows}, changed) => {
     const table = figure.querySelector("table");
-    if (!kept.has(figure)) kept.set(figure, table.innerHTML === "" ? [] : [...table.children].map((one) => one.cloneNode(true)));
+    if (!kept.has(figure)) kept.set(figure, [...table.children].map((one) => one.cloneNode(true)));
     if (!changed) return table.replaceChildren(...kept.get(figure).map((one) => one.cloneNode(true)));
     const row = (cells, name) => {
       const made = document.createElement("tr");

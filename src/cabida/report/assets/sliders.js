@@ -130,7 +130,7 @@ const slidersOf = (data, model, words, pictures) => {
     const first = found.options[found.order[0]], other = found.order[0] !== found.decided;
     $("what-if-short").textContent = found.changed
       ? tell(other ? "short" : "short_same", {option: first.title.split(" · ")[0], cost: words.money(first.cost)}) : "";
-    $("what-if-command").textContent = found.changed ? command() : "";
+    if ($("what-if-command")) $("what-if-command").textContent = found.changed ? command() : "";
     clearTimeout(spoken);
     spoken = setTimeout(() => { $("what-if-spoken").textContent = found.changed ? now : tell("as_decided"); }, 400);
   };

@@ -63,7 +63,7 @@ def audit(
             staff_count, loaded_money_per_year, migration_days, wacc_ratio, unrecovered_tax_ratio ...
 
     Raises:
-        InvalidInput: CB-U005, ``as_of`` is no date; CB-F006, no rate between the currencies.
+        InvalidInput: CB-U005, ``as_of`` is no date.
     """
     s = Subject(quote, iso_day(as_of), decision)
     found = reckoned(s, (currency or (decision.currency if decision else "")).upper(), needs)

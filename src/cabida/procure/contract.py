@@ -106,6 +106,18 @@ def dates(s: Subject) -> Iterator[Finding]:
                          ready=ready.isoformat())  # fmt: skip
 
 
+_TAX = r"(vat|tax(?:es)?|iva|impuestos?)"
+_TAX_OUT = re.compile(
+    rf"(excl\w*\.?|plus|sin|más|\+|not? includ\w*|no inclu\w*)\s+(?:el |los )?{_TAX}\b|"
+    rf"\b{_TAX}\s*(is |are |está |están )?(excl|not incl|no inclu|aparte)",
+    re.IGNORECASE,
+)
+_TAX_IN = re.compile(
+    rf"(?<!not )(?<!no )\binclu?\w*\.?\s+(?:el |los )?{_TAX}\b|\b{_TAX}\s*(is |are |está |están )?inclu",
+    re.IGNORECASE,
+)
+
+
 def tax(s: Subject) -> Iterator[Finding]:
     """Tax said to be in and out at once, or in without a rate."""
     q = s.quote
@@ -114,20 +126,11 @@ def tax(s: Subject) -> Iterator[Finding]:
     if q.tax_treatment in ("exempt", "reverse_charge") and q.tax_ratio:
         yield s.find("CB-Q167", "important", ("tax_treatment", "tax_ratio"), rate=percent(q.tax_ratio, 3),
                      said=tr(f"procure.choice.{q.tax_treatment}"))  # fmt: skip
-    words = {
-        "included": r"(incl\.?|includes|including|inclu(ye|ido|idos|ida))\s*(vat|tax|iva|impuesto)|"
-        r"(vat|tax(es)?|iva|impuestos)\s*(is |are |está )?(incl|inclu)",
-        "excluded": r"(excl\.?|excluding|plus|sin|más|\+)\s*(vat|tax|iva|impuesto)|(vat|tax(es)?|iva|impuestos)\s*"
-        r"(is |are )?(excl|not incl|no inclu|aparte)",
-    }
+    words = {"excluded": _TAX_OUT, "included": _TAX_IN}
     for read in s.texts:
         text = read.quoted or read.shown
         for said, pattern in words.items():
-            if (
-                q.tax_treatment in words
-                and q.tax_treatment != said
-                and re.search(pattern, text, re.IGNORECASE)
-            ):
+            if q.tax_treatment in words and q.tax_treatment != said and pattern.search(text):
                 yield s.find(
                     "CB-Q168",
                     "blocking",

@@ -33,7 +33,7 @@ class Making:
 
     def rate(self, value: Amount) -> float:
         """From an amount's currency to the one of the answer."""
-        return self.terms.rate((value.currency or self.s.quote.currency or "").upper()).ratio
+        return self.terms.rate((value.currency or self.s.currency).upper()).ratio
 
     @property
     def tax_ratio(self) -> float:

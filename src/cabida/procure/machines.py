@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cabida.facts.hardware import nodes
 from cabida.procure.nouns import Finding
 from cabida.procure.subject import Subject, form_of
 from cabida.text import number, percent, tr
@@ -20,6 +21,7 @@ _RACK_KW = re.compile(
     r"(\d+(?:[.,]\d+)?)\s*kW\s*(?:per|a|each|por|/|de)\s*(?:rack|bastidor|armario|cabinet)", re.IGNORECASE
 )
 BEYOND_RATIO = 1.1  # a figure so much above the data sheet's is no rounding
+LOW_RATIO = 0.8  # of the power of a known machine
 MACHINE_ROOM_RATIO = 3.0  # a machine draws at most so many times its accelerators
 LIQUID_ONLY = ("gb200", "gb300", "mi355x")
 
@@ -45,20 +47,24 @@ def machines(s: Subject) -> Iterator[Finding]:
             yield s.find(
                 "CB-Q144", "useful", ("node_power_kw",), said=number(q.node_power_kw), least=number(least)
             )
-        elif (
-            s.node
-            and s.node.power_w
-            and each == s.node.accelerators_count
-            and q.node_power_kw < 0.8 * s.node.power_w / 1000
-        ):
+        elif (known := _known_power(card.id, each)) is not None and q.node_power_kw < LOW_RATIO * known[0]:
             yield s.find("CB-Q145", "important", ("node_power_kw",), said=number(q.node_power_kw),
-                         known=number(s.node.power_w / 1000), node=s.node.id)  # fmt: skip
+                         known=number(known[0]), node=known[1])  # fmt: skip
     if q.rack_power_kw and q.node_power_kw and q.rack_power_kw < q.node_power_kw:
         yield s.find("CB-Q146", "blocking", ("rack_power_kw", "node_power_kw"), rack=number(q.rack_power_kw),
                      node=number(q.node_power_kw))  # fmt: skip
     if q.cooling == "air" and card.id.startswith(LIQUID_ONLY):
         yield s.find("CB-Q147", "blocking", ("cooling", "accelerator"), name=card.name)
     yield from _hall(s)
+
+
+def _known_power(accelerator: str, count: int) -> tuple[float, str] | None:
+    """The least power in kW of a known machine with so many of a part, and which machine that is."""
+    alike = [
+        one for one in nodes().values() if one.accelerator == accelerator and one.accelerators_count == count
+    ]
+    found = [(one.power_w / 1000, one.id) for one in alike if one.power_w]
+    return min(found, default=None)
 
 
 def _hall(s: Subject) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cabida.errors import InvalidInput
 from cabida.evidence.quotes.quote import Amount
 from cabida.procure import sums
 from cabida.procure.extras import Making
@@ -22,6 +23,14 @@ BAD_MONTH_RATIO = 0.9  # a month a tenth of which is down
 
 def liability(s: Subject, found: Reckoned) -> Liability:
     """The worst case: all that is committed, an exit fee, a renewal nobody stopped, overage and rises, where known."""
+    try:
+        return _liability(s, found)
+    except InvalidInput as error:
+        told = tuple(one.what for one in error.problems)
+        return Liability(found.price.currency, None, (), (), told)
+
+
+def _liability(s: Subject, found: Reckoned) -> Liability:
     terms = found.terms
     if terms is None or found.month is None:
         return Liability(found.price.currency, None, (), (), (tr("procure.owed.nothing"),))
@@ -181,7 +190,7 @@ def _leaving(s: Subject, found: Reckoned, left: float) -> float | None:
     if left <= 0.005:
         return 0.0
     if q.early_exit_fee is not None and found.terms is not None:
-        rate = found.terms.rate((q.early_exit_fee.currency or q.currency or "").upper()).ratio
+        rate = found.terms.rate((q.early_exit_fee.currency or s.currency).upper()).ratio
         return min(left, float(q.early_exit_fee.value) * rate)
     if q.early_exit_fee_ratio is not None:
         return float(sums.left_early_money.raw(left, q.early_exit_fee_ratio))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cabida import money
+from cabida.errors import InvalidInput
 from cabida.evidence.quotes.quote import Amount
 from cabida.money.own.ownership import capital_recovery_ratio_per_year
 from cabida.money.terms import Terms
@@ -47,10 +48,16 @@ def reckoned(s: Subject, currency: str = "", needs: Mapping[str, float] | None =
         currency: of the answer, three letters.
         needs: what is known of the need, by names of ``NEEDS``: shares, GB, people, money.
 
-    Raises:
-        InvalidInput: CB-F006, no dated rate leads from the offer's currency to the one asked for.
+    A currency without a dated rate is told in the price instead of raised: the rest of an audit needs none.
     """
-    own = _currency(s)
+    try:
+        return _reckoned(s, currency, needs)
+    except InvalidInput as error:
+        return Reckoned(_nothing(s, currency or s.currency, "; ".join(one.what for one in error.problems)))
+
+
+def _reckoned(s: Subject, currency: str, needs: Mapping[str, float] | None) -> Reckoned:
+    own = s.currency
     wanted = currency or own
     if s.purpose == "api":
         return Reckoned(_nothing(s, wanted, tr("procure.why_not.api")))
@@ -81,12 +88,6 @@ def reckoned(s: Subject, currency: str = "", needs: Mapping[str, float] | None =
         )
         return Reckoned(price, terms, listed, roots={"listed_money_per_hour": listed})
     return _all_in(make, listed, count, wanted, rate)
-
-
-def _currency(s: Subject) -> str:
-    found = [s.quote.unit_price, s.quote.monthly_price, s.quote.total_price, s.quote.total_commit]
-    named = next((one.currency for one in found if one is not None and one.currency), "")
-    return (named or s.quote.currency or "").upper()
 
 
 def _nothing(s: Subject, currency: str, why: str) -> Price:
@@ -148,7 +149,7 @@ def _listed(make: Making, name: str, value: Amount, hours: float, hours_field: s
     ratio = leaf(
         "exchange_ratio",
         make.rate(value),
-        Source(make.terms.rate(value.currency or _currency(make.s)).what or "-"),
+        Source(make.terms.rate(value.currency or make.s.currency).what or "-"),
     )
     tax = leaf("tax_ratio", make.tax_ratio, Source(title_of("tax_treatment")))
     count = make.read("accelerators_per_node_count", "accelerators_count", per)

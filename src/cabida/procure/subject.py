@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,15 @@ class Subject:
         return getattr(self.quote, name)
 
     @property
+    def currency(self) -> str:
+        """The offer's currency: of its price, else of the whole, else of any amount; "" = none is named."""
+        q = self.quote
+        found = [q.unit_price, q.monthly_price, q.total_price, q.total_commit]
+        priced = next((one.currency for one in found if one is not None and one.currency), "")
+        first = q.unit_price.currency if q.unit_price is not None else ""
+        return (first or q.currency or priced or "").upper()
+
+    @property
     def purpose(self) -> str:
         """rent, reserve, buy, api or cluster."""
         return self.quote.sort
@@ -57,7 +66,8 @@ class Subject:
     def texts(self) -> tuple[Read, ...]:
         """Everything the offer says in sentences, with where: text fields, lines nobody understood, its items."""
         q = self.quote
-        own = [self.read(name) for name in _TEXTS if getattr(q, name)]
+        reads = [self.read(name) for name in _TEXTS if getattr(q, name)]
+        own = [replace(one, quoted=one.shown) for one in reads]
         left = [Read("", one.words[:2000], one.place, one.words[:LONGEST_QUOTED_CHARS]) for one in q.left]
         items = [Read("items", item.what, item.place, item.what[:LONGEST_QUOTED_CHARS]) for item in q.items]
         words = [

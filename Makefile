@@ -59,14 +59,17 @@ nginx:
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install nginx, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends nginx-light; }
 
-# a real server whose streams never say [DONE]; torch is named first, or transformers brings the one for GPUs
+# a real server whose streams never say [DONE], and the readers of training configurations that launch writes;
+# torch is named first, or transformers brings the one for GPUs
 engines: .engines/.done
 .engines/.done:
-	@echo "Some tests run a real transformers server: installing it into .engines (1.2 GB, under a minute)."
+	@echo "Some tests run a real transformers server: installing it into .engines (1.5 GB, two minutes)."
 	rm -rf .engines
 	$(PYTHON) -m venv .engines
 	.engines/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	.engines/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' 'transformers[serving]==5.24.0'
+	DS_BUILD_OPS=0 .engines/bin/python -m pip install --quiet --disable-pip-version-check \
+	  'torch==2.13.0' 'transformers==5.24.0' 'accelerate==1.15.0' 'trl==1.16.0' 'deepspeed==0.19.8'
 	touch $@
 
 # vLLM on the CPU. Its torch extras don't fit that build, and it looks itself up under the name of the build for GPUs

@@ -74,6 +74,8 @@ def with_commands(outcome: Outcome) -> Decision:
         "\n\n".join(filter(None, (launch.command(thing), more))) if thing else ""
         for thing, more in zip(things, beside, strict=True)
     ]
-    told = zip(outcome.decision.options, commands, things, strict=True)
-    made = (replace(option, command=text, setup=setup_of(thing)) for option, text, thing in told)
+    saved = [getattr(one.speed, "checkpoint_interval_s", None) for one in outcome.worked]
+    setups = [setup_of(thing, interval) for thing, interval in zip(things, saved, strict=True)]
+    told = zip(outcome.decision.options, commands, setups, strict=True)
+    made = (replace(option, command=text, setup=setup) for option, text, setup in told)
     return replace(outcome.decision, options=tuple(made))

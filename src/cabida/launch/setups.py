@@ -13,14 +13,18 @@ from cabida.plan.setup import Setup
 PER_NODE = 8  # accelerators of a machine whose shape nobody tells
 
 
-def setup_of(thing: Deployment | TrainingRun | None) -> dict[str, Any]:
+def setup_of(
+    thing: Deployment | TrainingRun | None, checkpoint_interval_s: float | None = None
+) -> dict[str, Any]:
     """A deployment or a run under ``Setup``'s names, with ``nodes`` and ``accelerators_per_node``; {} of an API.
 
-    What is the engine's default is left out. Of a run ``global_batch`` and ``target_tokens`` are those decided.
+    What is the engine's default is left out. Of a run ``global_batch`` and ``target_tokens`` are those decided, and
+    ``checkpoint_interval_s`` is between two checkpoints.
     """
     if thing is None:
         return {}
     plain = _training(thing) if isinstance(thing, TrainingRun) else _serving(thing)
+    plain["checkpoint_interval_s"] = checkpoint_interval_s
     return {name: value for name, value in plain.items() if value not in (None, "", ())}
 
 

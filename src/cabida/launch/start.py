@@ -15,7 +15,7 @@ from typing import Any
 from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.plan import Decision, Option
-from cabida.text import problem
+from cabida.text import problem, tr
 
 PORTS = {"vllm": 8000, "sglang": 30000, "tensorrt-llm": 8000, "llama.cpp": 8080}
 HEALTH = "/health"  # all four engines answer there: 200 once the model is loaded
@@ -24,6 +24,7 @@ HOST_FLAGS = {"vllm": "--host", "sglang": "--host", "tensorrt-llm": "--host", "l
 RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.com/xe"}
 LONGEST_COMMAND = 20_000
 MOST_COUNT = 100_000
+MOST_MINUTES = 1e9
 START_FACTOR = 5.0  # how much longer than predicted a start may take before it is given up
 COLD_GB_PER_S, ENGINE_START_S = "cold_gb_per_s", "engine_start_s"
 _VARIABLE = re.compile(r"\$\{([A-Z_]{1,40}):\?\}")
@@ -42,6 +43,9 @@ class Start:
         accelerators_per_node: of one machine; nodes_count: machines that make one replica.
         starts_s: until a replica answers, as assumed: weights over a disk's rate, and the engine.
         weights_gb: of one replica's checkpoint, decimal.
+        text: the command on one line, as a shell takes it.
+        install: pinned lines that install the engine, without its container.
+        minutes_high: long end of a run's predicted time; step_s: of one optimizer step; 0 = nothing is trained.
     """
 
     name: str
@@ -64,6 +68,22 @@ class Start:
     starts_s: float
     weights_gb: float
     setup: dict[str, Any]
+    accelerator: str
+    capacity: str
+    text: str
+    install: tuple[str, ...]
+    minutes_high: float
+    step_s: float
+
+    @property
+    def serves(self) -> bool:
+        """Whether it answers requests, rather than runs to an end."""
+        return self.kind == "serving"
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Names of the variables that the command wants set."""
+        return tuple(dict.fromkeys(name for word in self.words for name in _VARIABLE.findall(word)))
 
 
 def start_of(decision: Decision, option: Option) -> Start:
@@ -81,8 +101,9 @@ def start_of(decision: Decision, option: Option) -> Start:
         raise InvalidInput([problem("CB-L002", option=option.title, engine=option.engine)])
     card = facts.accelerator(option.accelerator)
     vendor = card.vendor
-    notes, text = _parted(option.command)
     setup = _checked(option.setup)
+    kind = str(setup.get("kind") or ("serving" if option.engine in PORTS else "training"))
+    notes, text = _parted(option.command) if kind != "media" else ((), "")
     from cabida.launch.setups import split_over
 
     per_replica = _count(setup.get("gpus", option.accelerators_count), "gpus")
@@ -90,16 +111,17 @@ def start_of(decision: Decision, option: Option) -> Start:
         per_replica, _count(setup.get("accelerators_per_node", 0), "accelerators_per_node") or None
     )
     weights = option.memory.get("weights", 0.0) * per_replica
+    installed = install_lines(option, decision.as_of)
     return Start(
         name=label(decision.name),
-        kind=str(setup.get("kind") or ("serving" if option.engine in PORTS else "training")),
+        kind=kind,
         engine=option.engine,
         engine_version=option.engine_version,
         model=option.model,
         words=_words(text, option.engine),
         script=text if "<<<" in text else "",
         notes=notes,
-        image=image_of(option, decision.as_of),
+        image=image_in(installed),
         vendor=vendor,
         resource=_resource(option.accelerator, vendor),
         product_names=_products(option.accelerator, vendor),
@@ -111,6 +133,12 @@ def start_of(decision: Decision, option: Option) -> Start:
         starts_s=starting_s(weights / 1e9),
         weights_gb=weights / 1e9,
         setup=setup,
+        accelerator=option.accelerator,
+        capacity=option.capacity,
+        text=text,
+        install=tuple(line for line in installed if not line.startswith("docker ")),
+        minutes_high=_high(option, "minutes_to_target"),
+        step_s=option.metrics["step_time_s"].value if "step_time_s" in option.metrics else 0.0,
     )
 
 
@@ -129,42 +157,61 @@ def label(name: str) -> str:
     return plain if plain and plain[0].isalpha() else f"w-{plain}".strip("-")
 
 
-def image_of(option: Option, as_of: str) -> str:
-    """The maker's container image for the option's engine on its accelerator; "" where none is known."""
+def install_lines(option: Option, as_of: str) -> tuple[str, ...]:
+    """What installs the option's engine on its accelerator, container included; () where nobody says."""
     from cabida.checks.install import install
 
     if option.engine not in facts.engines():
-        return ""
-    found = install(option.engine, option.engine_version, facts.accelerator(option.accelerator), as_of)
-    pulls = [
-        line.removeprefix("docker pull ").strip() for line in found.lines if line.startswith("docker pull ")
-    ]
+        return ()
+    return install(option.engine, option.engine_version, facts.accelerator(option.accelerator), as_of).lines
+
+
+def image_in(lines: tuple[str, ...]) -> str:
+    """The maker's container image among the lines that install an engine; "" where there is none."""
+    pulls = [line.removeprefix("docker pull ").strip() for line in lines if line.startswith("docker pull ")]
     return pulls[0] if pulls else ""
 
 
+def _high(option: Option, metric: str) -> float:
+    found = option.metrics.get(metric)
+    return found.high if found is not None and 0 <= found.high < MOST_MINUTES else 0.0
+
+
 def _parted(command: str) -> tuple[tuple[str, ...], str]:
-    """Comments above a command, and the command on one line."""
+    """Comments above a command, and the command on one line; what is to be started beside it becomes a note."""
     if len(command) > LONGEST_COMMAND or "\0" in command:
         raise InvalidInput([problem("CB-L003", where="command", found=f"{len(command)}")])
-    lines = command.split("\n\n")[0].splitlines()
-    notes = tuple(line.lstrip("# ").strip() for line in lines if line.startswith("#"))
-    return notes, " ".join(line.rstrip("\\").strip() for line in lines if line and not line.startswith("#"))
+    first, *beside = command.split("\n\n")
+    lines = first.splitlines()
+    notes = [line.lstrip("# ").strip() for line in lines if line.startswith("#")]
+    notes += [
+        tr("launch.file.beside", command=" ".join(_joined(part.splitlines()).split())) for part in beside
+    ]
+    return tuple(notes), _joined(lines)
+
+
+def _joined(lines: list[str]) -> str:
+    return " ".join(line.rstrip("\\").strip() for line in lines if line and not line.startswith("#"))
+
+
+def _plain_words(text: str) -> str:
+    """The command when it is nothing but words: no second one, no redirection but a here-string, no substitution."""
+    bare = re.sub(r"'[^']*'", "", text).replace("<<<", "", 1)
+    odd = re.search(r"[;&|`()<>]|\$(?!\{[A-Z_]{1,40}:\?\})", bare)
+    if odd:
+        raise InvalidInput([problem("CB-L003", where="command", found=odd.group())])
+    return text
 
 
 def _words(text: str, engine: str) -> tuple[str, ...]:
     """The command's words, listening to other machines than its own."""
     try:
-        words = shlex.split(text)
+        words = shlex.split(_plain_words(text))
     except ValueError as error:
         raise InvalidInput([problem("CB-L003", where="command", found=str(error))]) from None
     flag = HOST_FLAGS.get(engine)
     listening = flag is None or any(word.split("=")[0] == flag for word in words) or "<<<" in words
     return tuple(words) if listening else (*words, str(flag), "0.0.0.0")
-
-
-def variables(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the variables that a command wants set."""
-    return tuple(dict.fromkeys(name for word in words for name in _VARIABLE.findall(word)))
 
 
 def _checked(setup: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from cabida.errors import InvalidInput
 from cabida.launch.compose import compose
+from cabida.launch.distributed import accelerate, deepspeed, torchrun
 from cabida.launch.kubernetes import kubernetes
+from cabida.launch.skypilot import skypilot
+from cabida.launch.slurm import slurm
 from cabida.launch.start import Start, start_of
 from cabida.launch.systemd import systemd
 from cabida.plan import Decision, Option
@@ -18,6 +21,11 @@ FORMS: dict[str, tuple[tuple[str, ...], str, Writer]] = {
     "compose": (("serving",), "compose.yaml", compose),
     "kubernetes": (("serving",), "kubernetes.yaml", kubernetes),
     "systemd": (("serving",), "{name}.service", systemd),
+    "skypilot": (("serving", "training"), "skypilot.yaml", skypilot),
+    "slurm": (("training",), "{name}.sbatch", slurm),
+    "torchrun": (("training",), "torchrun.sh", torchrun),
+    "accelerate": (("training",), "accelerate.yaml", accelerate),
+    "deepspeed": (("training",), "deepspeed.json", deepspeed),
 }
 
 
@@ -45,7 +53,7 @@ def files(decision: Decision, option: Option, form: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in known if form == "all" else (form,):
         if one == "shell":
-            found[f"{start.name}.sh"] = f"#!/usr/bin/env bash\nset -euo pipefail\n{option.command}\n"
+            found |= _shell(start, option.command)
             continue
         _, name, write = FORMS[one]
         try:
@@ -54,3 +62,10 @@ def files(decision: Decision, option: Option, form: str) -> dict[str, str]:
             if form != "all":
                 raise
     return found
+
+
+def _shell(start: Start, command: str) -> dict[str, str]:
+    """The option's own command: a script of Python where something is made with diffusers or the like."""
+    if start.kind == "media":
+        return {f"{start.name}.py": f"{command}\n"}
+    return {f"{start.name}.sh": f"#!/usr/bin/env bash\nset -euo pipefail\n{command}\n"}

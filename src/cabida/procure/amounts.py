@@ -33,7 +33,7 @@ def currencies(s: Subject) -> Iterator[Finding]:
     if len(found) > 1:
         fields = tuple(name for names in found.values() for name in names[:2])
         listed = "; ".join(
-            f"{code}: {', '.join(title_of(name) for name in names[:4]) or tr('procure.field.items')}"
+            f"{code}: {', '.join(title_of(name) for name in names[:4]) or tr('procure.template.items')}"
             for code, names in sorted(found.items())
         )
         yield s.find("CB-Q112", "blocking", fields, listed=listed, count=len(found),

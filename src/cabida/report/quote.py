@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cabida.procure import Audit, Comparison
 from cabida.procure.compare import name_of
@@ -47,13 +47,26 @@ def parts(made: Audit) -> tuple[Part, ...]:
         _against(made),
         _annex(made),
     )
-    return tuple(one for one in found if one is not None)
+    return tuple(_printable(one) for one in found if one is not None)
+
+
+def _printable(part: Part) -> Part:
+    """Without the control characters that somebody's file may hold."""
+    tables = tuple(
+        replace(
+            one,
+            header=tuple(map(printable, one.header)),
+            rows=tuple(tuple(map(printable, row)) for row in one.rows),
+        )
+        for one in part.tables
+    )
+    return replace(part, sentences=tuple(map(printable, part.sentences)), tables=tables)
 
 
 def head(made: Audit) -> tuple[str, str]:
     """Title and answer."""
     name = " · ".join(part for part in (made.vendor, made.quote_id, made.title) if part)
-    return name, made.answer
+    return printable(name), made.answer
 
 
 def _findings(made: Audit) -> Part | None:
@@ -264,7 +277,8 @@ def compared(found: Comparison) -> tuple[Part, ...]:
         (tr("procure.compare.lacks"), *(", ".join(one.lacks) or tr("procure.none") for one in found.rows)),
     )
     header = ("", *(name_of(one) for one in found.rows))
-    return (Part("beside", tr("procure.part.beside"), (found.answer, *found.doubts), (Table(header, rows),)),)
+    part = Part("beside", tr("procure.part.beside"), (found.answer, *found.doubts), (Table(header, rows),))
+    return (_printable(part),)
 
 
 def markdown(title: str, answer: str, found: Sequence[Part]) -> str:

@@ -10,7 +10,8 @@ from report_sample import GIB, decision
 
 from cabida import report
 from cabida.plan import CostLine
-from cabida.report import bills_chart, charts, svg, trade
+from cabida.plan.decision import Flexibility
+from cabida.report import bills_chart, charts, flexibility_chart, svg, trade
 
 
 def bars(chart, css):
@@ -113,3 +114,16 @@ def test_the_bill_adds_up_to_the_cent_in_markdown_and_in_the_page():
     told = report.render(made, "md")
     for name, amount, *_ in rows:
         assert f"| {name} | {amount} |" in told
+
+
+def test_freedom_is_drawn_as_the_share_of_futures():
+    made = decision()
+    shares = (1.0, 0.25, None)
+    told = [
+        replace(one, flexibility=Flexibility(score_ratio=share))
+        for one, share in zip(made.options[:3], shares, strict=True)
+    ]
+    chart = flexibility_chart.flexibility(replace(made, options=tuple(told)))
+    assert [width for _, width in bars(chart, "total")] == [svg.WIDTH, svg.WIDTH / 4]
+    assert [len(row) for row in chart.rows] == [len(chart.header)] * 2
+    assert flexibility_chart.flexibility(made) is None

@@ -15,6 +15,7 @@ from cabida.report import words as say
 from cabida.report.bills_chart import bills
 from cabida.report.curve_charts import break_even, cash, demand, mix_demand, volume
 from cabida.report.doubt_charts import intervals, swings
+from cabida.report.flexibility_chart import flexibility
 from cabida.report.memory_chart import memory, short
 from cabida.report.svg import WIDTH, Chart, clip, dot, line, path, rect, svg, ticks, words
 from cabida.report.trade import frontier, tornado
@@ -22,7 +23,7 @@ from cabida.text import tr
 
 __all__ = ["charts", "latency", "memory", "short", "waterfall"]
 LINES = ("line-1", "line-2", "line-3")
-BESIDE = (intervals, swings, volume, break_even, cash, mix_demand)  # of the sections about money
+BESIDE = (intervals, swings, flexibility, volume, break_even, cash, mix_demand)  # of the sections about money
 
 
 def charts(decision: Decision) -> tuple[Chart, ...]:

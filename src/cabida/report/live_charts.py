@@ -13,6 +13,7 @@ from cabida.report.bills_chart import MOST_BILLS, billed, part_name, parts
 from cabida.report.charts import served
 from cabida.report.doubt_charts import MOST_BARS, between, driver_ends
 from cabida.report.every_form import capital
+from cabida.report.flexibility_chart import scored
 from cabida.report.memory_chart import short
 from cabida.report.trade import highest, is_time, traded
 from cabida.text import tr
@@ -27,6 +28,7 @@ def pictures(decision: Decision, places: dict[str, int]) -> dict[str, Any]:
         "bills": _bills(decision),
         "swings": _swings(decision),
         "latency": _latency(decision),
+        "flexibility": _flexibility(decision),
     }
     return {key: one for key, one in found.items() if one is not None}
 
@@ -84,6 +86,12 @@ def _swings(decision: Decision) -> dict[str, Any] | None:
             }
         )
     return {"base": shown[0].base_money * scale, "bars": bars}
+
+
+def _flexibility(decision: Decision) -> dict[str, Any] | None:
+    shown = scored(decision)
+    bars = [{"name": short(one), "share": score} for one, score in shown]
+    return {"bars": bars} if len(shown) > 1 else None
 
 
 def _latency(decision: Decision) -> dict[str, Any] | None:

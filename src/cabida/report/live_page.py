@@ -68,7 +68,8 @@ def live_page(decision: Decision, tiles: Sequence[Sequence[tuple[str, str, str]]
         "file": file_name(decision),
         "decided": places.get(best.id, 0) if best else 0,
         "words": {key: tr(f"report.{key}") for key in WORDS}
-        | {key: tr(f"report.live.{key}") for key in LIVE_WORDS},
+        | {key: tr(f"report.live.{key}") for key in LIVE_WORDS}
+        | {"flexibility": tr("report.chart.flexibility")},
         "pictures": pictures(decision, places),
         **found.data,
     }
@@ -96,7 +97,7 @@ def tried_already(decision: Decision) -> bool:
 
 def _groups(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
     """The levers of all options, then those of each option under its title, the first option's first."""
-    grouped: dict[str, list[Lever]] = {"": []} | {one.id: [] for one in decision.options}
+    grouped: dict[str, list[Lever]] = {id: [] for id in ("", *(one.id for one in decision.options))}
     for one in found.free:
         grouped.setdefault(one.option, []).append(one)
     titles = {one.id: f"{one.rank} · {one.title}" for one in decision.options}

@@ -156,7 +156,25 @@ const picturesOf = (data, words) => {
     };
   };
 
-  const DRAWN = {frontier, bills, swings, latency};
+  // the share of futures each option carries
+  const flexibility = ({bars}) => ({
+    plot: Plot.plot({
+      ...plain, height: 40 * bars.length + 40, marginLeft: 0, marginRight: 18, marginBottom: 26, marginTop: 4, ariaLabel: tell("flexibility"),
+      x: {domain: [0, 1], ticks: 5, tickFormat: (one) => words.percent(one, 3), label: null},
+      y: {axis: null, domain: bars.map((one) => one.name), padding: 0.1},
+      marks: [
+        Plot.barX(bars, {x1: 0, x2: 1, y: "name", fill: "var(--track)", insetTop: 19, insetBottom: 2}),
+        Plot.barX(bars, {
+          x1: 0, x2: "share", y: "name", fill: "var(--accent)", insetTop: 19, insetBottom: 2,
+          ariaLabel: (one) => `${one.name}: ${words.percent(one.share)}`,
+        }),
+        Plot.text(bars, {frameAnchor: "left", y: "name", text: (one) => clip(one.name, Math.floor((plain.width - 70) / 7.4)), textAnchor: "start", dy: -9, fill: INK}),
+        Plot.text(bars, {frameAnchor: "right", y: "name", text: (one) => words.percent(one.share), textAnchor: "end", dx: 14, dy: -9, fill: SOFT}),
+      ],
+    }),
+  });
+
+  const DRAWN = {frontier, bills, swings, latency, flexibility};
   const kept = new Map(); // the tables as decided
   const twin = (figure, {header, rows}, changed) => {
     const table = figure.querySelector("table");

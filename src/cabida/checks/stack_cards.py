@@ -32,7 +32,7 @@ def links(stack: SoftwareStack) -> Iterator[Caution]:
             text = tr(f"checks.part.{row.says}", part="P2P", at=card.name, near=row.near)
             severity = "warning" if row.state in ("no", "steps") else "info"
             yield sourced(
-                caution("CB-K240", severity, name=card.name, count=stack.count, told=text), row.source
+                caution("CB-K240", severity, name=card.name, count=stack.count, why=text), row.source
             )
 
 

@@ -154,24 +154,24 @@ def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> It
     values |= {"near": row.near or tr("checks.none"), "on": ", ".join(_places(name)) or tr("checks.none")}
     text = tr(f"checks.part.{row.says}", **values) if row.says else ""
     if row.state == "no" and name == "peer" and "tensor-parallel" in stack.parts:
-        yield sourced(caution("CB-K201", "warning", **values, told=text), row.source)  # through host memory
+        yield sourced(caution("CB-K201", "warning", **values, why=text), row.source)  # through host memory
         return
     if row.state == "no":
         code = "CB-K200" if place.card and row.places else "CB-K204"
-        yield sourced(caution(code, "blocking", **values, told=text), row.source)
+        yield sourced(caution(code, "blocking", **values, why=text), row.source)
         return
     short = list(_short(row, stack))
     if short:
         yield from (sourced(caution("CB-K205", "blocking", **values, **one), row.source) for one in short)
     elif row.state == "steps":
-        yield sourced(caution("CB-K201", "warning", **values, told=text), row.source)
+        yield sourced(caution("CB-K201", "warning", **values, why=text), row.source)
     elif row.kind == "kernel" and stack.head_dim > row.dims_most > 0:
         yield sourced(
             caution("CB-K206", "blocking", **values, most=row.dims_most, dim=stack.head_dim), row.source
         )
     else:
         yield from _dtype(row, values, stack)
-        yield sourced(caution("CB-K202", "info", **values, told=text), row.source)
+        yield sourced(caution("CB-K202", "info", **values, why=text), row.source)
 
 
 def _at(place: Place, stack: SoftwareStack) -> str:

@@ -120,8 +120,9 @@ def _found(
         elif lever.locked:
             problems.append(problem("CB-X091", name=name, reason=lever.why))
         elif not math.isfinite(value) or not lever.low <= value <= lever.high:
-            ends = {"low": number(lever.low, 6), "high": f"{number(lever.high, 6)} {lever.unit}".strip()}
-            problems.append(problem("CB-X092", name=name, value=value, now=number(lever.value, 6), **ends))
+            low, now = number(lever.low, 6), number(lever.value, 6)
+            high = f"{number(lever.high, 6)} {lever.unit}".strip()
+            problems.append(problem("CB-X092", name=name, value=value, now=now, low=low, high=high))
         else:
             found[name] = lever, float(value)
     if problems:

@@ -347,3 +347,15 @@ def test_a_page_of_many_options_stays_small(decisions):
     page = report.render(replace(made, options=many), "html")
     assert 500_000 < len(page.encode()) < 2_000_000
     assert len(report.render(made, "html").encode()) < 1_300_000
+
+
+def test_a_record_of_a_what_if_moves_on_from_there_and_names_no_command(opened, decisions, monkeypatch):
+    made = decisions["run"]
+    tried = what_if(made, {"loaded_money_per_year": 200_000.0})
+    monkeypatch.setitem(decisions, "tried", tried)
+    page = opened("tried")
+    settings = list(settings_of(tried, 5, seed=3))
+    agree(tried, settings, page.evaluate(READ, settings))
+    assert page.locator("#what-if-changes").is_visible()
+    assert page.locator("#what-if-command").count() == 0
+    assert opened("run").locator("#what-if-command").count() == 1

@@ -159,7 +159,7 @@ const picturesOf = (data, words) => {
   // the share of futures each option carries
   const flexibility = ({bars}) => ({
     plot: Plot.plot({
-      ...plain, height: 40 * bars.length + 40, marginLeft: 0, marginRight: 18, marginBottom: 26, marginTop: 4, ariaLabel: tell("flexibility"),
+      ...plain, height: 40 * bars.length + 40, marginLeft: 14, marginRight: 22, marginBottom: 26, marginTop: 4, ariaLabel: tell("flexibility"),
       x: {domain: [0, 1], ticks: 5, tickFormat: (one) => words.percent(one, 3), label: null},
       y: {axis: null, domain: bars.map((one) => one.name), padding: 0.1},
       marks: [
@@ -168,8 +168,8 @@ const picturesOf = (data, words) => {
           x1: 0, x2: "share", y: "name", fill: "var(--accent)", insetTop: 19, insetBottom: 2,
           ariaLabel: (one) => `${one.name}: ${words.percent(one.share)}`,
         }),
-        Plot.text(bars, {frameAnchor: "left", y: "name", text: (one) => clip(one.name, Math.floor((plain.width - 70) / 7.4)), textAnchor: "start", dy: -9, fill: INK}),
-        Plot.text(bars, {frameAnchor: "right", y: "name", text: (one) => words.percent(one.share), textAnchor: "end", dx: 14, dy: -9, fill: SOFT}),
+        Plot.text(bars, {frameAnchor: "left", y: "name", text: (one) => clip(one.name, Math.floor((plain.width - 70) / 7.4)), textAnchor: "start", dx: -14, dy: -9, fill: INK}),
+        Plot.text(bars, {frameAnchor: "right", y: "name", text: (one) => words.percent(one.share), textAnchor: "end", dx: 20, dy: -9, fill: SOFT}),
       ],
     }),
   });

@@ -428,3 +428,9 @@ def test_options_of_cost_stand_under_what_they_are_about():
     assert "kept" in sections["--dataset"] == sections["--runs"]
     assert "Images" in sections["--width"]
     assert "Electricity" in sections["--price"]
+
+
+def test_a_decision_keeps_the_locale_it_was_asked_in():
+    brief = str(ROOT / "examples" / "student-4090.yaml")
+    asked = run("recommend", brief, "--lang", "es-MX", "--as-of", "2026-11-30", "--json")
+    assert json.loads(asked.stdout)["language"] == "es-MX"

@@ -12,7 +12,7 @@ import click
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.output import console, emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import language, problem, tr
+from cabida.text import locale, problem, tr
 
 WORKLOADS = (
     "realtime-inference",
@@ -47,7 +47,7 @@ def init(
     if not from_example and workload is None and _watched():
         workload, answers = _interview()
     written = app.init(
-        workload or WORKLOADS[0], language=language(), from_example=from_example or "", **answers
+        workload or WORKLOADS[0], language=locale(), from_example=from_example or "", **answers
     )
     if file is None:
         emit({"brief": written}, lambda: "", as_json=True) if as_json else click.echo(written, nl=False)
@@ -215,7 +215,7 @@ def recommend(
             brief,
             assume=assume,
             as_of=as_of,
-            language=language(),
+            language=locale(),
             seed=seed,
             out=out,
             progress=progress,

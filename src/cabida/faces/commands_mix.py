@@ -9,7 +9,7 @@ import click
 
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import language, tr
+from cabida.text import locale, tr
 
 MOST_SCENARIOS = 100_000
 
@@ -35,7 +35,7 @@ def mix(brief: Path, as_json: bool, as_of: str | None, **said: Any) -> None:
     from cabida import app
 
     with watched() as progress:
-        answer = app.mix(brief, as_of=as_of, language=language(), progress=progress, **said)
+        answer = app.mix(brief, as_of=as_of, language=locale(), progress=progress, **said)
 
     def screen() -> Any:
         from cabida.faces import mix_screen

@@ -25,28 +25,26 @@ def quote_audit(
     as_of: str | None = None,
     currency: str = "",
     language: str = "",
-    store: Path | str | None = None,
     **needs: float,
 ) -> Audit:
     """Audit a vendor's quote: completeness, contradictions, price, percentile, worst case, service level, tests.
 
     Args:
-        quote: itself, its file (YAML, CSV, XLSX, text, PDF), or the number of one that is kept.
+        quote: itself, or its file (YAML, CSV, XLSX, text, PDF).
         decision: what it is to be bought for, itself or the path of its JSON.
         as_of: ISO date; prices seen later don't exist. Today when left out.
         currency: of the answer; the decision's, else the quote's own.
         language: en or es; the one in use when empty.
-        store: file of the store that keeps quotes.
         needs: what is known instead of assumed: ``utilisation_ratio``, ``stored_gb``, ``egress_gb_per_month``,
             ``staff_count``, ``loaded_money_per_year``, ``migration_days``, ``wacc_ratio``, ``unrecovered_tax_ratio``.
 
     Raises:
-        InvalidInput: a file that can't be read; CB-Q290, several quotes in one file; CB-F006, no rate of exchange.
+        InvalidInput: a file that can't be read; CB-Q290, several quotes in one file.
     """
     from cabida.procure import audit
 
     use_language(language or speaking())
-    read = _one(quote, store)
+    read = _one(quote)
     held = _decision(decision)
     made = audit(read, as_of or date.today().isoformat(), held, currency=currency, needs=needs)
     return _with_price(made, held) if held is not None else made
@@ -75,7 +73,6 @@ def quote_compare(
     as_of: str | None = None,
     currency: str = "",
     language: str = "",
-    store: Path | str | None = None,
     **needs: float,
 ) -> Comparison:
     """Quotes side by side in one currency: price, all-in, completeness, worst case, service level, what each lacks.
@@ -86,7 +83,6 @@ def quote_compare(
         as_of: ISO date; prices seen later don't exist. Today when left out.
         currency: of all; that of the first quote that names one when empty.
         language: en or es; the one in use when empty.
-        store: file of the store that keeps quotes.
         needs: as for :func:`quote_audit`.
 
     Raises:
@@ -95,7 +91,7 @@ def quote_compare(
     from cabida.procure import audit, compare
 
     use_language(language or speaking())
-    read = [one for each in quotes for one in _all(each, store)]
+    read = [one for each in quotes for one in _all(each)]
     if len(read) < 2:
         raise InvalidInput([problem("CB-Q291", count=len(read))])
     held = _decision(decision)
@@ -108,32 +104,21 @@ def quote_compare(
     return compare([audit(one, day, held, currency=wanted or "", needs=needs) for one in read])
 
 
-def _one(quote: Quote | Path | str, store: Path | str | None) -> Quote:
-    found = _all(quote, store)
+def _one(quote: Quote | Path | str) -> Quote:
+    found = _all(quote)
     if len(found) != 1:
         raise InvalidInput([problem("CB-Q290", file=str(quote), count=len(found))])
     return found[0]
 
 
-def _all(quote: Quote | Path | str, store: Path | str | None) -> tuple[Quote, ...]:
-    """The quotes of a file, or one that is kept under this number."""
+def _all(quote: Quote | Path | str) -> tuple[Quote, ...]:
+    """The quotes of a file, or the one that is given."""
     from cabida.evidence.quotes import Quote as Noun
     from cabida.evidence.quotes import read_quotes
 
     if isinstance(quote, Noun):
         return (quote,)
-    if not Path(quote).exists() and (found := _kept(str(quote), store)) is not None:
-        return (found,)
     return read_quotes(quote)
-
-
-def _kept(name: str, store: Path | str | None) -> Quote | None:
-    if "/" in name or "\\" in name:
-        return None
-    from cabida.app.quoting import find_quote
-
-    found: Quote | None = find_quote(name, store=store)
-    return found
 
 
 def _decision(decision: Decision | Path | str | None) -> Decision | None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "facts": "commands_facts",
     "models": "commands_facts",
     "prices": "commands_prices",
+    "quote": "commands_quote",
     "explain": "commands_record",
     "record": "commands_record",
     "launch": "commands_launch",

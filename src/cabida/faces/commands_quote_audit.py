@@ -50,7 +50,6 @@ def _needs(flags: dict[str, Any]) -> dict[str, Any]:
 @option("--annex", is_flag=True)
 @option("--all", "all_", is_flag=True)
 @option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @shared
 @click.pass_context
 def audit(
@@ -98,7 +97,6 @@ def _written(made: Any, folder: Path) -> None:
 @option("--decision", type=click.Path(path_type=Path), metavar="FILE")
 @option("--currency", metavar="CODE", default="")
 @known
-@option("--store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @shared
 def compare(quotes: tuple[str, ...], *, as_json: bool, as_of: str | None, **flags: Any) -> None:
     """Quotes side by side."""

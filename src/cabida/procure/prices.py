@@ -54,6 +54,8 @@ def reckoned(s: Subject, currency: str = "", needs: Mapping[str, float] | None =
         return _reckoned(s, currency, needs)
     except InvalidInput as error:
         return Reckoned(_nothing(s, currency or s.currency, "; ".join(one.what for one in error.problems)))
+    except (ArithmeticError, ValueError):  # an uptime of nothing, a term of a billionth of a month
+        return Reckoned(_nothing(s, currency or s.currency, tr("procure.why_not.beyond")))
 
 
 def _reckoned(s: Subject, currency: str, needs: Mapping[str, float] | None) -> Reckoned:

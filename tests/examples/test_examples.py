@@ -226,10 +226,10 @@ def test_training_has_its_figures(name, decided):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_record_is_written_in_its_three_forms(name, decided):
+def test_the_record_is_written_in_its_forms(name, decided):
     decision, folder = decided(name)
     files = {file.suffix: file for file in folder.iterdir()}
-    assert set(files) == {".html", ".json", ".md"}
+    assert set(files) == {".html", ".json", ".md", ".xlsx"}
     record = json.loads(files[".json"].read_text(encoding="utf-8"))
     jsonschema.validate(record, schema())
     assert load(files[".json"]) == decision

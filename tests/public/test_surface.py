@@ -9,13 +9,18 @@ import cabida
 from cabida.faces.cli import COMMANDS
 
 NOT_FUNCTIONS = {"facts": "the room cabida.facts, whose functions the command's three subcommands are"}
+VERBS = {  # what their subcommands are called as functions
+    "bench": ("plan", "run", "report", "export", "selftest"),
+    "quote": ("template", "add", "audit", "compare"),
+    "launch": ("files",),
+}
 HEAVY = ("numpy", "pydantic", "yaml", "rich", "jinja2", "numba", "cabida.facts", "cabida.app")
 
 
 def test_the_surface_is_small_and_sorted():
     assert cabida.__all__ == sorted(cabida.__all__)
     functions = [name for name in cabida.__all__ if name[0].islower()]
-    assert len(functions) < 48
+    assert len(functions) < 64
     assert set(cabida.__all__) <= set(dir(cabida))
     with pytest.raises(AttributeError, match="no attribute 'advise'"):
         _ = cabida.advise
@@ -30,9 +35,8 @@ def test_each_public_name_is_there_and_says_what_it_is(name):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_is_also_a_function(command):
     found = getattr(cabida, command, None)
-    if command == "bench":
-        verbs = ("plan", "run", "report", "export", "selftest")
-        assert {f"bench_{one}" for one in verbs} <= set(cabida.__all__)
+    if command in VERBS:
+        assert {f"{command}_{one}" for one in VERBS[command]} <= set(cabida.__all__)
     elif command in NOT_FUNCTIONS:
         assert found.__name__ == "cabida.facts"
         assert all(callable(getattr(found, name)) for name in ("accelerators", "accelerator", "check"))

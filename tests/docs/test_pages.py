@@ -73,7 +73,7 @@ def test_commands_and_their_options_exist(page):
             nested = [
                 asked.invoke(cli, [command, word, "--help"]).output
                 for word in rest[:1]
-                if command in ("facts", "prices", "bench")
+                if command in ("facts", "prices", "bench", "quote")
             ]
             for option in re.findall(r"(?<!\S)--[a-z][\w-]+", " ".join(rest)):
                 assert option in told + " ".join(nested), line

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cabida.procure.nouns import Audit
-from cabida.text import money, number, tr
+from cabida.procure.subject import whole
+from cabida.text import number, tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ def compare(audits: Sequence[Audit]) -> Comparison:
     if not priced:
         return Comparison(currency, as_of, tuple(rows), None, tr("procure.compare.none"), ())
     first = priced[0]
-    answer = tr("procure.compare.best", name=name_of(first), price=money(first.useful_money_per_hour or 0.0, currency),
-                listed=money(first.listed_money_per_hour or 0.0, currency))  # fmt: skip
+    answer = tr("procure.compare.best", name=name_of(first), price=f"{whole(first.useful_money_per_hour or 0.0)} {currency}",
+                listed=f"{whole(first.listed_money_per_hour or 0.0)} {currency}")  # fmt: skip
     return Comparison(currency, as_of, tuple(rows), 0, answer, tuple(_doubts(first, rows, audits, currency)))
 
 
@@ -110,7 +111,7 @@ def _doubts(first: Beside, rows: Sequence[Beside], audits: Sequence[Audit], curr
     )
     if listed != first:
         doubts.append(tr("procure.compare.listed", name=name_of(listed),
-                         price=money(listed.listed_money_per_hour or 0.0, currency)))  # fmt: skip
+                         price=f"{whole(listed.listed_money_per_hour or 0.0)} {currency}"))  # fmt: skip
     parts = {one.title.split(" · ")[0].partition(" × ")[2] or one.title for one in audits}
     if len(parts) > 1:
         doubts.append(tr("procure.compare.parts", count=number(len(parts)), names=", ".join(sorted(parts))))

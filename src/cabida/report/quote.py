@@ -9,6 +9,7 @@ from cabida.procure import Audit, Comparison
 from cabida.procure.compare import name_of
 from cabida.procure.letter import basis, plain
 from cabida.procure.nouns import SEVERITIES, Finding, Read
+from cabida.procure.subject import whole
 from cabida.text import money, number, percent, printable, tr
 
 OPEN_SHOWN = 12  # of the useful gaps
@@ -122,12 +123,12 @@ def _price(made: Audit) -> Part | None:
     price = made.price
     told = [price.why_not] if price.why_not else []
     if price.listed_money_per_hour is not None:
-        told.append(tr("procure.part.listed", price=money(price.listed_money_per_hour, price.currency)))
+        told.append(tr("procure.part.listed", price=_hourly(price.listed_money_per_hour, price.currency)))
     if price.useful_money_per_hour is not None:
         told.append(
-            tr("procure.part.useful", price=money(price.useful_money_per_hour, price.currency),
-               low=money(price.useful_low_money_per_hour or 0.0, price.currency),
-               high=money(price.useful_high_money_per_hour or 0.0, price.currency),
+            tr("procure.part.useful", price=_hourly(price.useful_money_per_hour, price.currency),
+               low=_hourly(price.useful_low_money_per_hour or 0.0, price.currency),
+               high=_hourly(price.useful_high_money_per_hour or 0.0, price.currency),
                use=percent(price.utilisation_ratio or 0.0))
         )  # fmt: skip
     if price.unknown:
@@ -144,6 +145,11 @@ def _price(made: Audit) -> Part | None:
     header = (tr("procure.head.month"), price.currency, tr("procure.head.range"), tr("procure.head.known"))
     tables = (Table(header, rows, (1, 2)),) if rows else ()
     return Part("price", tr("procure.part.price"), tuple(told), tables)
+
+
+def _hourly(value: float, currency: str) -> str:
+    """With its cents: ``2.30 USD``."""
+    return f"{whole(value)} {currency}"
 
 
 def _sum(value: float) -> str:
@@ -247,7 +253,7 @@ def compared(found: Comparison) -> tuple[Part, ...]:
     unknown = tr("procure.unknown")
 
     def cash(value: float | None) -> str:
-        return unknown if value is None else money(value, found.currency)
+        return unknown if value is None else f"{whole(value)} {found.currency}"
 
     def share(value: float | None, digits: int = 3) -> str:
         return unknown if value is None else percent(value, digits)

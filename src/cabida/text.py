@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import date
 from functools import cache
@@ -61,6 +62,17 @@ def language() -> str:
 def locale() -> str:
     """The language in use and how it writes numbers: one of ``LOCALES``."""
     return _locale.get()
+
+
+@contextmanager
+def speaking(code: str = "") -> Iterator[None]:
+    """Texts inside the block come in this language ("" = the one in use); afterwards in the one before."""
+    before = locale()
+    use_language(code or before)
+    try:
+        yield
+    finally:
+        use_language(before)
 
 
 def with_marks(number: str) -> str:

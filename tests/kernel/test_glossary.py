@@ -10,6 +10,7 @@ import pytest
 from cabida.brief.needs import NEEDS
 from cabida.money.assumptions import assumed_ranges
 from cabida.report import words
+from cabida.text import speaking
 
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 LOCALE = SOURCE / "locale"
@@ -107,6 +108,6 @@ def assumption_names():
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_every_assumption_has_a_label_in_words(language):
-    with words.speaking(language):
+    with speaking(language):
         assert [name for name in assumption_names() if words.assumption(name) == name and "_" in name] == []
         assert words.assumption("models[0].weights.fp8") != "models[0].weights.fp8"

@@ -10,6 +10,7 @@ from report_sample import decision
 from cabida.errors import InvalidInput
 from cabida.plan import Estimate
 from cabida.report import tree, words
+from cabida.text import speaking
 
 
 def test_digits_follow_the_interval():
@@ -47,7 +48,7 @@ def test_times_take_the_unit_a_person_would_say():
 
 
 def test_spanish_writes_commas():
-    with words.speaking("es"):
+    with speaking("es"):
         assert words.span(Estimate(1234.5, 1000.4, 1500.2, ""), 1, "ms") == "1.230 ms [1.000–1.500]"
         assert words.label("ttft_ms_mean") == "TTFT medio"
 
@@ -119,7 +120,7 @@ def test_what_is_counted_is_in_the_plural_unless_it_is_one():
     assert words.unit("token", value=1.0) == "token"
     assert words.unit("token/s", value=7.5) == "tokens/s"
     assert words.unit("GiB", value=2.0) == "GiB"
-    with words.speaking("es"):
+    with speaking("es"):
         assert words.unit("request/month", value=2.0) == "peticiones/mes"
     node = {"name": "context_tokens", "value": 16_380, "low": 16_380, "high": 16_380, "unit": "token"}
     assert tree.value_of(node, "EUR") == "16,380 tokens"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cabida.errors import InvalidInput
-from cabida.text import closest, problem
+from cabida.text import closest, problem, speaking
 
 if TYPE_CHECKING:
     from cabida.plan import Decision, Option
@@ -28,13 +28,12 @@ def launch_files(
         InvalidInput: no such option (CB-L009), nothing of it can be started (CB-L001 to CB-L003), or the form isn't of
             its kind of work or can't hold it (CB-L004 to CB-L008).
     """
-    from cabida.app.rerunning import in_language
     from cabida.files import write_text
     from cabida.launch.written import files
     from cabida.report.store import load
 
     read = load(decision) if isinstance(decision, Path | str) else decision
-    with in_language(read.language):
+    with speaking(read.language):
         found = files(read, option_named(read, option), form)
     if out is not None:
         for name, text in found.items():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.app.deciding import decided, sha256_of
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.known import as_known
-from cabida.text import iso_day, locale, problem, use_language
+from cabida.text import iso_day, problem, speaking
 
 if TYPE_CHECKING:
     from cabida.brief import Brief
@@ -76,7 +74,7 @@ def rerun(
     if same and before.version != cabida.__version__:
         raise InvalidInput([problem("CB-Y004", file=named, made=before.version, here=cabida.__version__)])
     day = before.as_of if same else iso_day(as_of or "") or date.today().isoformat()
-    with in_language(before.language), as_known(day, before.made_at if same else ""):
+    with speaking(before.language), as_known(day, before.made_at if same else ""):
         read = _brief_of(before, day, brief, named)
         _same_files(before, read, named, same=same)
         flags = {name: before.flags.get(name) for name in ("assume", "all", "scenarios")}
@@ -158,17 +156,6 @@ def _same_files(before: Decision, read: Brief, named: str, *, same: bool) -> Non
     held = before.flags.get("trace_sha256")
     if same and held and read.traffic.trace and sha256_of(read.traffic.trace) != held:
         raise InvalidInput([problem("CB-Y002", file=named, trace=read.traffic.trace)])
-
-
-@contextmanager
-def in_language(code: str) -> Iterator[None]:
-    """Sentences in this language while it lasts."""
-    before = locale()
-    use_language(code)
-    try:
-        yield
-    finally:
-        use_language(before)
 
 
 def plain(made: Rerun) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cabida.brief.examples import example_text
 from cabida.brief.model import TRAINING_WORKLOADS, WORKLOADS
 from cabida.errors import InvalidInput
-from cabida.text import closest, locale, problem, tr, use_language
+from cabida.text import closest, problem, speaking, tr
 
 SCHEMA_LINE = "# yaml-language-server: $schema=./brief.schema.json"
 COMMENT_COLUMN = 46
@@ -165,12 +165,8 @@ def template(
     if from_example:
         first, _, rest = example_text(from_example).partition("\n")
         return f"{SCHEMA_LINE}\n{rest}" if "$schema=" in first else f"{first}\n{rest}"
-    before = locale()
-    use_language(language_code or before)
-    try:
+    with speaking(language_code):
         return "\n".join(_lines(workload, answers or {})) + "\n"
-    finally:
-        use_language(before)
 
 
 def _lines(workload: str, answers: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +36,7 @@ def what_if(decision: Decision, changes: Mapping[str, float]) -> Decision:
         InvalidInput: a name that is no lever (CB-X090), several (CB-X093) or locked (CB-X091); a value out of range
             (CB-X092); a tree that can't be worked out (CB-X095).
     """
-    with _speaking(decision.language):
+    with text.speaking(decision.language):
         whole, decision = decision, _tidied(decision)
         set_to = _found(levers(decision), changes, decision)
         set_to = {name: (lever, value) for name, (lever, value) in set_to.items() if value != lever.value}
@@ -84,16 +83,6 @@ def _tidied(decision: Decision) -> Decision:
         for option in decision.options
     ]
     return replace(decision, trees=nodes, options=tuple(options))
-
-
-@contextmanager
-def _speaking(language: str) -> Iterator[None]:
-    before = text.locale()
-    text.use_language(language)
-    try:
-        yield
-    finally:
-        text.use_language(before)
 
 
 def _found(

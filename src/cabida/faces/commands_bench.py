@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 from cabida.faces.output import emit
-from cabida.faces.words import Group, option, shared
+from cabida.faces.words import FarGroup, option, shared
 
 ELSEWHERE = {  # commands of this group that live in files of their own: module and name
     "plan": ("commands_bench_plan", "plan"),
@@ -21,23 +20,7 @@ ELSEWHERE = {  # commands of this group that live in files of their own: module 
 ORDER = ("plan", "run", "drill", "report", "export", "selftest", "proxy")
 
 
-class BenchGroup(Group):
-    """The group, in the order in which its commands are used; each is imported when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Its commands."""
-        return list(ORDER)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of them."""
-        if cmd_name not in ELSEWHERE:
-            return super().get_command(ctx, cmd_name)
-        module, name = ELSEWHERE[cmd_name]
-        found: click.Command = getattr(import_module(f"cabida.faces.{module}"), name)
-        return found
-
-
-@click.group(cls=BenchGroup)
+@click.group(cls=FarGroup, elsewhere=ELSEWHERE, order=ORDER)
 def bench() -> None:
     """Measure on the endpoint."""
 
@@ -85,6 +68,8 @@ def _run(plan: Path, as_json: bool, said: dict[str, Any]) -> None:
         answer = app.bench_run(plan, told=told, **said)
 
     def screen() -> Any:
+        from rich.console import Group
+
         from cabida.faces import bench_report_screens, bench_screens
 
         if "runs_planned" in answer:
@@ -92,7 +77,6 @@ def _run(plan: Path, as_json: bool, said: dict[str, Any]) -> None:
         report = bench_report_screens.screen(answer)
         if not answer.get("logs"):
             return report
-        from rich.console import Group
 
         from cabida.faces import observed
 

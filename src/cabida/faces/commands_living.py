@@ -9,7 +9,7 @@ import click
 
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import tr
+from cabida.text import speaking, tr
 
 CHANGED = 7  # exit code: done, and the winner is another one
 
@@ -57,7 +57,7 @@ def diff(
     from dataclasses import asdict
 
     from cabida import app
-    from cabida.report import diff_said, words
+    from cabida.report import diff_said
 
     with watched() as progress:
         found = app.diff(before, after, as_of=as_of, assume=assume, progress=progress)
@@ -65,11 +65,11 @@ def diff(
     def screen() -> Any:
         from cabida.faces import living_screens
 
-        with words.speaking(found.language):
+        with speaking(found.language):
             return living_screens.screen(found)
 
     if form == "md" and not as_json:
-        with words.speaking(found.language):
+        with speaking(found.language):
             click.echo(diff_said.markdown(found, heading), nl=False)
     else:
         emit(asdict(found), screen, as_json=as_json or form == "json")

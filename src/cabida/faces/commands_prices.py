@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.output import emit
-from cabida.faces.words import Group, option, shared
+from cabida.faces.words import FarGroup, option, shared
 from cabida.text import problem
 
 CAPACITIES = ("on-demand", "spot", "reserved", "block", "serverless", "buy")
@@ -19,23 +17,7 @@ ELSEWHERE = {  # commands of this group that live in files of their own: module 
 }
 
 
-class PriceGroup(Group):
-    """The group, whose larger commands are imported when they are called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Its commands, those from elsewhere last."""
-        return [*super().list_commands(ctx), *ELSEWHERE]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of them."""
-        if cmd_name not in ELSEWHERE:
-            return super().get_command(ctx, cmd_name)
-        module, name = ELSEWHERE[cmd_name]
-        found: click.Command = getattr(import_module(f"cabida.faces.{module}"), name)
-        return found
-
-
-@click.group(cls=PriceGroup)
+@click.group(cls=FarGroup, elsewhere=ELSEWHERE)
 def prices() -> None:
     """The price book."""
 

@@ -10,7 +10,7 @@ import click
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.output import emit, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import printable, problem, tr
+from cabida.text import printable, problem, speaking, tr
 
 
 @click.command(cls=Command)
@@ -25,7 +25,7 @@ def explain(
     """The tree under a number; without NAME, the numbers that can be asked about."""
     from cabida import app
     from cabida.faces import show
-    from cabida.report import tree, words
+    from cabida.report import tree
 
     read = app.what_if(decision, _changes(changes))
     if name is None:
@@ -35,7 +35,7 @@ def explain(
     nodes = app.explain(read, name)
 
     def screen() -> Any:
-        with words.speaking(read.language):
+        with speaking(read.language):
             top = tree.branch(nodes, nodes[0]["id"], read.currency, depth=depth)
             return show.tree(top) if top else ""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cabida.report import diff_said, words
-from cabida.text import tr
+from cabida.report import diff_said
+from cabida.text import speaking, tr
 
 if TYPE_CHECKING:
     from cabida.app.rerunning import Rerun
@@ -36,7 +36,7 @@ def rerun_screen(made: Rerun) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    with words.speaking(made.decision.language):
+    with speaking(made.decision.language):
         if made.identical is None:
             return screen(made.difference)
         key = "identical" if made.identical else "not_identical"

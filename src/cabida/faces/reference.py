@@ -9,16 +9,14 @@ from pathlib import Path
 import click
 
 from cabida.faces.cli import cli
-from cabida.text import locale, tr, use_language
+from cabida.text import speaking, tr
 
 EXIT_CODES = (0, 1, 2, 3, 4, 5, 6, 7, 130)
 
 
 def reference() -> str:
     """The page: every command's help, and the exit codes, in English."""
-    before = locale()
-    use_language("en")
-    try:
+    with speaking("en"):
         blocks = [f"# {tr('faces.reference.title')}", tr("faces.reference.intro")]
         root = click.Context(
             cli, info_name="cabida", terminal_width=88, max_content_width=88, **cli.context_settings
@@ -28,8 +26,6 @@ def reference() -> str:
             blocks += [f"## {path}", f"```text\n{help_text}\n```"]
         rows = [f"| {code} | {tr(f'faces.exit.{code}')} |" for code in EXIT_CODES]
         blocks += [f"## {tr('faces.reference.exits')}", "\n".join(["| | |", "| --- | --- |", *rows])]
-    finally:
-        use_language(before)
     return "\n\n".join(blocks) + "\n"
 
 

@@ -30,7 +30,7 @@ from cabida.report.fleet import fleet
 from cabida.report.flexibility import flexibility, front, turning
 from cabida.report.money_sections import in_short
 from cabida.report.tree import Branch, lines, value_of
-from cabida.text import printable, tr
+from cabida.text import printable, speaking, tr
 
 MOST_OPTIONS = 5
 MOST_ASSUMED = 6
@@ -38,7 +38,7 @@ MOST_ASSUMED = 6
 
 def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) -> RenderableType:
     """The screen of ``cabida recommend``."""
-    with say.speaking(d.language):
+    with speaking(d.language):
         shown = d.options if every else _worth_a_look(d.options)
         blocks: list[RenderableType] = [
             clean(f"{d.name} · {headline(d)}"),
@@ -165,7 +165,7 @@ def figures(d: Decision) -> RenderableType:
     best, by_id = first(d), {node["id"]: node for node in d.trees}
     if best is None or not best.trees:
         return clean(tr("faces.nothing_explained"))
-    with say.speaking(d.language):
+    with speaking(d.language):
         rows = [(name, value_of(by_id[at], d.currency)) for name, at in best.trees.items() if at in by_id]
         blocks: list[RenderableType] = [
             clean(tr("faces.explain.figures", rank=best.rank, title=best.title), "bold"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -136,6 +137,33 @@ class Group(Spoken, click.Group):
             )
 
 
+class FarGroup(Group):
+    """A group whose commands live in files of their own, each imported when it is called.
+
+    ``elsewhere`` maps a name to its module under ``cabida.faces`` and its name there; ``order`` is that of the help:
+    the group's own first where it is left out.
+    """
+
+    def __init__(
+        self, *args: Any, elsewhere: Mapping[str, tuple[str, str]], order: Sequence[str] = (), **more: Any
+    ) -> None:
+        super().__init__(*args, **more)
+        self.elsewhere = elsewhere
+        self.order = order
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Its commands."""
+        return list(self.order) or [*super().list_commands(ctx), *self.elsewhere]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them."""
+        if cmd_name not in self.elsewhere:
+            return super().get_command(ctx, cmd_name)
+        module, name = self.elsewhere[cmd_name]
+        found: click.Command = getattr(import_module(f"cabida.faces.{module}"), name)
+        return found
+
+
 def option(*names: str, **settings: Any) -> Callable[[F], F]:
     """``click.option`` with its help in the catalogue."""
     return click.option(*names, cls=Option, **settings)
@@ -144,9 +172,7 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:
 def shared(function: F) -> F:
     """The options every command takes: ``--json``, ``--lang``, ``--as-of``."""
     function = option("--as-of", callback=_date, metavar="YYYY-MM-DD")(function)
-    function = option("--lang", type=click.Choice(LOCALES), callback=_language, expose_value=False)(
-        function
-    )
+    function = option("--lang", type=click.Choice(LOCALES), callback=_language, expose_value=False)(function)
     return option("--json", "as_json", is_flag=True)(function)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida.report import words as say
 from cabida.report.bench_learnt import learnt
 from cabida.report.bench_parts import parts
 from cabida.report.markdown import md
 from cabida.report.money_sections import Table
+from cabida.text import speaking
 
 WIDTH = 96
 
 
 def bench_markdown(answer: dict[str, Any], language: str = "en") -> str:
     """The whole report; everything that came from elsewhere is escaped."""
-    with say.speaking(language):
+    with speaking(language):
         blocks = [f"# {md(answer['name'])}", *map(md, learnt(answer))]
         for part in parts(answer, pictures=False):
             blocks.append(f"## {md(part.title)}")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida.report import words as say
 from cabida.report.bench_learnt import learnt
 from cabida.report.bench_parts import parts
 from cabida.report.template import template
-from cabida.text import language
+from cabida.text import language, speaking
 
 
-def bench_page(answer: dict[str, Any], speaking: str = "en") -> str:
+def bench_page(answer: dict[str, Any], spoken: str = "en") -> str:
     """The whole report as HTML text.
 
     Args:
         answer: of :func:`cabida.report.bench.bench_answer`.
-        speaking: "en" or "es".
+        spoken: language of the page.
     """
     from cabida import __version__
 
-    with say.speaking(speaking):
+    with speaking(spoken):
         return template("bench.html.j2").render(
             name=answer["name"],
             language=language(),

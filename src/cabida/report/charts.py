@@ -19,7 +19,7 @@ from cabida.report.flexibility_chart import flexibility
 from cabida.report.memory_chart import memory, short
 from cabida.report.svg import WIDTH, Chart, clip, dot, line, path, rect, svg, ticks, words
 from cabida.report.trade import frontier, tornado
-from cabida.text import tr
+from cabida.text import speaking, tr
 
 __all__ = ["charts", "latency", "memory", "short", "waterfall"]
 LINES = ("line-1", "line-2", "line-3")
@@ -28,7 +28,7 @@ BESIDE = (intervals, swings, flexibility, volume, break_even, cash, mix_demand) 
 
 def charts(decision: Decision) -> tuple[Chart, ...]:
     """All pictures of ``decision``, in its language."""
-    with say.speaking(decision.language):
+    with speaking(decision.language):
         every = (memory, latency, waterfall, bills, frontier, tornado, demand, *BESIDE)
         drawn = (draw(decision) for draw in every)
         return tuple(chart for chart in drawn if chart is not None)

@@ -26,7 +26,7 @@ from cabida.report.fleet import fleet
 from cabida.report.memory_chart import in_letters
 from cabida.report.money_sections import Section, money_sections
 from cabida.report.why import why
-from cabida.text import tr
+from cabida.text import speaking, tr
 
 MOST_DEPTH = 2  # levels of a tree; the page and cabida explain show all
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
@@ -34,7 +34,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 def markdown(decision: Decision) -> str:
     """The whole record in the decision's language."""
-    with say.speaking(decision.language):
+    with speaking(decision.language):
         blocks = [
             _head(decision),
             _section("options", _options(decision)),

@@ -26,7 +26,7 @@ from cabida.report.live_page import live_page
 from cabida.report.money_sections import money_sections
 from cabida.report.template import template
 from cabida.report.why import doubt, why
-from cabida.text import tr
+from cabida.text import speaking, tr
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -54,7 +54,7 @@ def _page() -> Template:
 def page(decision: Decision) -> str:
     """The whole record as HTML text in the decision's language."""
     drawn = {chart.key: chart for chart in charts(decision)}
-    with say.speaking(decision.language):
+    with speaking(decision.language):
         shown = decision.options[:MOST_OPTIONS]
         moved = live_page(decision, [tiles(decision, one) for one in shown])
         return _page().render(

@@ -15,6 +15,7 @@ from cabida.report.sheet_front import decision_sheet, sources_sheet
 from cabida.report.sheet_nodes import assumptions_sheet, explain_sheet, place
 from cabida.report.sheet_options import options_sheet
 from cabida.report.sheet_tco import tco_sheet
+from cabida.text import speaking
 
 LONGEST_FOOTER_CHARS = 80
 PROTECTED = {
@@ -40,7 +41,7 @@ def workbook(decision: Decision) -> bytes:
         "nan_inf_to_errors": True,
         "default_date_format": "yyyy-mm-dd",
     }
-    with say.speaking(decision.language):
+    with speaking(decision.language):
         book_file = xlsxwriter.Workbook(file, options)
         tidied = replace(decision, trees=tidy(decision.trees))
         book = Book(tidied, levers(tidied), book_file)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from cabida import text
@@ -69,17 +67,6 @@ HEADLINE: tuple[str, ...] = (
     "peak_gib_per_gpu",
 )
 RUN_DENOMINATORS = ("completed_run", "accepted_model")
-
-
-@contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Texts inside the block come in ``language``; afterwards in the one before."""
-    before = text.locale()
-    text.use_language(language)
-    try:
-        yield
-    finally:
-        text.use_language(before)
 
 
 def kind_of(metric: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields
 
 from cabida.bench.planned import exact
@@ -23,7 +22,7 @@ from cabida.plan.bench import (
     Spread,
     Target,
 )
-from cabida.text import locale, tr, use_language
+from cabida.text import speaking, tr
 
 WIDTH_CHARS = 100
 Pairs = list[tuple[str, str]]
@@ -36,18 +35,8 @@ def plan_yaml(plan: BenchPlan, language: str = "") -> str:
         plan: whatever it holds; ``where`` and ``file`` are not written.
         language: of the comments, en or es; the one in use when left out.
     """
-    with _speaking(language):
+    with speaking(language):
         return "\n".join(_plan(plan)) + "\n"
-
-
-@contextmanager
-def _speaking(code: str) -> Iterator[None]:
-    before = locale()
-    use_language(code or before)
-    try:
-        yield
-    finally:
-        use_language(before)
 
 
 def _plan(plan: BenchPlan) -> Iterator[str]:

@@ -17,7 +17,7 @@ from cabida.evidence.quotes.fields import FIELDS, GROUPS, Field
 from cabida.evidence.quotes.quote import Quote, QuoteItem
 from cabida.evidence.quotes.sheets import guarded
 from cabida.evidence.quotes.values import amount_written, written
-from cabida.text import locale, tr, use_language
+from cabida.text import speaking, tr
 
 FORMS = ("yaml", "csv", "xlsx")
 ITEM_ROWS = 20  # of an empty form
@@ -35,17 +35,12 @@ def template(
         purpose: one of ``fields.PURPOSES``: only what is asked of such an offer; "" = everything.
         quote: what to fill in.
     """
-    before = locale()
-    try:
-        if in_language:
-            use_language(in_language)
+    with speaking(in_language):
         asked = _asked(purpose, quote)
         filled = quote or Quote(purpose=purpose or None)
         if form == "xlsx":
             return _xlsx(asked, purpose, filled)
         return (_csv if form == "csv" else _yaml)(asked, purpose, filled)
-    finally:
-        use_language(before)
 
 
 def _asked(purpose: str, quote: Quote | None) -> list[Field]:

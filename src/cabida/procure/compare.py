@@ -61,8 +61,11 @@ def compare(audits: Sequence[Audit]) -> Comparison:
     if not priced:
         return Comparison(currency, as_of, tuple(rows), None, tr("procure.compare.none"), ())
     first = priced[0]
-    answer = tr("procure.compare.best", name=name_of(first), price=f"{whole(first.useful_money_per_hour or 0.0)} {currency}",
-                listed=f"{whole(first.listed_money_per_hour or 0.0)} {currency}")  # fmt: skip
+    useful, listed = (
+        f"{whole(value or 0.0)} {currency}"
+        for value in (first.useful_money_per_hour, first.listed_money_per_hour)
+    )
+    answer = tr("procure.compare.best", name=name_of(first), price=useful, listed=listed)
     return Comparison(currency, as_of, tuple(rows), 0, answer, tuple(_doubts(first, rows, audits, currency)))
 
 

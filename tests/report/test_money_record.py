@@ -24,7 +24,7 @@ from cabida.report.money_sections import in_short, money_sections
 from cabida.report.scripts import without_bundled
 from cabida.report.store import from_json
 from cabida.report.svg import WIDTH
-from cabida.report.words import speaking
+from cabida.text import speaking
 
 DRAWN = {"intervals", "swings", "volume", "breakeven", "demand", "demand-mix", "ledger"}
 

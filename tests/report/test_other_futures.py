@@ -14,7 +14,7 @@ from cabida.plan.mix import Mix, MixPart
 from cabida.report.flexibility import cells, flexibility, front, turning
 from cabida.report.money_sections import money_sections
 from cabida.report.store import from_json, to_json
-from cabida.report.words import speaking
+from cabida.text import speaking
 
 BOUND = Flexibility(14.5, 1.31, 32_768, 84.5e9, 4200.0, 0.0, 0.21)
 FREE = Flexibility(None, 1.2, None, None, 0.0, 9100.0, 1.0)

@@ -12,8 +12,8 @@ from playwright.sync_api import sync_playwright
 from cabida import app, report
 from cabida.choose.levers import levers
 from cabida.choose.what_if import what_if
-from cabida.report.words import price, speaking, unit_cost
-from cabida.text import number, use_language
+from cabida.report.words import price, unit_cost
+from cabida.text import number, speaking, use_language
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BRIEFS = {"chat": ("chat-llama-70b.yaml", "es"), "run": ("qlora-70b.yaml", "en")}

@@ -24,8 +24,7 @@ from cabida.report.sheet import workbook
 from cabida.report.sheet_book import EXPLAIN_TOP, INPUTS_TOP, SHEETS, cell_text
 from cabida.report.sheet_options import COST, DECIDED, RANK, TITLE, TOP, UNIT, VERDICT
 from cabida.report.store import to_json
-from cabida.report.words import speaking
-from cabida.text import tr
+from cabida.text import speaking, tr
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOLDEN = Path(__file__).parent / "golden"

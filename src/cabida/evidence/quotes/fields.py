@@ -110,6 +110,7 @@ FIELDS: tuple[Field, ...] = (
         ("ram_per_node_gb", "number", "GB", "IIB-I"),
         ("local_disk_per_node_tb", "number", "TB", "UUI-U"),
         ("cooling", "choice", "", "--B-I", ("air", "liquid", "immersion")),
+        ("site_cooling", "choice", "", "--U-U", ("air", "liquid", "immersion")),
         ("node_power_kw", "number", "kW", "--B-I"),
         ("rack_power_kw", "number", "kW", "--I-I"),
         ("ecc", "flag", "", "UUI-I"),

@@ -125,6 +125,7 @@ class Quote:
     ram_per_node_gb: float | None = None
     local_disk_per_node_tb: float | None = None
     cooling: str | None = None
+    site_cooling: str | None = None
     node_power_kw: float | None = None
     rack_power_kw: float | None = None
     ecc: bool | None = None

@@ -6,62 +6,43 @@ What can be read in two ways, has a unit of another kind, or is no number is ref
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 from cabida.evidence.prices.nouns import Odd
 from cabida.evidence.prices.numbers import amount, currency_of
-from cabida.evidence.prices.numbers import day as plain_day
+from cabida.evidence.quotes.days import day, key_of_day
 from cabida.evidence.quotes.fields import Field
+from cabida.evidence.quotes.manner import PLAIN as PLAIN
+from cabida.evidence.quotes.manner import Bad as Bad
+from cabida.evidence.quotes.manner import Manner as Manner
+from cabida.evidence.quotes.manner import refuse as refuse
 from cabida.evidence.quotes.quote import Amount, Credit
 from cabida.evidence.quotes.scales import COUNTED, PRICE_FACTORS, UNIT_FACTORS
 from cabida.evidence.quotes.words import MOST_TEXT, choice_words, key, keyed, unit_of, unknown, words
+from cabida.facts import currencies
 from cabida.text import printable
 
 MOST_ITEMS = 100  # of a list
 LARGEST, LARGEST_RATIO = Decimal("1e15"), Decimal(100)
+STEPS_S = {  # what a billing step may be called; a month is a twelfth of 8,760 h
+    "second": 1,
+    "segundo": 1,
+    "persecond": 1,
+    "minute": 60,
+    "minuto": 60,
+    "hour": 3600,
+    "day": 86_400,
+    "month": 2_628_000,
+}
 FREE_UNIT = ("unit_price", "list_unit_price", "expansion_unit_price", "overage_unit_price")
 _NUMBER = re.compile(r"[<>≥≤~≈+]?\s*(\d[\d.,'\u00a0\u202f]*(?:\s\d{3}(?!\d))*)\s*(.*)", re.DOTALL)
 _PER = re.compile(
     r"\s*(?:/|\bper\b|\bpor\b|\bal\b|\ba la\b|\bcada\b|\ba (?=month|year))\s*(.*)", re.IGNORECASE | re.DOTALL
 )
-_ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ][\d:.]{5,12}Z?)?")
-_WORDY = re.compile(r"(?:(\d{1,2})(?:st|nd|rd|th|º)?\s*(?:de\s+)?([a-z]{3,10})\.?,?\s*(?:de[l]?\s+)?(\d{4}))|"
-                    r"(?:([a-z]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4}))")  # fmt: skip
-_LADDER = re.compile(r"(\d{1,3}(?:[.,]\d{1,6})?)\s*%[^%\d]{0,60}?(\d{1,3}(?:[.,]\d{1,6})?)\s*%")
+_LADDER = re.compile(r"(\d{1,3}(?:[.,]\d{1,6})?)\s*%([^%\d]{0,60}?)(\d{1,3}(?:[.,]\d{1,6})?)\s*%")
+_BELOW = re.compile(r"(?i)\b(?:below|under|less than|por debajo|menos|inferior)\b")
 _ERROR_CELL = re.compile(r"#(?:REF|VALUE|DIV/0|NAME|NUM|NULL|VALOR|¡VALOR|¡REF|¿NOMBRE)[!?]?", re.IGNORECASE)
-
-
-class Bad(ValueError):
-    """A value can't be taken; ``why`` is a key of the texts ``procure.why.*`` with its values."""
-
-    def __init__(self, why: str, **values: str) -> None:
-        super().__init__(why)
-        self.why, self.values = why, values
-
-
-def refuse(why: str, **values: str) -> NoReturn:
-    """Leave a value aside.
-
-    Raises:
-        Bad: always.
-    """
-    raise Bad(why, **values)
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a file writes: its currency, whether its decimals come after a comma (``None`` = not told), its language."""
-
-    currency: str = ""
-    decimal_comma: bool | None = None
-    prose: bool = False
-    language: str = ""
-
-
-PLAIN = Manner()
 
 
 def clean(text: str) -> str:
@@ -108,7 +89,7 @@ def _choice(field: Field, text: str, manner: Manner) -> str:
         inside = {known[word] for word in known if len(word) > 3 and word in key(text)}
         if len(inside) == 1:
             return inside.pop()
-    refuse("choice", choices=", ".join(field.choices))
+    return refuse("choice", choices=", ".join(field.choices))
 
 
 def _flag(_: Field, text: str, manner: Manner) -> bool:
@@ -120,47 +101,11 @@ def _flag(_: Field, text: str, manner: Manner) -> bool:
     first = re.match(r"(?i)(yes|s[ií]|no|not|included|incluid[oa]s?)\b", text)
     if manner.prose and first:
         return not first[1].lower().startswith("no")
-    refuse("flag")
+    return refuse("flag")
 
 
-def _date(_: Field, text: str, __: Manner) -> str:
-    return day(text)
-
-
-def day(text: str) -> str:
-    """An ISO date from ISO, ``31/12/2026``, ``1 December 2026``, ``December 1, 2026`` or ``1 de diciembre de 2026``.
-
-    Raises:
-        Bad: it is none, or could be two.
-    """
-    if iso := _ISO.fullmatch(text):
-        text = iso[1]
-    if found := _WORDY.fullmatch(key_of_day(text)):
-        number, name, year = (found[1], found[2], found[3]) if found[1] else (found[5], found[4], found[6])
-        month = words()["months"].get(name)
-        try:
-            if month:
-                return date(int(year), month, int(number)).isoformat()
-        except ValueError:
-            pass
-        refuse("date")
-    try:
-        said = plain_day(text)
-        if not said or not "1990" <= said < "2200":
-            refuse("date")
-        return date.fromisoformat(said).isoformat()
-    except Odd as odd:
-        refuse("two_dates" if odd.why == "ambiguous_date" else "date")
-    except (ValueError, OverflowError):
-        refuse("date")
-
-
-def key_of_day(text: str) -> str:
-    """Lower case, no accents: the names of months are compared so."""
-    import unicodedata
-
-    bare = unicodedata.normalize("NFKD", text.lower())
-    return "".join(one for one in bare if not unicodedata.combining(one)).replace("º", "").strip()
+def _date(_: Field, text: str, manner: Manner) -> str:
+    return day(text, manner.day_first)
 
 
 def plain_number(text: str, manner: Manner) -> Decimal:
@@ -212,6 +157,13 @@ def _scaled(field: Field, text: str, manner: Manner) -> Decimal:
         if key(text) in ("nonblocking", "none", "ninguna", "nobloqueante", "sinbloqueo", "fullbisection"):
             return Decimal(1)
         text = re.sub(r"\s*:\s*1$", "", text)
+    if field.name == "billing_granularity_s" and not any(one.isdigit() for one in text):
+        step = STEPS_S.get(unit_of(text) or "") or STEPS_S.get(
+            key(re.sub(r"(?i)\b(?:per|by|the|por)\b", " ", text)).rstrip("s")
+        )
+        return Decimal(step) if step else refuse("number")
+    if manner.prose and key(text) in ("none", "ninguno", "ninguna"):
+        return Decimal(0)
     found, unit = _parted(text, manner)
     return found * _factor(field, unit, manner)
 
@@ -240,7 +192,7 @@ def _factor(field: Field, unit: str, manner: Manner) -> Decimal:
         or (not field.unit and key(unit) in COUNTED)
     ):
         return Decimal(1)
-    refuse("unit", unit=unit[:40], wanted=field.unit or "–")
+    return refuse("unit", unit=unit[:40], wanted=field.unit or "–")
 
 
 def _ratio(field: Field, text: str, manner: Manner) -> float:
@@ -297,7 +249,11 @@ def _tidy(number: Decimal) -> Decimal:
 
 def _coin(head: str, manner: Manner) -> tuple[str, str]:
     """The text without its currency, and the currency: a bare $ is that of the quote when the quote's is a dollar."""
-    code = re.search(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])", head)
+    codes = list(re.finditer(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])", head))
+    code = next(
+        (one for one in codes if one[1] in currencies()),
+        None if manner.prose else codes[0] if codes else None,
+    )
     if code:
         return (head[: code.start()] + head[code.end() :]).replace("$", "").replace("€", "").strip(), code[1]
     word = re.search(r"(?i)\b(euros?|d[oó]lares|dollars|pesos|pounds)\b", head)
@@ -344,23 +300,35 @@ def _price_factor(field: Field, unit: str, manner: Manner) -> Decimal:
         return Decimal(factors[found])
     if manner.prose and not field.unit and found is None:
         return Decimal(1)
-    refuse("unit", unit=unit[:40], wanted=field.unit or "–")
+    return refuse("unit", unit=unit[:40], wanted=field.unit or "–")
 
 
 def _ladder(_: Field, text: str, manner: Manner) -> tuple[Credit, ...]:
     def ratio(part: str) -> float:
-        return float(plain_number(part.replace(",", "."), Manner()).scaleb(-2))
+        return float(plain_number(part.replace(",", "."), PLAIN).scaleb(-2))
 
-    found = tuple(Credit(ratio(below), ratio(paid)) for below, paid in _LADDER.findall(text))
+    found = []
+    for first, between, second in _LADDER.findall(text):
+        turned = _BELOW.search(between)  # "10 % of the fee below 99 %"
+        below, paid = (second, first) if turned else (first, second)
+        found.append(Credit(ratio(below), ratio(paid)))
     if not found or len(found) > MOST_ITEMS or (not manner.prose and text.count("%") != 2 * len(found)):
         refuse("ladder")
-    return found
+    return tuple(found)
 
 
 _OF_KIND = {
-    "text": _text, "list": _list, "choice": _choice, "flag": _flag, "date": _date, "whole": _whole,
-    "number": _number, "ratio": _ratio, "money": _money, "ladder": _ladder,
-}  # fmt: skip
+    "text": _text,
+    "list": _list,
+    "choice": _choice,
+    "flag": _flag,
+    "date": _date,
+    "whole": _whole,
+    "number": _number,
+    "ratio": _ratio,
+    "money": _money,
+    "ladder": _ladder,
+}
 
 
 def written(field: Field, held: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -167,6 +168,12 @@ def closest(word: str, words: Iterable[str]) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in words}
     found = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.55)
     return by_lower[found[0]] if found else None
+
+
+def dns_label(name: str) -> str:
+    """A DNS label: lower case, digits and hyphens, at most 40 characters (RFC 1123 allows 63, suffixes need some)."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
+    return plain if plain and plain[0].isalpha() else f"w-{plain}".strip("-")
 
 
 def number(value: float, digits: int = 3) -> str:

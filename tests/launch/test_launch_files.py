@@ -17,12 +17,13 @@ from jsonschema import Draft202012Validator
 from cabida import app, facts
 from cabida.errors import InvalidInput
 from cabida.launch.setups import setup_of
-from cabida.launch.start import label, start_of
+from cabida.launch.start import start_of
 from cabida.launch.systemd import word_of
 from cabida.launch.written import files, forms_of
 from cabida.plan import Deployment, Parallel, Settings, Setup
 from cabida.plan.setup import deployment
 from cabida.report.store import load
+from cabida.text import dns_label
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden" / "decision.en.json"
 COMPOSE = Draft202012Validator(get_builtin_schema("vendor.compose-spec"))
@@ -199,7 +200,7 @@ def test_a_slice_and_an_amd_card_are_asked_for_by_their_names(decision, option):
 @settings(max_examples=40)
 @given(st.text(max_size=80))
 def test_a_label_is_one(name):
-    found = label(name)
+    found = dns_label(name)
     assert 0 < len(found) <= 42
     assert found[0].isalpha()
     assert found[-1] != "-"

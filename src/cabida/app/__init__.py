@@ -22,6 +22,7 @@ from cabida.app.measured import calibrate, calibration, observations, observe, v
 from cabida.app.mixing import mix
 from cabida.app.owning import own
 from cabida.app.price_book import exchange_rates, price, price_history, prices, prices_aside
+from cabida.app.quoting import quote_add, quote_offer, quote_read, quote_template, quotes
 from cabida.app.recording import explain, levers, record, what_if
 from cabida.app.rerunning import diff, rerun
 from cabida.app.tracking import track
@@ -290,10 +291,15 @@ __all__ = [
     "price_history",
     "prices",
     "prices_aside",
+    "quote_add",
     "quote_annex",
     "quote_audit",
     "quote_compare",
     "quote_letter",
+    "quote_offer",
+    "quote_read",
+    "quote_template",
+    "quotes",
     "recommend",
     "record",
     "rerun",

@@ -115,9 +115,12 @@ def _all(quote: Quote | Path | str) -> tuple[Quote, ...]:
     """The quotes of a file, or the one that is given."""
     from cabida.evidence.quotes import Quote as Noun
     from cabida.evidence.quotes import read_quotes
+    from cabida.evidence.quotes.keeping import is_name, quote_named
 
     if isinstance(quote, Noun):
         return (quote,)
+    if is_name(str(quote)):
+        return (quote_named(str(quote)).quote,)
     return read_quotes(quote)
 
 

@@ -10,7 +10,7 @@ from cabida.errors import InvalidInput
 from cabida.files import home
 from cabida.text import problem
 
-HEAD = "0003"  # the newest migration of the store
+HEAD = "0004"  # the newest migration of the store
 ADDRESS = re.compile(
     r"(?i)([a-z][a-z0-9+.-]{2,}):/|(postgres\w*|mysql|mariadb):\S*@"
 )  # of a database elsewhere

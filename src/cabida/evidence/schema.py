@@ -167,3 +167,22 @@ TRACKED = Table(  # months of a bill held against a decision; of a month told tw
     Column("row", Text, nullable=False),  # JSON
 )
 Index("tracked_by_decision", TRACKED.c.decision, TRACKED.c.option, TRACKED.c.month)
+
+QUOTES = Table(  # vendors' quotes; of the same vendor and number the last one counts
+    "quotes",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),  # of content
+    Column("vendor", Text, nullable=False),
+    Column("quote_id", Text, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("effective", Text, nullable=False),  # the day it was issued, else the day it was recorded
+    Column("expires", Text, nullable=False),  # "" = not said
+    Column("recorded_at", Text, nullable=False),
+    Column("file_name", Text, nullable=False),
+    Column("file_sha256", Text, nullable=False),
+    Column("form", Text, nullable=False),
+    Column("content", Text, nullable=False),  # the filled-in form, YAML: every field
+    Column("seen", Text, nullable=False),  # JSON: where each field was read, and what nobody understood
+)
+Index("quotes_by_vendor", QUOTES.c.vendor, QUOTES.c.quote_id)

@@ -15,7 +15,7 @@ from typing import Any
 from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.plan import Decision, Option
-from cabida.text import problem, tr
+from cabida.text import dns_label, problem, tr
 
 PORTS = {"vllm": 8000, "sglang": 30000, "tensorrt-llm": 8000, "llama.cpp": 8080}
 HEALTH = "/health"  # all four engines answer there: 200 once the model is loaded
@@ -113,7 +113,7 @@ def start_of(decision: Decision, option: Option) -> Start:
     weights = option.memory.get("weights", 0.0) * per_replica
     installed = install_lines(option, decision.as_of)
     return Start(
-        name=label(decision.name),
+        name=dns_label(decision.name),
         kind=kind,
         engine=option.engine,
         engine_version=option.engine_version,
@@ -149,12 +149,6 @@ def starting_s(weights_gb: float) -> float:
 
     ranges = assumed_ranges()
     return float(cold_start_s.raw(weights_gb, ranges[COLD_GB_PER_S].base, ranges[ENGINE_START_S].base))
-
-
-def label(name: str) -> str:
-    """A DNS label: lower case, digits and hyphens, at most 40 characters (RFC 1123 allows 63, suffixes need some)."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
-    return plain if plain and plain[0].isalpha() else f"w-{plain}".strip("-")
 
 
 def install_lines(option: Option, as_of: str) -> tuple[str, ...]:

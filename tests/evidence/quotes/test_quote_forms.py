@@ -247,7 +247,8 @@ def test_a_column_is_a_quote():
 
 
 def test_a_spanish_table_with_semicolons_is_read():
-    text = "campo;valor\nProveedor;Castell\nMoneda;EUR\nPrecio unitario;1.234,50\nUnidad;nodo-mes\nDisponibilidad;99,9 %\n"
+    text = "campo;valor\nProveedor;Castell\nMoneda;EUR\nPrecio unitario;1.234,50\nUnidad;nodo-mes\n"
+    text += "Disponibilidad;99,9 %\n"
     read = read_quote("oferta.csv", text=text)
     assert read.unit_price == Amount(Decimal("1234.50"), "EUR")
     assert (read.unit, read.uptime_ratio) == ("node_month", 0.999)

@@ -1,0 +1,77 @@
+"""``quote``: vendors' offers taken in, kept, shown, and given to the price book."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cabida.errors import InvalidInput
+from cabida.text import iso_day, problem
+
+if TYPE_CHECKING:
+    from cabida.evidence.quotes import Quote
+    from cabida.evidence.quotes.keeping import KeptQuote
+
+
+def quote_template(form: str = "yaml", *, purpose: str = "", language: str = "") -> str | bytes:
+    """A form for a vendor to fill in.
+
+    Args:
+        form: yaml, csv or xlsx (bytes).
+        purpose: rent, reserve, buy, api or cluster: only what is asked of such an offer; "" = everything.
+        language: of the questions; the one in use when left out.
+    """
+    from cabida.evidence.quotes import template
+
+    return template(form, language, purpose)
+
+
+def quote_add(file: Path | str, *, store: Path | str | None = None) -> tuple[KeptQuote, ...]:
+    """Read a vendor's file and keep its quotes in the evidence store; the same content again is one row.
+
+    Args:
+        file: YAML, CSV, XLSX, PDF or text; ``-`` for standard input.
+        store: file of the store.
+
+    Raises:
+        InvalidInput: CB-Q001 to CB-Q014, it can't be read; CB-Q020, it names no vendor; CB-E010 to CB-E018.
+    """
+    from cabida.evidence.quotes import keep, read_quotes
+
+    return keep(read_quotes(file), store)
+
+
+def quotes(
+    as_of: str | None = None, *, store: Path | str | None = None, every: bool = False
+) -> tuple[KeptQuote, ...]:
+    """The quotes kept, oldest first; with ``every`` also those that a later version supersedes."""
+    from cabida.evidence.quotes import kept
+
+    return kept(iso_day(as_of or ""), store=store, every=every)
+
+
+def quote_read(named: Path | str, *, store: Path | str | None = None) -> Quote:
+    """A quote by its id in the store (``q3``) or from its file."""
+    from cabida.evidence.quotes.keeping import is_name, quote_named
+    from cabida.evidence.quotes.reading import read_quote
+
+    return quote_named(str(named), store).quote if is_name(str(named)) else read_quote(named)
+
+
+def quote_offer(named: Path | str | Quote, *, store: Path | str | None = None) -> str:
+    """The quote's price as a row for one's own facts (``cabida-facts/offers.yaml``), to be ranked with the rest.
+
+    Raises:
+        InvalidInput: CB-Q022, it says too little for a price of an accelerator-hour.
+    """
+    import yaml
+
+    from cabida.procure.offer import offer_of
+
+    quote = quote_read(named, store=store) if isinstance(named, Path | str) else named
+    row, lacking = offer_of(quote)
+    if lacking:
+        raise InvalidInput(
+            [problem("CB-Q022", file=quote.file or str(quote.vendor), lacking=", ".join(lacking))]
+        )
+    return str(yaml.safe_dump({"offers": [row]}, sort_keys=False, allow_unicode=True))

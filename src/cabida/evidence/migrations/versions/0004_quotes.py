@@ -1,0 +1,28 @@
+"""Vendors' quotes: only ever added."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+TEXTS = (
+    "vendor", "quote_id", "purpose", "effective", "expires", "recorded_at", "file_name", "file_sha256", "form",
+    "content", "seen",
+)  # fmt: skip
+
+
+def upgrade() -> None:
+    """Make the table, and triggers that refuse to change or remove a row of it."""
+    op.create_table(
+        "quotes",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
+        *(sa.Column(name, sa.Text, nullable=False) for name in TEXTS),
+    )
+    op.create_index("quotes_by_vendor", "quotes", ["vendor", "quote_id"])
+    for change in ("UPDATE", "DELETE"):
+        op.execute(
+            f"CREATE TRIGGER quotes_no_{change.lower()} BEFORE {change} ON quotes "
+            "BEGIN SELECT RAISE(ABORT, 'quotes are only ever added'); END"
+        )

@@ -123,4 +123,4 @@ def test_the_commands(store, tmp_path):
     assert run("template", "--form", "xlsx").exit_code == 2
     assert run("template", "--form", "xlsx", "--purpose", "reserve", "--out", form).exit_code == 0
     assert read_quote(form).purpose == "reserve"
-    assert run("template", "--form", "csv", "--lang", "es").output.startswith("campo")
+    assert run("template", "--form", "csv", "--lang", "es").output.startswith("# Oferta del proveedor")

@@ -200,3 +200,61 @@ def test_more_of_anything_never_costs_less(price, count, term, uptime, upfront):
     assert sum(one.cash_money for one in made.liability.months) == pytest.approx(
         dict(made.liability.parts)["commitment"]
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"unit": "rack_hour", "quantity": 2.0, "unit_price": "73.60"}, 2.30),  # two racks of 32 make the 64
+        ({"unit": "system", "quantity": 4.0, "unit_price": "160000"}, 10_000),
+    ],
+)
+def test_a_unit_of_several_is_divided_by_what_is_in_one(said, expected):
+    quote = replace(HONEST, **{**said, "unit_price": usd(said["unit_price"]), "monthly_price": None})
+    trees = audit(quote, DAY).trees
+    name = "purchase_money" if said["unit"] == "system" else "listed_money_per_hour"
+    assert next(node for node in trees if node["name"] == name)["value"] == pytest.approx(expected)
+
+
+def test_a_rack_of_a_part_that_comes_in_none_has_no_count_of_its_own():
+    bare = replace(
+        HONEST, unit="rack_hour", quantity=None, unit_price=usd("73.60"), monthly_price=None, total_price=None,
+        total_commit=None, accelerators_count=None, nodes_count=None, accelerators_per_node_count=None,
+    )  # fmt: skip
+    price = audit(bare, DAY).price
+    assert price.listed_money_per_hour is None
+    assert price.why_not
+
+
+def test_tax_is_taken_out_of_support_by_the_year_and_of_a_fee_to_leave():
+    taxed = replace(HONEST, tax_treatment="included", tax_ratio=0.25, includes=(), support_fee_per_month=None,
+                    support_price_per_year=usd("15000"), early_exit_fee=usd("1250"),
+                    early_exit_fee_ratio=None)  # fmt: skip
+    found = audit(taxed, DAY)
+    lines = {one.key: one.money for one in found.price.lines}
+    assert lines["support"] == pytest.approx(15_000 / 1.25 / 12)
+    assert found.liability.months[0].owed_money == pytest.approx(1000)
+
+
+def test_a_purchase_priced_by_the_hour_has_no_sum_that_is_owed():
+    hourly = replace(HONEST, purpose="buy", unit="gpu_hour", total_price=None, total_commit=None)
+    found = audit(hourly, DAY)
+    assert found.purpose == "buy"
+    assert found.liability.total_money is None
+
+
+def test_an_audit_gives_the_language_back():
+    import cabida
+    from cabida.text import language, use_language
+
+    use_language("en")
+    made = cabida.quote_audit(HONEST, as_of=DAY, language="es")
+    cabida.quote_letter(made)
+    assert language() == "en"
+
+
+def test_what_nobody_asks_for_is_not_passed_over():
+    import cabida
+
+    with pytest.raises(TypeError, match="utilization_ratio"):
+        cabida.quote_audit(HONEST, as_of=DAY, utilization_ratio=0.5)

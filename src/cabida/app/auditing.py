@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.text import locale as speaking
-from cabida.text import money, problem, tr, use_language
+from cabida.text import money, problem, speaking, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.quotes import Quote
@@ -43,27 +42,28 @@ def quote_audit(
     """
     from cabida.procure import audit
 
-    use_language(language or speaking())
-    read = _one(quote)
-    held = _decision(decision)
-    made = audit(read, as_of or date.today().isoformat(), held, currency=currency, needs=needs)
-    return _with_price(made, held) if held is not None else made
+    _only_known(needs)
+    with speaking(language):
+        read = _one(quote)
+        held = _decision(decision)
+        made = audit(read, as_of or date.today().isoformat(), held, currency=currency, needs=needs)
+        return _with_price(made, held) if held is not None else made
 
 
 def quote_letter(made: Audit) -> str:
     """The questions to send back to the vendor, by severity, numbered; Markdown in the language of the audit."""
     from cabida.procure import letter
 
-    use_language(made.language)
-    return letter(made)
+    with speaking(made.language):
+        return letter(made)
 
 
 def quote_annex(made: Audit) -> str:
     """The acceptance tests with their floors as an annex to the contract; Markdown in the language of the audit."""
     from cabida.procure import annex
 
-    use_language(made.language)
-    return annex(made)
+    with speaking(made.language):
+        return annex(made)
 
 
 def quote_compare(
@@ -90,18 +90,25 @@ def quote_compare(
     """
     from cabida.procure import audit, compare
 
-    use_language(language or speaking())
-    read = [one for each in quotes for one in _all(each)]
-    if len(read) < 2:
-        raise InvalidInput([problem("CB-Q291", count=len(read))])
-    held = _decision(decision)
-    day = as_of or date.today().isoformat()
-    wanted = (
-        currency
-        or (held.currency if held else "")
-        or next((one.currency for one in read if one.currency), "USD")
-    )
-    return compare([audit(one, day, held, currency=wanted or "", needs=needs) for one in read])
+    _only_known(needs)
+    with speaking(language):
+        read = [one for each in quotes for one in _all(each)]
+        if len(read) < 2:
+            raise InvalidInput([problem("CB-Q291", count=len(read))])
+        held = _decision(decision)
+        day = as_of or date.today().isoformat()
+        named = next((one.currency for one in read if one.currency), "")
+        wanted = currency or (held.currency if held else "") or named
+        return compare([audit(one, day, held, currency=wanted, needs=needs) for one in read])
+
+
+def _only_known(needs: Mapping[str, float]) -> None:
+    from cabida.procure.prices import NEEDS
+
+    odd = sorted(needs.keys() - set(NEEDS))
+    if odd:
+        message = f"unexpected {', '.join(odd)}; what may be known: {', '.join(NEEDS)}"
+        raise TypeError(message)
 
 
 def _one(quote: Quote | Path | str) -> Quote:

@@ -275,7 +275,7 @@ def _total_ways(s: Subject, unit: str = "") -> Iterator[Way]:
             yield Way(price * count, _how(s, count, unit), 0.0, as_unit=unit)
         return
     for way in _month_ways(s, unit):
-        if months and way.month_hours + 1 and not (unit.endswith("_hour") and way.month_hours == 0):
+        if months and not (unit.endswith("_hour") and way.month_hours == 0):
             yield Way(way.money * months, f"{way.how} × {number(months)} {tr('procure.months')}", way.month_hours,
                       as_unit=unit)  # fmt: skip
         yield way

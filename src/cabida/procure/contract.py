@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from cabida.procure.nouns import Finding
-from cabida.procure.subject import Subject, amount, shown
+from cabida.procure.subject import Subject, amount, shown, title_of
 from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
@@ -209,7 +209,7 @@ def included(s: Subject) -> Iterator[Finding]:
             continue
         if re.search(pattern, said):
             yield s.find(
-                "CB-Q180", "blocking", ("includes", name), title=_plain_title(name), price=shown(name, price)
+                "CB-Q180", "blocking", ("includes", name), title=title_of(name), price=shown(name, price)
             )
             continue
         for read, text in texts:
@@ -218,7 +218,7 @@ def included(s: Subject) -> Iterator[Finding]:
             told = re.search(rf"{_FREE}[^.;]{{0,40}}({pattern})|({pattern})[^.;]{{0,30}}{_FREE}", text)
             if told and not re.search(r"\bnot included|no inclu", text):
                 yield s.find(
-                    "CB-Q180", "blocking", (name,), read, title=_plain_title(name), price=shown(name, price)
+                    "CB-Q180", "blocking", (name,), read, title=title_of(name), price=shown(name, price)
                 )
                 break
     for item in q.items:
@@ -226,12 +226,6 @@ def included(s: Subject) -> Iterator[Finding]:
         if priced is not None and priced.value > 0 and re.search(r"\b(included|incluid[oa]|free of charge|gratis)\b",
                                                                   item.what, re.IGNORECASE):  # fmt: skip
             yield s.find("CB-Q181", "important", (), s.item_read(item), what=item.what, price=amount(priced))
-
-
-def _plain_title(name: str) -> str:
-    from cabida.procure.subject import title_of
-
-    return title_of(name)
 
 
 _FINANCED = re.compile(
@@ -269,7 +263,7 @@ def renewal(s: Subject) -> Iterator[Finding]:
                 *([told] if told and not s.get(name) else []),
                 warranty=number(q.warranty_months),
                 months=number(months),
-                what=_plain_title(name),
+                what=title_of(name),
             )
             break
     if (
@@ -291,7 +285,7 @@ def renewal(s: Subject) -> Iterator[Finding]:
             and other.currency == q.unit_price.currency
             and float(other.value) > DEARER_RATIO * float(q.unit_price.value)
         ):
-            yield s.find("CB-Q188", "useful", (name, "unit_price"), kind="trap", title=_plain_title(name),
+            yield s.find("CB-Q188", "useful", (name, "unit_price"), kind="trap", title=title_of(name),
                          other=amount(other), price=amount(q.unit_price),
                          more=percent(float(other.value / q.unit_price.value) - 1, 2))  # fmt: skip
 

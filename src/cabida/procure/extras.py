@@ -112,9 +112,10 @@ def support(make: Making, month: Quantity) -> tuple[Quantity, bool]:
     none = leaf("support_ratio", 0.0, Source(title_of("support_fee_per_month")))
     fixed = _priced(make, "support_fee_per_month", "support_fixed_money_per_month")
     if fixed is None and make.s.quote.support_price_per_year is not None:
-        yearly = make.s.quote.support_price_per_year
-        fixed = make.read("support_price_per_year", "support_fixed_money_per_month",
-                          float(yearly.value) * make.rate(yearly) / 12)  # fmt: skip
+        yearly = make.sum(
+            "support_price_per_year", make.s.quote.support_price_per_year, "support_money_per_year"
+        )
+        fixed = make.read("support_price_per_year", "support_fixed_money_per_month", float(yearly) / 12)
     if fixed is not None:
         return sums.offered_support_money_per_month(month, none, fixed), True
     nothing = leaf("support_fixed_money_per_month", 0.0, Source(title_of("support_fee_per_month")))
@@ -197,14 +198,12 @@ def power(make: Making, count: int, *, owned: bool) -> tuple[Quantity, bool]:
     if q.node_power_kw and make.s.nodes_count:
         drawn = make.read("node_power_kw", "machines_kw", q.node_power_kw * make.s.nodes_count)
     else:
-        host, watts = (
-            make.money("host_power_ratio"),
-            q.accelerator_power_w or (card.tdp_w if card else None) or 700.0,
-        )
-        most = watts * count / 1000
-        drawn = assumed(
-            "machines_kw", most * float(host), tr("procure.drawn"), most, most * (host.high or 2.0)
-        )
+        host, watts = make.money("host_power_ratio"), q.accelerator_power_w or (card.tdp_w if card else None)
+        usual = ranges()["accelerator_w"]
+        low, base, high = (watts,) * 3 if watts else (usual.low, usual.base, usual.high)
+        alone = count / 1000  # kW of them for a watt of one
+        drawn = assumed("machines_kw", base * alone * float(host), tr("procure.drawn"), low * alone,
+                        high * alone * (host.high or float(host)))  # fmt: skip
     known = bool(q.node_power_kw) and "electricity_money_per_kwh" in make.needs
     return sums.powered_money_per_month(drawn, ratio, pue, price), known
 

@@ -15,7 +15,6 @@ from cabida.text import number, tr
 NEAR_RATIO = 0.03
 GIB_PER_GB = 1e9 / 2**30
 TFLOP, GB = 1e12, 1e9
-GBIT_PER_BYTE = 8e-9
 EXPORT = {
     "a800": "A100",
     "h800": "H100",

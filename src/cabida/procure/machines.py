@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cabida.checks.racks import LIQUID
 from cabida.facts.hardware import nodes
 from cabida.procure.nouns import Finding
 from cabida.procure.subject import Subject, form_of
@@ -23,7 +24,6 @@ _RACK_KW = re.compile(
 BEYOND_RATIO = 1.1  # a figure so much above the data sheet's is no rounding
 LOW_RATIO = 0.8  # of the power of a known machine
 MACHINE_ROOM_RATIO = 3.0  # a machine draws at most so many times its accelerators
-LIQUID_ONLY = ("gb200", "gb300", "mi355x")
 
 
 def machines(s: Subject) -> Iterator[Finding]:
@@ -53,7 +53,7 @@ def machines(s: Subject) -> Iterator[Finding]:
     if q.rack_power_kw and q.node_power_kw and q.rack_power_kw < q.node_power_kw:
         yield s.find("CB-Q146", "blocking", ("rack_power_kw", "node_power_kw"), rack=number(q.rack_power_kw),
                      node=number(q.node_power_kw))  # fmt: skip
-    if q.cooling == "air" and card.id.startswith(LIQUID_ONLY):
+    if q.cooling == "air" and card.id.startswith(LIQUID):
         yield s.find("CB-Q147", "blocking", ("cooling", "accelerator"), name=card.name)
     yield from _hall(s)
 
@@ -70,7 +70,7 @@ def _known_power(accelerator: str, count: int) -> tuple[float, str] | None:
 def _hall(s: Subject) -> Iterator[Finding]:
     """Machines that need liquid, or a rack that draws more, than the room they are sold for gives."""
     q = s.quote
-    wet = q.cooling in ("liquid", "immersion") or (s.card is not None and s.card.id.startswith(LIQUID_ONLY))
+    wet = q.cooling in ("liquid", "immersion") or (s.card is not None and s.card.id.startswith(LIQUID))
     told = next((one for one in s.texts if _SITE_AIR.search(one.quoted or one.shown)), None)
     if wet and (q.site_cooling == "air" or told is not None):
         yield s.find("CB-Q207", "blocking", ("cooling", "site_cooling"), *([told] if told else []),

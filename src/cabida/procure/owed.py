@@ -36,11 +36,10 @@ def _liability(s: Subject, found: Reckoned) -> Liability:
         return Liability(found.price.currency, None, (), (), (tr("procure.owed.nothing"),))
     make, q = Making(s, terms, {}), s.quote
     month = found.month
+    commit: Quantity | None
     if s.purpose == "buy":
         months = 0.0
-        commit: Quantity | None = leaf(
-            "committed_money", _paid(make, found), month.leaves()[0].source or Source("-")
-        )
+        commit = _bought(found)
     else:
         months = float(q.term_months or q.minimum_term_months or 0.0)
         commit = _committed(make, month, months)
@@ -78,11 +77,14 @@ def _liability(s: Subject, found: Reckoned) -> Liability:
     )
 
 
-def _paid(make: Making, found: Reckoned) -> float:
-    """What a purchase costs in all: its price for one accelerator times how many."""
-    listed = found.listed
-    paid = next(one for one in listed.nodes() if one.name == "purchase_money") if listed is not None else None
-    return float(paid) * (found.price.accelerators_count or 0) if paid is not None else 0.0
+def _bought(found: Reckoned) -> Quantity | None:
+    """What a purchase costs in all, one accelerator times how many; ``None`` where it is priced by the hour."""
+    nodes = found.listed.nodes() if found.listed is not None else ()
+    paid = next((one for one in nodes if one.name == "purchase_money"), None)
+    count = found.price.accelerators_count
+    if paid is None or not count:
+        return None
+    return leaf("committed_money", float(paid) * count, paid.source or Source("-"))
 
 
 def _sum(make: Making, name: str, as_name: str) -> Quantity | None:
@@ -190,8 +192,8 @@ def _leaving(s: Subject, found: Reckoned, left: float) -> float | None:
     if left <= 0.005:
         return 0.0
     if q.early_exit_fee is not None and found.terms is not None:
-        rate = found.terms.rate((q.early_exit_fee.currency or s.currency).upper()).ratio
-        return min(left, float(q.early_exit_fee.value) * rate)
+        fee = Making(s, found.terms, {}).sum("early_exit_fee", q.early_exit_fee, "exit_money")
+        return min(left, float(fee))
     if q.early_exit_fee_ratio is not None:
         return float(sums.left_early_money.raw(left, q.early_exit_fee_ratio))
     return left

@@ -18,7 +18,7 @@ from cabida.quantity import Quantity, Source, assumed, leaf
 from cabida.text import tr
 from cabida.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
-RACK_COUNT = 72  # accelerators of a rack of the linked kind, where the part says none
+MOST_IN_A_MACHINE = 8  # accelerators that links join outside of racks
 NEEDS = (  # what whoever asks may know better than an assumption
     "utilisation_ratio", "stored_gb", "egress_gb_per_month", "staff_count", "loaded_money_per_year", "migration_days",
     "wacc_ratio", "unrecovered_tax_ratio", "life_years", "electricity_money_per_kwh", "pue_ratio",
@@ -104,10 +104,7 @@ def _basis(s: Subject) -> tuple[str, Amount, float, str, float] | None:
         kind, _, period = q.unit.rpartition("_") if "_" in q.unit else (q.unit, "", "")
         if q.unit == "total":
             return _over_term(s, "unit_price", q.unit_price)
-        per = {
-            "gpu": 1, "node": each or 0, "system": n or 0,
-            "rack": (s.card.link_domain_count if s.card and s.card.link_domain_count > 8 else RACK_COUNT),
-        }[kind]  # fmt: skip
+        per = {"gpu": 1, "node": each or 0, "system": _shared(s), "rack": _shared(s) or _linked(s)}[kind]
         if not per:
             return None
         hours = {
@@ -138,6 +135,17 @@ def _basis(s: Subject) -> tuple[str, Amount, float, str, float] | None:
                 return name, value, 0.0, "", float(n)
             return _over_term(s, name, value)
     return None
+
+
+def _shared(s: Subject) -> float:
+    """Accelerators in one unit of the price: all of them over how many units are offered; 0 = not said."""
+    return (s.accelerators_count or 0) / (s.quote.quantity or 1)
+
+
+def _linked(s: Subject) -> int:
+    """Accelerators of the rack that a part comes in, where its links fill one; 0 = it comes in no such rack."""
+    count = s.card.link_domain_count if s.card else 0
+    return count if count > MOST_IN_A_MACHINE else 0
 
 
 def _over_term(s: Subject, name: str, value: Amount) -> tuple[str, Amount, float, str, float] | None:

@@ -8,10 +8,12 @@ from itertools import pairwise
 
 from cabida.procure.nouns import Finding
 from cabida.procure.subject import Subject
+from cabida.procure.sums import down_hours_per_month
 from cabida.text import number, percent
 from cabida.units import HOURS_PER_MONTH
 
 HOURS = float(HOURS_PER_MONTH)
+down_hours_of = down_hours_per_month.raw
 PERIOD_HOURS = {"month": HOURS, "mes": HOURS, "year": 8760.0, "año": 8760.0, "week": 168.0, "semana": 168.0,
                 "quarter": 2190.0, "trimestre": 2190.0, "day": 24.0, "día": 24.0}  # fmt: skip
 UNIT_HOURS = {"h": 1.0, "hour": 1.0, "hora": 1.0, "min": 1 / 60, "minute": 1 / 60, "minuto": 1 / 60, "day": 24.0,
@@ -27,11 +29,6 @@ _ABOUT_DOWN = re.compile(
 _PERCENT = re.compile(r"(?P<value>\d{2,3}(?:[.,]\d+)?)\s*%")
 _ABOUT_UP = re.compile(r"uptime|availab|disponibilidad|sla|slo", re.IGNORECASE)
 NEAR_RATIO = 0.12  # hours said of a share are rounded
-
-
-def down_hours_of(uptime_ratio: float) -> float:
-    """Hours of a month of 730 that a promise leaves down."""
-    return (1 - uptime_ratio) * HOURS
 
 
 def downtime(s: Subject) -> Iterator[Finding]:

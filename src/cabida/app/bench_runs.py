@@ -211,7 +211,7 @@ def bench_write(answer: dict[str, Any], out: Path | str, language: str = "") -> 
     from cabida.report.bench_page import bench_page
     from cabida.report.metrics import plain
 
-    speaking = language or text.language()
+    speaking = language or text.locale()
     stem = Path(out) / "bench"
     forms = {
         ".html": bench_page(answer, speaking),

@@ -14,7 +14,7 @@ from cabida.checks.verdict import Verdict
 from cabida.facts.model import Accelerator
 from cabida.facts.releases import numbers, releases
 from cabida.plan import Compatibility, Deployment, TrainingRun
-from cabida.text import language, tr
+from cabida.text import locale, tr
 
 RECENT_CUDA = (12, 8)  # chips that need at least this are newer than many installed drivers
 
@@ -38,7 +38,7 @@ def compatibility(what: Deployment | TrainingRun | None, as_of: str = "") -> Com
         verdict, version = trainable(what), what.framework_version
         several = what.accelerators_count > 1
     return _told(
-        verdict, _engine(what), version, what.accelerator.id, several=several, as_of=as_of, spoken=language()
+        verdict, _engine(what), version, what.accelerator.id, several=several, as_of=as_of, spoken=locale()
     )
 
 

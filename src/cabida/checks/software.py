@@ -5,7 +5,6 @@ A pair that no source affirms does not run here: better a question than a purcha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,8 +12,9 @@ from functools import lru_cache
 from cabida import facts
 from cabida.checks.verdict import Verdict, worst
 from cabida.facts.model import Accelerator, Engine, WeightFormat
+from cabida.facts.releases import numbers
 from cabida.plan import Deployment, TrainingRun
-from cabida.text import language, tr
+from cabida.text import locale, tr
 
 OWN_STACKS = {
     "apple": "MLX, llama.cpp",
@@ -69,13 +69,13 @@ def runnable(deployment: Deployment) -> Verdict:
         InvalidInput: CB-F001, the engine is unknown.
     """
     d = deployment
-    return _cached(d.engine, d.engine_version, d.accelerator, d.weights, d.kv_cache, language())
+    return _cached(d.engine, d.engine_version, d.accelerator, d.weights, d.kv_cache, locale())
 
 
 def trainable(run: TrainingRun) -> Verdict:
     """Whether a run's framework trains in its precision on its accelerator."""
     held = run.weights.id if run.method == "qlora" else run.precision
-    return _trainable(run.framework or "trl", run.framework_version, run.accelerator.id, held, language())
+    return _trainable(run.framework or "trl", run.framework_version, run.accelerator.id, held, locale())
 
 
 def _cached(
@@ -168,9 +168,9 @@ def _capability(stack: Stack) -> Iterator[Verdict]:
     wanted, have = stack.engine.capability_min, stack.accelerator.capability
     if not wanted or not have[:1].isdigit():
         return
-    if stack.engine.id == "vllm" and () < release(stack.version) < (0, 15):
+    if stack.engine.id == "vllm" and () < numbers(stack.version) < (0, 15):
         wanted = "7.0"
-    if release(have) < release(wanted):
+    if numbers(have) < numbers(wanted):
         others = _instead(stack)
         yield _say(
             stack, "no", "capability_too_low", wanted=wanted, others=", ".join(others) or tr("checks.none"),
@@ -180,7 +180,7 @@ def _capability(stack: Stack) -> Iterator[Verdict]:
 
 def _too_old(stack: Stack) -> Iterator[Verdict]:
     """Blackwell needs CUDA 12.8 and PyTorch 2.7, which vLLM has carried since 0.9."""
-    known = release(stack.version)  # empty for a nightly build
+    known = numbers(stack.version)  # empty for a nightly build
     if stack.architecture.startswith("blackwell") and stack.engine.id == "vllm" and () < known < (0, 9):
         source = "PyTorch wheels: RTX 50 and B200 need CUDA 12.8 builds, PyTorch 2.7 or newer"
         yield _say(stack, "no", "engine_older_than_card", source)
@@ -250,14 +250,3 @@ def _cache(stack: Stack) -> Iterator[Verdict]:
 
 Rule = Callable[[Stack], Iterator[Verdict]]
 RULES: tuple[Rule, ...] = (_capability, _vllm, _listed, _too_old, _sglang, _tensorrt, _cache, _gain)
-
-
-def release(version: str) -> tuple[int, ...]:
-    """``0.11.2rc1`` as (0, 11, 2), so that versions can be compared."""
-    numbers: list[int] = []
-    for part in version.lstrip("vb").split("."):
-        found = re.match(r"\d+", part)
-        if not found:
-            break
-        numbers.append(int(found.group()))
-    return tuple(numbers)

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
-from cabida.checks.software import release
+from cabida.facts.releases import numbers
 
 Option = tuple[str, object]  # ("--flag", value); True = a bare flag; None and False are left out
 
@@ -36,4 +36,4 @@ def _plain(value: object) -> str:
 
 def at_least(version: str, wanted: str) -> bool:
     """Whether ``version`` is ``wanted`` or later; an unknown version counts as the latest."""
-    return not release(version) or release(version) >= release(wanted)
+    return not numbers(version) or numbers(version) >= numbers(wanted)

@@ -7,7 +7,7 @@ from typing import Any
 from cabida.report.bench_learnt import learnt
 from cabida.report.bench_parts import parts
 from cabida.report.template import template
-from cabida.text import language, speaking
+from cabida.text import locale, speaking
 
 
 def bench_page(answer: dict[str, Any], spoken: str = "en") -> str:
@@ -22,7 +22,7 @@ def bench_page(answer: dict[str, Any], spoken: str = "en") -> str:
     with speaking(spoken):
         return template("bench.html.j2").render(
             name=answer["name"],
-            language=language(),
+            language=locale(),
             version=__version__,
             learnt=learnt(answer),
             parts=parts(answer),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cabida import facts, memory
 from cabida.checks.sentences import caution
-from cabida.checks.software import release
+from cabida.facts.releases import numbers
 from cabida.memory.engines import ROWS, rules
 from cabida.plan import Caution, Deployment, Estimate
 from cabida.report.metrics import GIB
@@ -23,9 +23,9 @@ def newest_known(d: Deployment) -> str:
     if not RELEASE.fullmatch(asked):
         return ""
     latest = max(
-        (one for one in facts.engine(d.engine).versions if RELEASE.fullmatch(one)), key=release, default=""
+        (one for one in facts.engine(d.engine).versions if RELEASE.fullmatch(one)), key=numbers, default=""
     )
-    return latest if latest and release(asked) > release(latest) else ""
+    return latest if latest and numbers(asked) > numbers(latest) else ""
 
 
 def newer(d: Deployment) -> list[Caution]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cabida.procure import Audit, annex, letter
 from cabida.report.quote import head, markdown, parts
 from cabida.report.template import template
-from cabida.text import language, printable, tr
+from cabida.text import locale, printable, tr
 
 
 def quote_page(made: Audit) -> str:
@@ -19,7 +19,7 @@ def quote_page(made: Audit) -> str:
 
     name, answer = head(made)
     return template("quote.html.j2").render(
-        name=printable(name), answer=answer, parts=parts(made), language=language(), version=__version__,
+        name=printable(name), answer=answer, parts=parts(made), language=locale(), version=__version__,
         as_of=made.as_of, digest=made.digest[:12],
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from cabida.bench.accept.rules import Rules, is_generated, output_of
 from cabida.bench.clock import now_s
 from cabida.bench.outcome import Ask, Outcome
 from cabida.plan.bench import Policy
-from cabida.text import language, tr
+from cabida.text import locale, tr
 
 ANSWERS_WITHIN_S = 15.0  # beside what commands may take
 LONGEST_TEXT_CHARS = 8 * 2**20
@@ -182,7 +182,7 @@ class Apart:
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=2**22,
         )  # fmt: skip
         listed = [asdict(one) for one in self.rules.plain if one.kind != "judge"]
-        order = orjson.dumps({"language": language(), "rules": listed}) + b"\n"
+        order = orjson.dumps({"language": locale(), "rules": listed}) + b"\n"
         assert self.process.stdin
         with contextlib.suppress(ConnectionError, RuntimeError):
             self.process.stdin.write(order)

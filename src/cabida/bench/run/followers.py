@@ -23,7 +23,7 @@ from cabida.bench.load.lengths import Calibrated
 from cabida.bench.outcome import Outcome
 from cabida.errors import EndpointFailed, InvalidInput, Problem
 from cabida.plan.bench import BenchPlan, Load, Target
-from cabida.text import language, problem
+from cabida.text import locale, problem
 
 PINGS = 7
 WITHIN_S = 60.0  # until a follower answers that it has begun
@@ -165,7 +165,7 @@ class Followers:
             EndpointFailed: one doesn't answer. InvalidInput: one can't use the target (its key isn't there, say).
         """
         order = {
-            "do": "begin", "language": language(), "target": asdict(target), "policy": asdict(plan.policy),
+            "do": "begin", "language": locale(), "target": asdict(target), "policy": asdict(plan.policy),
             "prompts": asdict(plan.prompts), "measured": asdict(measured) if measured else None,
             "keep_text": keep_text,
         }  # fmt: skip

@@ -20,7 +20,7 @@ from cabida.bench.run.following import Following, Now
 from cabida.bench.run.plain import plain_of
 from cabida.errors import CabidaError, EndpointFailed, InvalidInput, Problem
 from cabida.plan.bench import BenchPlan
-from cabida.text import closest, language, problem
+from cabida.text import closest, locale, problem
 
 LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 20.0  # for what is in flight; undoing comes on top
@@ -70,7 +70,7 @@ def run_plan(
     place = Path(folder)
     order = {
         "plan": plain_of(plan), "folder": str(place.absolute()), "only": names, "resume": resume,
-        "language": language(), "workers_count": workers_count, "on": on, "cwd": str(Path.cwd()),
+        "language": locale(), "workers_count": workers_count, "on": on, "cwd": str(Path.cwd()),
     }  # fmt: skip
     with _started(order) as child:
         interrupted = _follow(child, place, told, stop_within_s(plan, names))

@@ -29,6 +29,7 @@ from cabida.brief.model import (
 )
 from cabida.brief.retrieval import retrieval_of
 from cabida.brief.shapes import Walk
+from cabida.brief.signing import signing_of
 from cabida.brief.workload import infer_workload
 from cabida.units import S_PER_DAY
 
@@ -70,6 +71,7 @@ def build(plain: Plain, walk: Walk, text: str, as_of: str) -> Brief:
         notes=plain.get("notes") or "",
         claims=tuple(plain.get("claims") or ()),
         accepted_risks=known_risks_of(plain.get("accepted_risks")),
+        sign_off=signing_of(plain.get("sign_off")),
         where=dict(walk.where),
         unknown=tuple(walk.unknown),
         text=text,

@@ -11,6 +11,7 @@ from cabida.brief.kinds import Kind, number, word
 from cabida.brief.model import WORKLOADS
 from cabida.brief.retrieval import RETRIEVAL
 from cabida.brief.shapes import Group, Listing, OneOf, Table
+from cabida.brief.signing import SIGN_OFF
 from cabida.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 METRICS = ("ttft", "tpot", "itl", "e2e")
@@ -264,6 +265,7 @@ BRIEF = Group(
         "notes": _one(kinds.TEXT),
         "claims": OneOf(sequence=Listing(_one(kinds.TEXT)), spread=True),
         "accepted_risks": ACCEPTED_RISKS,
+        "sign_off": OneOf(mapping=SIGN_OFF),
     },
 )
 WHOLE_BRIEF = OneOf(mapping=BRIEF)

@@ -280,6 +280,15 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Signing:
+    """Who stands behind a decision: its author, ``(role, name)`` of who approves, months until a review."""
+
+    author: str = ""
+    approvers: tuple[tuple[str, str], ...] = ()
+    review_after_months: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """A workload, its objectives and its limits.
 
@@ -322,6 +331,7 @@ class Brief:
     rules: tuple[AcceptanceRule, ...] = ()  # of acceptance, for whoever measures
     accepted_risks: tuple[KnownRisk, ...] = ()
     future: Future | None = None
+    sign_off: Signing | None = None
     acceptance_least_ratio: float | None = None  # models and formats accepted less often are not considered
 
     @property

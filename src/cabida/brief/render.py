@@ -15,6 +15,7 @@ from cabida.brief.jobs import Lengths, Media, Training
 from cabida.brief.lines import Said, as_yaml
 from cabida.brief.model import Acceptance, AcceptanceRule, Brief, Costs, ModelChoice, Objectives, Traffic
 from cabida.brief.retrieval import plain_retrieval
+from cabida.brief.signing import plain_signing
 
 Plain = dict[str, Any]
 THREE_DECIMALS = re.compile(r"^[1-9]\d{0,2}\.\d{3}$")
@@ -87,6 +88,7 @@ def plain(brief: Brief) -> Plain:
         notes=brief.notes,
         claims=list(brief.claims),
         accepted_risks=[_said(**plain_risk(one)) for one in brief.accepted_risks],
+        sign_off=_said(**plain_signing(brief.sign_off)) if brief.sign_off else None,
     )
 
 

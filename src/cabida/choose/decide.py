@@ -31,6 +31,7 @@ from cabida.choose.paying import paying_flip
 from cabida.choose.retrieval import search_retrieval
 from cabida.choose.serving import search_serving
 from cabida.choose.shown import judged, shown
+from cabida.choose.signed import by_whom, sign_off_of
 from cabida.choose.sure import surely_first
 from cabida.choose.sureness import strayed, with_sureness
 from cabida.choose.swings import inputs_flip
@@ -153,7 +154,8 @@ def decide(
         elapsed_s=0.0,
         options=tuple(options),
         rejections=rejections,
-        assumptions=assumptions,
+        assumptions=by_whom(assumptions),
+        sign_off=sign_off_of(brief, kept, as_of),
         assumption_flips=assumed,
         warnings=cautions_of(brief, options, kept, means, flexibility_cautions(free)),
         flips=turned,

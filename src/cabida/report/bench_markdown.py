@@ -7,7 +7,7 @@ from typing import Any
 from cabida.report.bench_learnt import learnt
 from cabida.report.bench_parts import parts
 from cabida.report.markdown import md
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.text import speaking
 
 WIDTH = 96

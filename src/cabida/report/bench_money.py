@@ -7,7 +7,7 @@ from typing import Any
 
 from cabida import text
 from cabida.plan.outputs import output_scale, per_output
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.text import tr
 
 UNKNOWN = "–"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.report.bench_letters import distribution_letters, timeline_letters
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.report.svg import Chart
 
 

@@ -12,7 +12,7 @@ from cabida.report.bench_charts import distribution_chart
 from cabida.report.bench_learnt import learnt
 from cabida.report.bench_part import Part
 from cabida.report.bench_run_parts import run_part, search_part, state
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.report.svg import clip
 from cabida.text import tr
 

@@ -8,7 +8,7 @@ from typing import Any
 from cabida import text
 from cabida.bench.watch.told import verdict_words
 from cabida.report import bench_words as say
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.text import has_text, tr
 
 BESIDE_MOST = 4  # drills that stand beside each other in one table

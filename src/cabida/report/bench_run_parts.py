@@ -10,7 +10,7 @@ from cabida.report.bench_charts import timeline_chart
 from cabida.report.bench_part import Part
 from cabida.report.bench_phase_tables import drills, reasons, steps, watched
 from cabida.report.bench_tables import beside, latencies, measured, rates
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.text import has_text, tr
 
 MOST_REASONS = 6

@@ -6,7 +6,7 @@ from typing import Any
 
 from cabida import text
 from cabida.report import bench_words as say
-from cabida.report.money_sections import Table
+from cabida.report.money_parts import Table
 from cabida.text import tr
 
 LATENCIES = ("ttft_ms", "tpot_ms", "itl_ms", "e2e_ms")

@@ -30,7 +30,7 @@ def sentences(found: Difference) -> list[str]:
     one, two = found.winner_before, found.winner_after
     told = []
     if one is not None and two is not None and found.currency == found.currency_after:
-        values = {"before": unit(one, found), "after": unit(two, found), "change": change(one, two)}
+        values = {"before": unit(one, found), "after": unit(two, found, found.currency_after), "change": change(one, two)}
         told.append(tr("living.costs", **values))
     if found.winner_changed and one is not None:
         told.append(_old_winner(found))
@@ -45,17 +45,17 @@ def _old_winner(found: Difference) -> str:
         return tr("living.old_gone")
     if now.status in ("misses", "ruled_out"):
         return tr("living.old_misses", why=" ".join(now.reasons) or tr(f"report.status.{now.status}"))
-    return tr("living.old_now", rank=now.rank, unit=unit(now, found))
+    return tr("living.old_now", rank=now.rank, unit=unit(now, found, found.currency_after))
 
 
-def unit(pick: Pick, found: Difference) -> str:
-    """What one output of an option costs."""
+def unit(pick: Pick, found: Difference, currency: str = "") -> str:
+    """What one output of an option costs, in ``currency`` ("" = the one before)."""
     costs = [
         each.unit_cost
         for each in (found.winner_before, found.winner_after)
         if each is not None and each.unit_cost is not None
     ]
-    return output_cost(pick.unit_cost or 0.0, found.currency, found.denominator, output_scale(costs))
+    return output_cost(pick.unit_cost or 0.0, currency or found.currency, found.denominator, output_scale(costs))
 
 
 def change(one: Pick, two: Pick) -> str:

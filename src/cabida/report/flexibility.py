@@ -7,7 +7,7 @@ from cabida.plan import Decision, Flip, Option
 from cabida.plan.swing import driver_value
 from cabida.report import words as say
 from cabida.report.every_form import first
-from cabida.report.money_sections import Section, Table
+from cabida.report.money_parts import Section, Table
 from cabida.text import tr
 
 MOST_ROWS = 14

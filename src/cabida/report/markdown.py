@@ -24,7 +24,9 @@ from cabida.report.every_form import (
 )
 from cabida.report.fleet import fleet
 from cabida.report.memory_chart import in_letters
-from cabida.report.money_sections import Section, money_sections
+from cabida.report.money_parts import Section
+from cabida.report.money_sections import money_sections
+from cabida.report.readers import reader_sections, signing, whose
 from cabida.report.why import why
 from cabida.text import speaking, tr
 
@@ -37,6 +39,7 @@ def markdown(decision: Decision) -> str:
     with speaking(decision.language):
         blocks = [
             _head(decision),
+            *(_section(one.key, _money(one)) for one in reader_sections(decision)),
             _section("options", _options(decision)),
             _section("memory", _fenced("text", "\n".join(bars)) if (bars := in_letters(decision)) else []),
             _bill(decision),
@@ -47,6 +50,7 @@ def markdown(decision: Decision) -> str:
             _section("measure", _measure(decision)),
             _section("careful", [f"- {md(whole(one))}" for one in decision.warnings]),
             _section("assumptions", _assumptions(decision)),
+            *(_section(one.key, _money(one)) for one in (signing(decision),) if one is not None),
             _section("command", _command(decision)),
             _section("sources", _sources(decision)),
             _section("numbers", _numbers(decision)),
@@ -142,13 +146,16 @@ def _measure(decision: Decision) -> list[str]:
 
 
 def _assumptions(decision: Decision) -> list[str]:
-    header = [tr(f"report.{key}") for key in ("assumed", "taken", "because", "find_out", "grade_head")]
+    header = [
+        tr(f"report.{key}") for key in ("assumed", "taken", "because", "find_out", "by_whom", "grade_head")
+    ]
     rows = [
         [
             md(say.assumption(one.name)),
             md(one.value),
             md(one.why),
             md(one.how_to_find_out),
+            md(whose(one)),
             md(say.grade(one.grade)),
         ]
         for one in decision.assumptions

@@ -6,7 +6,6 @@ A section with nothing to say is left out. Every form of the record shows the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from cabida import text
 from cabida.money.hold.variance import to_cents
@@ -16,6 +15,7 @@ from cabida.report import curve_charts, doubt_charts
 from cabida.report import words as say
 from cabida.report.every_form import first
 from cabida.report.memory_chart import short
+from cabida.report.money_parts import Section, Table
 from cabida.report.svg import Chart
 from cabida.text import has_text, tr
 
@@ -25,26 +25,6 @@ MOST_ROWS = 12
 MOST_TURNING = 4  # sentences above a picture and a table that have them all
 ALIKE = 0.01  # two prices at which the answer changes that are one and the same
 SMALL = 0.1  # kWh: less is told in Wh
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A small table with a line above it."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One part of the record. ``letters`` is a picture in text, for forms without drawings."""
-
-    key: str
-    sentences: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
-    letters: tuple[str, ...] = ()
 
 
 def money_sections(decision: Decision) -> tuple[Section, ...]:

@@ -24,6 +24,7 @@ from cabida.report.every_form import (
 )
 from cabida.report.live_page import live_page
 from cabida.report.money_sections import money_sections
+from cabida.report.readers import reader_sections, signing, whose
 from cabida.report.template import template
 from cabida.report.why import doubt, why
 from cabida.text import speaking, tr
@@ -77,6 +78,9 @@ def page(decision: Decision) -> str:
             or [one.sentence for one in decision.flips][:MOST_TURNS],
             charts=drawn,
             money=money_sections(decision),
+            readers=reader_sections(decision),
+            signed=signing(decision),
+            whose=whose,
             sources=dated(decision),
             metrics=all_metrics(decision),
             trees=tree.trees(decision),

@@ -310,8 +310,3 @@ def _lines(title: str, answer: str, found: Sequence[Part]) -> Iterator[str]:
             for row in table.rows:
                 yield "| " + " | ".join(plain(cell) for cell in row) + " |"
             yield ""
-
-
-def severity_of(one: Finding) -> str:
-    """In words."""
-    return printable(tr(f"procure.severity.{one.severity}"))

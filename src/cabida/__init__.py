@@ -14,6 +14,7 @@ _PUBLIC = {
     "Decision": "cabida.plan",
     "Quantity": "cabida.quantity",
     "api_prices": "cabida.app",
+    "ask": "cabida.app",
     "bench_export": "cabida.app",
     "bench_normalised": "cabida.app",
     "bench_plan": "cabida.app",

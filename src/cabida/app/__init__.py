@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.app.api_prices import api_prices
 from cabida.app.arriving import traffic
+from cabida.app.asking import ask
 from cabida.app.auditing import quote_annex, quote_audit, quote_compare, quote_letter
 from cabida.app.bench_exports import bench_export
 from cabida.app.bench_money import bench_normalised
@@ -253,6 +254,7 @@ def compare(ids: Sequence[str], as_of: str | None = None) -> dict[str, Any]:
 __all__ = [
     "Setup",
     "api_prices",
+    "ask",
     "bench_export",
     "bench_normalised",
     "bench_plan",

@@ -27,6 +27,7 @@ COMMANDS = {
     "hold": "commands_hold",
     "own": "commands_own",
     "mix": "commands_mix",
+    "ask": "commands_question",
     "compare": "commands_facts",
     "facts": "commands_facts",
     "models": "commands_facts",

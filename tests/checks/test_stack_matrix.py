@@ -273,3 +273,15 @@ def test_every_combination_of_parts_has_an_answer_with_a_source(words):
 
 def test_rules_are_all_used():
     assert len(RULES) == 14
+
+
+def test_an_engine_without_a_version_is_the_one_that_was_out_on_the_day():
+    then = check_stack("vllm, V100", "2025-10-01")
+    assert state_of(then) != "no"
+    assert any("vLLM 0.10.2" in one.sentence for one in then)
+    assert any('"vllm==0.10.2"' in one.sentence for one in then)
+    assert state_of(check_stack("vllm, V100", "2026-12-01")) == "no"
+
+
+def test_lines_that_pin_nothing_are_not_called_pinned():
+    assert all(one.code != "CB-K280" for one in check_stack("vllm, V100", "2025-06-01"))

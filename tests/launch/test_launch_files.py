@@ -227,3 +227,10 @@ def test_the_command_prints_and_writes(decision, tmp_path):
     script = next(tmp_path.glob("*.sh"))
     assert script.stat().st_mode & 0o100
     subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_the_command_offers_the_forms_there_are():
+    from cabida.faces import commands_launch
+    from cabida.launch import written
+
+    assert set(commands_launch.FORMS) == {"all", "shell", *written.FORMS}

@@ -238,3 +238,11 @@ def test_the_commands_say_it_with_their_exit_codes(home, small):
     turned = replace(turned, rank=1, status="chosen")
     save(replace(small, options=(turned, *small.options)), home / "turned.json")
     assert run("diff", "d.json", "turned.json", home=home).returncode == 7
+
+
+def test_the_old_winner_is_told_in_the_money_of_now(small):
+    found = app.diff(small, small)
+    moved = replace(found, winner_changed=True, currency="EUR", currency_after="USD")
+    use_language("en")
+    said = diff_said.sentences(moved)
+    assert any(" USD" in one and " EUR" not in one for one in said)

@@ -37,7 +37,7 @@ def _to_install(stack: SoftwareStack) -> Iterator[Caution]:
             continue
         flavour = stack_engines.flavour_of(stack, id, version)
         row = install(id, version, stack.cards[0], stack.as_of, flavour)
-        if row.lines:
+        if row.lines and (row.release or version):  # without either the lines pin nothing
             yield sourced(caution("CB-K280", "info", lines=" ; ".join(row.lines)), row.source)
 
 

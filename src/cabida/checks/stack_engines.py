@@ -33,7 +33,7 @@ def engines(stack: SoftwareStack) -> Iterator[Caution]:
             if row is not None and row.state != "runs" and (row.state == "no" or row.places):
                 continue  # said by its own row: not on this system, or through a plugin
             weights = facts.weight_format("q4_k_m") if id in GGUF_ENGINES and not stack.weights else held
-            verdict = judge(Stack(engine, version or engine.versions[-1], card, weights, cache))
+            verdict = judge(Stack(engine, version or _usual(engine, stack.as_of), card, weights, cache))
             severity = {"no": "blocking", "steps": "warning"}.get(verdict.state, "info")
             source = f"{verdict.source} · {engine.source.seen}"
             yield Caution("CB-K073", verdict.sentence, severity, source=source)
@@ -46,6 +46,15 @@ def engines(stack: SoftwareStack) -> Iterator[Caution]:
             "engines": ", ".join(names) or tr("checks.none"),
         }
         yield caution("CB-K074", "info", **values)
+
+
+def _usual(engine: Engine, as_of: str) -> str:
+    """The version meant where none is named: the newest known, or the newest that was out by ``as_of``."""
+    newest = engine.versions[-1]
+    if _not_yet(engine.id, newest, as_of) is None:
+        return newest
+    known = releases(engine.id, as_of) or releases(engine.id)[:1]
+    return known[-1].version
 
 
 def _half(stack: SoftwareStack, card: Accelerator, engine: Engine) -> Iterator[Caution]:

@@ -10,9 +10,8 @@ import click
 from cabida.errors import InvalidInput
 from cabida.faces.output import emit
 from cabida.faces.words import Command, Figure, option, shared
+from cabida.plan.bench import APIS
 from cabida.text import problem, tr
-
-APIS = ("chat", "completions", "embeddings", "rerank", "images")
 
 
 @click.command(cls=Command)

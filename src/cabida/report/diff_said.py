@@ -30,7 +30,7 @@ def sentences(found: Difference) -> list[str]:
     one, two = found.winner_before, found.winner_after
     told = []
     if one is not None and two is not None and found.currency == found.currency_after:
-        values = {"before": unit(one, found), "after": unit(two, found, found.currency_after), "change": change(one, two)}
+        values = {"before": unit(one, found), "after": unit(two, found), "change": change(one, two)}
         told.append(tr("living.costs", **values))
     if found.winner_changed and one is not None:
         told.append(_old_winner(found))
@@ -55,7 +55,9 @@ def unit(pick: Pick, found: Difference, currency: str = "") -> str:
         for each in (found.winner_before, found.winner_after)
         if each is not None and each.unit_cost is not None
     ]
-    return output_cost(pick.unit_cost or 0.0, currency or found.currency, found.denominator, output_scale(costs))
+    return output_cost(
+        pick.unit_cost or 0.0, currency or found.currency, found.denominator, output_scale(costs)
+    )
 
 
 def change(one: Pick, two: Pick) -> str:

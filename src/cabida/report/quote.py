@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from cabida.procure import Audit, Comparison
 from cabida.procure.compare import name_of
 from cabida.procure.letter import basis, plain
-from cabida.procure.nouns import SEVERITIES, Finding, Read
+from cabida.procure.nouns import SEVERITIES, Read
 from cabida.procure.subject import whole
 from cabida.text import money, number, percent, printable, tr
 

@@ -259,8 +259,3 @@ FIELDS: tuple[Field, ...] = (
     ),
 )  # fmt: skip
 BY_NAME: dict[str, Field] = {one.name: one for one in FIELDS}
-
-
-def in_group(group: str, purpose: str = "") -> tuple[Field, ...]:
-    """The fields of a group; with a purpose only those that are asked of such a quote."""
-    return tuple(one for one in FIELDS if one.group == group and (not purpose or one.severity(purpose)))

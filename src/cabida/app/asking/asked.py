@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cabida import facts
-from cabida.app.asking.slots import STANDING, Slots
-from cabida.errors import CabidaError, InvalidInput, Problem
+from cabida.app.asking.slots import Slots, standing
+from cabida.errors import InvalidInput
 from cabida.report.answered import Answer, Figure, Taken
 from cabida.text import number, problem
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 USUAL = {"input_tokens": 1000.0, "output_tokens": 300.0, "concurrency": 32.0}
 SPLITS = (1, 2, 4, 8)  # of one machine
+# codes of what is asked back, or can't be had
+DECISION, MODEL, CARD, PAIR = "CB-Y020", "CB-Y021", "CB-Y022", "CB-Y023"
+PURCHASE, FORMAT, NO_CARD = "CB-Y024", "CB-Y025", "CB-Y026"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,7 @@ class Asked:
         """The model that was said, else one of about this size, noted."""
         if self.model:
             return self.model
-        known = [one for one in STANDING if one in facts.models()]
-        taken = min(known, key=lambda one: abs(facts.models()[one].params_count / 1e9 - params_b))
+        taken = standing(params_b)
         self.take("model", taken, "--model")
         return taken
 
@@ -155,9 +157,9 @@ def _whole(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def missing(what: str) -> InvalidInput:
-    """The question lacks ``what``: asked back (CB-Y021 a model, CB-Y022 an accelerator ...)."""
-    return InvalidInput([problem(what)])
+def missing(code: str) -> InvalidInput:
+    """The question lacks something that is asked back."""
+    return InvalidInput([problem(code)])
 
 
 def name_of(card: str) -> str:
@@ -173,10 +175,3 @@ def on(card: str, count: int | None) -> str:
 def short(model: str) -> str:
     """A model without its organisation."""
     return model.rsplit("/", 1)[-1]
-
-
-def none_when(error: CabidaError, codes: Sequence[str]) -> None:
-    """Swallow what says "no such answer here"; anything else goes on."""
-    said: tuple[Problem, ...] = error.problems
-    if not all(one.code in codes for one in said):
-        raise error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cabida import app, facts
-from cabida.app.asking.asked import Asked, missing, name_of
+from cabida.app.asking.asked import CARD, Asked, missing, name_of
 from cabida.report.answered import Answer
 from cabida.text import number, tr
 
@@ -45,7 +45,7 @@ def by_work(asked: Asked, works: tuple[str, ...]) -> Answer:
 def what_for(asked: Asked) -> Answer:
     """What cards are for and what not, with what they have and cost."""
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     ids = [card for card, _ in asked.cards]
     found = app.compare(ids, asked.as_of or None)
     sentences = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from cabida.app.asking.asked import Asked, missing, name_of
+from cabida.app.asking.asked import DECISION, Asked, missing, name_of
 from cabida.app.asking.slots import plain
 from cabida.plan import Decision
 from cabida.plan.decision import Option
@@ -17,7 +17,7 @@ SHOWN = 5
 
 def _decision(asked: Asked) -> Decision:
     if asked.decision is None:
-        raise missing("CB-Y020")
+        raise missing(DECISION)
     decision = asked.decision
     asked.source(*(f"{one.get('what', '')} ({one.get('seen', '')})" for one in decision.sources[:SHOWN]))
     asked.beside = replace(asked.beside, currency=decision.currency)
@@ -38,9 +38,7 @@ def _winner(decision: Decision) -> Option | None:
 
 
 def _figures(asked: Asked, decision: Decision, one: Option) -> None:
-    asked.add(one.title, "unit_cost", {
-        "value": one.unit_cost.value, "low": one.unit_cost.low, "high": one.unit_cost.high, "basis": one.unit_cost.basis,
-    }, "money")  # fmt: skip
+    asked.add(one.title, "unit_cost", asdict(one.unit_cost), "money")
     asked.add(one.title, "per_month", one.cost_per_month_money, "money", "formula")
     if decision.draws_count:
         asked.add(one.title, "best_probability", one.best_probability, "ratio", "simulated")
@@ -82,11 +80,12 @@ def why_not(asked: Asked) -> Answer:
     decision = _decision(asked)
     best, one = _winner(decision), _meant(asked, decision)
     if one is None:
-        named = ", ".join(name_of(card) for card, _ in asked.cards) or "?"
+        names = [name_of(card) for card, _ in asked.cards]
+        named = ", ".join(names) or "?"
         taken = [
             row.sentence
             for row in decision.rejections
-            if any(_in(name_of(c), row.sentence + row.example) for c, _ in asked.cards)
+            if any(_in(name, row.sentence + row.example) for name in names)
         ]
         asked.notes += taken or [row.sentence for row in decision.rejections[:SHOWN]]
         return asked.answer(
@@ -235,8 +234,8 @@ def profile(asked: Asked) -> Answer:
     for one in decision.options[:3]:
         _figures(asked, decision, one)
     asked.take("brief", name, "--brief")
-    asked.commands += [f"cabida init --from {name} > {name}.yaml",
-                       f"cabida recommend {name}.yaml --assume" + (f" --as-of {asked.as_of}" if asked.as_of else "")]  # fmt: skip
+    asked.commands.append(f"cabida init --from {name} > {name}.yaml")
+    asked.command(f"recommend {name}.yaml", {"assume": True})
     asked.source(*(f"{one.get('what', '')} ({one.get('seen', '')})" for one in decision.sources[:SHOWN]))
     asked.notes += [one.sentence for one in decision.warnings if one.severity != "info"][:2]
     asked.beside = replace(asked.beside, currency=decision.currency)

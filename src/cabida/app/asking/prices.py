@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from cabida import app, facts
-from cabida.app.asking.asked import Asked, missing, name_of, on, short
+from cabida.app.asking.asked import CARD, MODEL, NO_CARD, PURCHASE, Asked, missing, name_of, on, short
 from cabida.app.asking.loads import cost_command, load_of, priced, seller
 from cabida.app.asking.serving import S_PER_MONTH, ranked
 from cabida.report.answered import Answer
@@ -20,7 +20,7 @@ WHOLE_FROM_MONEY = 60.0  # more than this is the price of a card, not of an hour
 def rent_or_api(asked: Asked) -> Answer:
     """From how many requests a month a rented copy costs less than the cheapest API that sells the model."""
     if not asked.model:
-        raise missing("CB-Y021")
+        raise missing(MODEL)
     model, load = asked.model, load_of(asked)
     if asked.cards:
         own = priced(asked, model, *asked.cards[0], load)
@@ -29,7 +29,7 @@ def rent_or_api(asked: Asked) -> Answer:
         if own:
             asked.take("gpu", name_of(own.card), "--gpu")
     if own is None:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     month = float(own.row["cost_per_month_money"])
     said = asked.slots.requests_per_s
     volume = asked.beside.requests_per_month or (said * S_PER_MONTH if said else None)
@@ -69,7 +69,7 @@ def rent_or_api(asked: Asked) -> Answer:
 def rent_or_buy(asked: Asked) -> Answer:
     """How many hours of use a day make owning a card cheaper than renting it."""
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     card, count = asked.cards[0]
     hours = asked.slots.hours_per_day or asked.beside.hours_per_day
     flags: dict[str, Any] = {"gpus": count, "currency": asked.currency}
@@ -122,7 +122,7 @@ def _turn(kind: str, rent: float, ratio: float | None, currency: str) -> str:
 def price(asked: Asked) -> Answer:
     """Where a price stands among those in force in the dated book."""
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     card, _ = asked.cards[0]
     said = asked.slots.money
     whole = said is not None and not asked.slots.hourly and said > WHOLE_FROM_MONEY
@@ -169,7 +169,7 @@ def used(asked: Asked) -> Answer:
     from cabida.checks.named import last_toolkit
 
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     card, count = asked.cards[0]
     paid = asked.slots.money
     flags: dict[str, Any] = {"gpus": count or 1, "in": "desk", "currency": asked.currency, "price": paid}
@@ -212,7 +212,7 @@ def overbuy(asked: Asked) -> Answer:
     if asked.beside.requests_per_month is not None:
         per_s = asked.beside.requests_per_month / S_PER_MONTH
     if not asked.model or not asked.cards or per_s is None:
-        raise missing("CB-Y024")
+        raise missing(PURCHASE)
     card, count = asked.cards[0]
     load = load_of(asked)
     asked.taken.pop("concurrency", None)
@@ -220,7 +220,7 @@ def overbuy(asked: Asked) -> Answer:
              "tpot_p95_ms": asked.usual("tpot_p95_ms", 50.0, "--tpot-p95-ms")}  # fmt: skip
     found = priced(asked, asked.model, card, None, load, demand=per_s, **goals)
     if found is None:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     fleet = found.found["fleet"]
     needed = round(fleet["replicas"]["value"]) * found.count
     of = on(card, needed)

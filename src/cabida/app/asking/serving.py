@@ -1,19 +1,18 @@
-"""Questions about serving: does it fit, how many can it serve, which format, which card, slices, and what a month costs."""
+"""Questions about serving: does it fit, how many does it serve, which format, which card, slices, a month's cost."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cabida import app, facts
-from cabida.app.asking.asked import Asked, missing, name_of, on, short
+from cabida.app.asking.asked import CARD, MODEL, NO_CARD, Asked, missing, name_of, on, short
 from cabida.app.asking.loads import Load, Priced, cost_command, held, load_of, priced, seller
-from cabida.errors import InvalidInput
 from cabida.report.answered import Answer
 from cabida.report.metrics import plain
 from cabida.text import money, number, rate, tr
 
 TRIED = ("bf16", "fp8", "int8-w8a8", "awq-int4", "gptq-int4", "nvfp4", "mxfp4")
-SHORTLIST = 10
+SHORTLIST = 8
 S_PER_MONTH = 730.0 * 3600.0
 
 
@@ -78,8 +77,6 @@ def serve(asked: Asked) -> Answer:
     goals = {"ttft_ms_p95": ttft, "tpot_ms_p95": tpot}
     found = plain(app.speed(model, objectives_ms=goals, **said))
     asked.command(f"speed {model}", flags | {"ttft_p95_ms": ttft, "tpot_p95_ms": tpot})
-    if asked.as_of:
-        asked.commands[-1] = asked.commands[-1]
     capacity, of = found["capacity"], on(card, tp)
     if not capacity or not capacity["requests_per_s"]["value"]:
         return asked.answer(
@@ -124,7 +121,7 @@ def quantisation(asked: Asked) -> Answer:
         asked.add(of, "output_tok_s", found.found["metrics"]["output_tok_s"], "tok_s")
         asked.add(of, "output_mtok", found.row["metrics"]["output_mtok_money"], "money")
     if not ways:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     weights, best = min(ways, key=lambda way: way[1].unit_money)
     cost_command(asked, model, best)
     plainest = next((one for name, one in ways if name == "bf16"), None)
@@ -158,7 +155,7 @@ def best_inference(asked: Asked) -> Answer:
     model, load = asked.model, load_of(asked)
     found = ranked(asked, model, load)
     if not found:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     for one in found[:6]:
         of = on(one.card, one.count)
         asked.add(of, "output_mtok", one.row["metrics"]["output_mtok_money"], "money")
@@ -170,7 +167,8 @@ def best_inference(asked: Asked) -> Answer:
     asked.notes.append(tr("asking.best.brief"))
     return asked.answer(
         tr(
-            "asking.best.inference" if next_ else "asking.best.only", model=short(model), card=on(best.card, best.count),
+            "asking.best.inference" if next_ else "asking.best.only",
+            model=short(model), card=on(best.card, best.count),
             price=money(best.unit_money, asked.currency), seller=seller(best.row),
             next=on(next_.card, next_.count) if next_ else "",
             next_price=money(next_.unit_money, asked.currency) if next_ else "", count=str(len(found)),
@@ -216,14 +214,14 @@ def month_cost(asked: Asked) -> Answer:
         card, count = asked.cards[0]
         found = priced(asked, model, card, count, load, **more)
     else:
-        best = ranked(asked, model, load)[:3]
+        best = ranked(asked, model, load)[:2]
         tried = [priced(asked, model, one.card, one.count, load, **more) for one in best] if more else best
         priced_ones = [one for one in tried if one is not None]
         found = min(priced_ones, key=lambda one: one.row["cost_per_month_money"], default=None)
         if found:
             asked.take("gpu", name_of(found.card), "--gpu")
     if found is None:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     fleet = found.found.get("fleet")
     replicas = fleet["replicas"]["value"] if fleet else 1
     of = on(found.card, found.count)
@@ -232,7 +230,9 @@ def month_cost(asked: Asked) -> Answer:
     asked.add(of, "output_mtok", found.row["metrics"]["output_mtok_money"], "money")
     asked.add(of, "use", found.found["utilisation"], "ratio", "formula")
     for key, amount in found.row["lines"].items():
-        asked.add(of, "line", f"{tr(f'cost.{key}')}: {money(amount, asked.currency)}", "text", "formula")
+        asked.add(
+            of, "line", f"{tr(f'report.cost.{key}')}: {money(amount, asked.currency)}", "text", "formula"
+        )
     if not fleet:
         asked.take("utilisation", "60 %", "cabida cost --utilisation")
     cost_command(asked, model, found)
@@ -277,18 +277,15 @@ def mig(asked: Asked) -> Answer:
 
 def _model(asked: Asked) -> str:
     if not asked.model:
-        raise missing("CB-Y021")
+        raise missing(MODEL)
     return asked.model
 
 
 def _cards(asked: Asked) -> tuple[tuple[str, int | None], ...]:
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     return asked.cards
 
 
 def _said(one: Any) -> str:
     return str(one.get("sentence", one)) if isinstance(one, dict) else str(getattr(one, "sentence", one))
-
-
-__all__ = ["InvalidInput", "best_inference", "fit", "mig", "month_cost", "quantisation", "serve"]

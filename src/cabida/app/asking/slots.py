@@ -17,18 +17,53 @@ FORMATS = (
     (r"\bint4\b|\b4[ -]bits?\b", "awq-int4"), (r"\bbf16\b|bfloat16", "bf16"), (r"\bfp16\b|float16", "fp16"),
     (r"\bfp32\b", "fp32"),
 )  # fmt: skip
-METHODS = ((r"\bqlora\b", "qlora"), (r"\blora\b|adapter|adaptador", "lora"), (r"pre-?train|preentren|from scratch|desde cero", "pretrain"), (r"\bfull\b|complet", "full"))  # fmt: skip
+METHODS = (
+    (r"\bqlora\b", "qlora"),
+    (r"\blora\b|adapter|adaptador", "lora"),
+    (r"pre-?train|preentren|from scratch|desde cero", "pretrain"),
+    (r"\bfull\b|complet", "full"),
+)
 ENGINES = r"vllm|sglang|tensorrt-llm|llama\.cpp|ollama|transformers|exllamav2|lmdeploy"
-SCALES = {"k": 1e3, "mil": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "millions": 1e6, "millon": 1e6, "millones": 1e6}  # fmt: skip
+SCALES = {
+    **dict.fromkeys(("k", "mil", "thousand"), 1e3),
+    **dict.fromkeys(("m", "million", "millions", "millon", "millones"), 1e6),
+}
 NUMBER = r"(\d[\d.,]*)\s*(k|mil|thousand|millions?|millones|millon|m)?\b"
-SECONDS = {"second": 1.0, "segundo": 1.0, "minute": 60.0, "minuto": 60.0, "hour": 3600.0, "hora": 3600.0, "day": 86400.0, "dia": 86400.0, "month": 2628000.0, "mes": 2628000.0, "s": 1.0}  # fmt: skip
+SECONDS = {
+    **dict.fromkeys(("s", "second", "segundo"), 1.0),
+    **dict.fromkeys(("minute", "minuto"), 60.0),
+    **dict.fromkeys(("hour", "hora"), 3600.0),
+    **dict.fromkeys(("day", "dia"), 86400.0),
+    **dict.fromkeys(("month", "mes"), 2628000.0),
+}
 PER = r"(?:a|al|por|per|each|cada|every|/|la|an)\s*"
+PEOPLE = (
+    r"(?:\w+ ){0,2}?(?:users?|usuarios|people|personas|employees|empleados|developers|alumnos|students)\b"
+)
+REQUESTS = r"(?:\w+ )?(?:requests?|req|peticiones|peticion|solicitudes|consultas|queries|calls|llamadas)"
+CONTEXT = (
+    rf"{NUMBER}(?: tokens?)?(?: of| de)? ?(?:-)?(?:context|tokens)"
+    rf"|context[oa]?(?: window| length)?(?: of| de)? {NUMBER}"
+)
+COUNTS = {
+    "one": "1",
+    **dict.fromkeys(("two", "dos"), "2"),
+    **dict.fromkeys(("four", "cuatro"), "4"),
+    **dict.fromkeys(("eight", "ocho"), "8"),
+}
 UNITS = "second|segundo|minute|minuto|hour|hora|day|dia|month|mes|s"
 # words of a family -> none; a family and a size ("llama 70b") mean its newest plain model
 FAMILY = r"\b(llama|qwen|mistral|gemma|deepseek|phi)[ -]?(\d+(?:\.\d+)?b)\b"
 SIZE = r"\b(\d+(?:\.\d+)?) ?b\b"
 # what stands for a size that no model is named with
-STANDING = ("meta-llama/Llama-3.2-3B", "meta-llama/Llama-3.1-8B", "Qwen/Qwen3-14B", "Qwen/Qwen3-32B", "meta-llama/Llama-3.3-70B-Instruct", "meta-llama/Llama-3.1-405B")  # fmt: skip
+STANDING_B = {
+    "meta-llama/Llama-3.2-3B": 3.2,
+    "meta-llama/Llama-3.1-8B": 8.0,
+    "Qwen/Qwen3-14B": 14.8,
+    "Qwen/Qwen3-32B": 32.8,
+    "meta-llama/Llama-3.3-70B-Instruct": 70.6,
+    "meta-llama/Llama-3.1-405B": 405.0,
+}  # billions of parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +100,9 @@ def slots(question: str) -> Slots:
     if not models and (meant := _meant(rest)):
         models, taken = [meant], True
     money, currency, hourly = _money(rest)
-    users = _counted(
-        rest,
-        r"(?:\w+ ){0,2}?(?:users?|usuarios|people|personas|employees|empleados|developers|alumnos|students)\b",
-    )
-    asked = re.search(rf"{NUMBER} (?:\w+ )?(?:requests?|req|peticiones|peticion|solicitudes|consultas|queries|calls|llamadas|answers|respuestas)\s*{PER}({UNITS})\b", rest)  # fmt: skip
-    context = re.search(rf"{NUMBER}(?: tokens?)?(?: of| de)? ?(?:-)?(?:context|tokens)|context[oa]?(?: window| length)?(?: of| de)? {NUMBER}", rest)  # fmt: skip
+    users = _counted(rest, PEOPLE)
+    asked = re.search(rf"{NUMBER} {REQUESTS}\s*{PER}({UNITS})\b", rest)
+    context = re.search(CONTEXT, rest)
     hours = re.search(rf"(\d+(?:[.,]\d+)?) ?(?:h|hours?|horas)\s*{PER}(?:day|dia)", rest)
     if users is None and (
         at_once := re.search(rf"{NUMBER}(?: (?:concurrent|simultane\w+|at once|a la vez))", rest)
@@ -90,7 +122,7 @@ def slots(question: str) -> Slots:
 
 def _named(text: str) -> tuple[list[tuple[str, int | None]], list[str], str]:
     """Accelerators with their counts, models, and the text without them; the longest names first."""
-    words = [word for word in re.split(r"[\s,;]+|(?<=\d)\s*x(?=\s|$)", text) if word]
+    words = [word for word in re.split(r"(?:[\s;]|,(?!\d))+|(?<=\d)\s*x(?=\s|$)", text) if word]
     cards: list[tuple[str, int | None]] = []
     models: list[str] = []
     rest: list[str] = []
@@ -134,10 +166,9 @@ def _may_be_model(name: str) -> bool:
 
 
 def _before(rest: list[str]) -> int | None:
-    """The count just before a card: "2 x", "2", "two", "dos"."""
-    said = {"two": "2", "dos": "2", "one": "1", "un": "1", "una": "1", "four": "4", "cuatro": "4", "eight": "8", "ocho": "8"}  # fmt: skip
+    """The count just before a card: "2 x", "2", "two", "dos". An article counts nothing."""
     tail = [word for word in rest[-2:] if word != "x"]
-    last = said.get(tail[-1], tail[-1]) if tail else ""
+    last = COUNTS.get(tail[-1], tail[-1]) if tail else ""
     found = re.fullmatch(r"(\d{1,3})x?", last)
     return int(found[1]) if found else None
 
@@ -156,9 +187,14 @@ def _meant(text: str) -> str:
             )
     if said := re.search(SIZE, text):
         size_b = float(said[1])
-        known = [one for one in STANDING if one in facts.models()]
-        return min(known, key=lambda one: abs(facts.models()[one].params_count / 1e9 - size_b), default="")
+        return standing(size_b)
     return ""
+
+
+def standing(params_b: float) -> str:
+    """The model that stands for others of about its size; "" when none of them is known."""
+    known = {one: size for one, size in STANDING_B.items() if one in facts.models()}
+    return min(known, key=lambda one: abs(known[one] / params_b - 1), default="")
 
 
 def _formats(text: str) -> tuple[str, ...]:

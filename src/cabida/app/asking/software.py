@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cabida import facts
-from cabida.app.asking.asked import Asked, missing, name_of
+from cabida.app.asking.asked import CARD, FORMAT, Asked, missing, name_of
 from cabida.checks import check_software
 from cabida.report.answered import Answer
 from cabida.text import tr
@@ -14,9 +14,9 @@ WORST = ("blocking", "warning", "info")
 def compatible(asked: Asked) -> Answer:
     """Whether a format runs on a card, at what gain, by which engines."""
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     if not asked.slots.formats and not asked.slots.engine:
-        raise missing("CB-Y025")
+        raise missing(FORMAT)
     card, _ = asked.cards[0]
     weights = asked.slots.formats[0] if asked.slots.formats else ""
     engine = asked.slots.engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cabida import app, facts
-from cabida.app.asking.asked import Asked, missing, on, short
+from cabida.app.asking.asked import CARD, MODEL, NO_CARD, Asked, missing, on, short
 from cabida.app.asking.loads import price_source, seller, splits
 from cabida.errors import InvalidInput
 from cabida.report.answered import Answer
@@ -19,9 +19,9 @@ TOKENS = 1e8  # of a run, where none are said
 def fine_tune(asked: Asked) -> Answer:
     """Which ways to tune a model fit on a card, with what batch and length."""
     if not asked.model:
-        raise missing("CB-Y021")
+        raise missing(MODEL)
     if not asked.cards:
-        raise missing("CB-Y022")
+        raise missing(CARD)
     card, count = asked.cards[0]
     said = asked.beside.method or asked.slots.method
     fits, misses = [], []
@@ -75,13 +75,13 @@ def best_training(asked: Asked) -> Answer:
         if found is not None:
             made.append(found)
     if not made:
-        raise missing("CB-Y026")
+        raise missing(NO_CARD)
     made.sort(key=lambda one: one[2]["metrics"]["completed_run_money"]["value"])
-    for card, count, row, _, flags in made[:6]:
+    for card, count, row, _ in made[:6]:
         of = on(card, count)
         asked.add(of, "run_money", row["metrics"]["completed_run_money"], "money", seller(row))
         asked.add(of, "wall_s", row["metrics"]["wall_s"], "s")
-    card, count, row, found, flags = made[0]
+    card, count, row, flags = made[0]
     asked.command(f"cost {asked.model}", flags)
     asked.source(price_source(asked, card, row))
     next_ = made[1] if len(made) > 1 else None
@@ -110,7 +110,7 @@ def _candidates(asked: Asked) -> list[str]:
 
 def _run(
     asked: Asked, card: str, method: str, tokens: float
-) -> tuple[str, int, dict[str, Any], Any, Any] | None:
+) -> tuple[str, int, dict[str, Any], dict[str, Any]] | None:
     counts = dict(asked.cards)
     for count in splits(card, counts.get(card)):
         flags: dict[str, Any] = {"gpu": card, "method": method}
@@ -125,5 +125,5 @@ def _run(
         except InvalidInput:
             continue
         if found["rows"]:
-            return card, count, found["rows"][0], found, flags
+            return card, count, found["rows"][0], flags
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cabida import app
-from cabida.app.asking.asked import Asked, missing, on, short
+from cabida.app.asking.asked import PAIR, Asked, missing, on, short
 from cabida.app.asking.loads import Load, cost_command, priced
-from cabida.report.answered import Answer
+from cabida.report.answered import Answer, Figure
 from cabida.text import money, number, tr
 
 # name -> prompt, answer and requests in flight: short answers to many, long prompts to few, what may wait
@@ -24,8 +24,9 @@ Way = tuple[str, int | None]
 def versus(asked: Asked) -> Answer:
     """Where one of two cards makes the cheaper output, and where the other does."""
     if len(asked.cards) < 2:
-        raise missing("CB-Y023")
-    ways = asked.cards[:2]
+        raise missing(PAIR)
+    counted = any(count for _, count in asked.cards[:2])
+    ways = tuple((card, count or (1 if counted else None)) for card, count in asked.cards[:2])
     won: dict[Way | None, list[str]] = {way: [] for way in ways} | {None: []}
     for model in _models(asked):
         for name, load in _loads(asked).items():
@@ -44,7 +45,9 @@ def versus(asked: Asked) -> Answer:
                     cost_command(asked, model, found)
             winner = _winner(costs)
             if costs:
-                won[winner].append(f"{label}{_by(costs, asked.currency)}")
+                won[winner].append(
+                    f"{short(model)}, {tr(f'asking.shape.{name}')}{_by(costs, asked.currency)}"
+                )
     _arithmetic(asked, ways, won)
     return asked.answer(_sentence(asked, ways, won))
 
@@ -82,8 +85,8 @@ def _told(name: str, load: Load) -> str:
 
 
 def _winner(costs: dict[Way, float]) -> Way | None:
-    if len(costs) == 1:
-        return next(iter(costs))
+    if len(costs) < 2:
+        return next(iter(costs), None)
     least, most = min(costs.values()), max(costs.values())
     return None if most <= least * (1 + EVEN_RATIO) else min(costs, key=lambda way: costs[way])
 
@@ -108,9 +111,8 @@ def _arithmetic(asked: Asked, ways: tuple[Way, ...], won: dict[Way | None, list[
     asked.source(*(row["source"] for row in found))
 
 
-def _pflops(way: Way, value: float):  # type: ignore[no-untyped-def]
-    from cabida.report.answered import Figure
-
+def _pflops(way: Way, value: float) -> Figure:
+    """In USD, as ``compare`` tells it."""
     return Figure(on(way[0], 1), "pflops_hour", value, "money", None, None, tr("asking.median_rent"))
 
 

@@ -24,16 +24,20 @@ def explain(
 def record(
     decision: Path | str | Decision, form: str, changes: Mapping[str, float] | None = None
 ) -> str | bytes:
-    """The record of a decision: text as html, md or json, the content of a file as xlsx.
+    """The record of a decision: text as html, md or json, the content of a file as xlsx or pdf.
 
     Args:
-        decision: itself, or the path of its JSON.
-        form: html, md, json or xlsx.
+        decision: itself, or the path of its JSON; of a path, the signatures beside it are shown.
+        form: html, md, json, xlsx or pdf.
         changes: inputs set for a what-if, by name; see :func:`what_if`.
     """
     from cabida import report
 
     shown = what_if(decision, changes or {})
+    if isinstance(decision, Path | str) and form != "json" and not changes:
+        from cabida.app.signing import signed
+
+        shown = signed(shown, decision)
     return report.render_bytes(shown, form) if form in report.BINARY_FORMS else report.render(shown, form)
 
 

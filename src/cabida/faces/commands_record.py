@@ -45,20 +45,37 @@ def explain(
 @click.command(cls=Command)
 @click.argument("decision", type=click.Path(path_type=Path))
 @option(
-    "--format", "form", type=click.Choice(["html", "md", "json", "xlsx"]), default="md", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "json", "xlsx", "pdf"]),
+    default="md",
+    show_default=True,
 )
 @option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @option("--set", "changes", multiple=True, metavar="NAME=VALUE")
+@option("--sign", "signatures", multiple=True, metavar="ROLE=NAME")
 @shared
 def record(
-    decision: Path, form: str, out: Path | None, changes: tuple[str, ...], as_json: bool, as_of: str | None
+    decision: Path,
+    form: str,
+    out: Path | None,
+    changes: tuple[str, ...],
+    signatures: tuple[str, ...],
+    as_json: bool,
+    as_of: str | None,
 ) -> None:
     """The record of a decision in one of its forms."""
     from cabida import app
 
+    if signatures:
+        from cabida.app.signing import sign
+
+        pairs = [pair.partition("=") for pair in signatures]
+        written_to = sign(decision, {role: name for role, _, name in pairs})
+        click.echo(tr("faces.written", file=written_to), err=True)
     if as_json and form == "md":
         form = "json"
-    if form == "xlsx" and out is None:
+    if form in ("xlsx", "pdf") and out is None:
         raise UsageProblem([problem("CB-R080", form=form, out=f"{decision.stem}.{form}")])
     written = app.record(decision, form, _changes(changes))
     if out is None:

@@ -1,4 +1,4 @@
-"""The decision record in its forms: JSON, Markdown, one HTML file, a workbook."""
+"""The decision record in its forms: JSON, Markdown, one HTML file, a workbook, a PDF."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from cabida.plan import Decision
 from cabida.text import problem
 
 FORMS = ("html", "md", "json")  # text
-BINARY_FORMS = ("xlsx",)  # files only
+BINARY_FORMS = ("xlsx", "pdf")  # files only
+WRITTEN = ("html", "md", "json", "xlsx")  # with every decision; a PDF is made when asked for
 
 
 def render(decision: Decision, form: str) -> str:
@@ -35,6 +36,10 @@ def render_bytes(decision: Decision, form: str) -> bytes:
         from cabida.report.sheet import workbook
 
         return workbook(decision)
+    if form == "pdf":
+        from cabida.report.pdf import pdf
+
+        return pdf(decision)
     return render(decision, form).encode("utf-8")
 
 
@@ -43,7 +48,7 @@ def paths(decision: Decision, folder: Path | str) -> list[Path]:
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in decision.name).strip(
         ".-"
     )
-    return [Path(folder) / f"{name[:100] or 'decision'}.{form}" for form in (*FORMS, *BINARY_FORMS)]
+    return [Path(folder) / f"{name[:100] or 'decision'}.{form}" for form in WRITTEN]
 
 
 def write(decision: Decision, folder: Path | str) -> list[Path]:

@@ -6,7 +6,7 @@ Every figure is one the record has elsewhere; nothing is worked out here but sum
 from __future__ import annotations
 
 from cabida import text
-from cabida.plan import Assumption, Decision, Option
+from cabida.plan import Assumption, Compatibility, Decision, Option
 from cabida.report import words as say
 from cabida.report.every_form import chance, first, fits, measurement, metrics_line, replicas
 from cabida.report.money_parts import Section, Table
@@ -74,13 +74,19 @@ def platform(decision: Decision) -> Section | None:
     told += metrics_line(option, decision)
     letters: tuple[str, ...] = ()
     if (found := option.compatibility) is not None:
-        told.append(tr(f"report.readers.state.{found.state}", source=found.source, seen=found.seen))
+        told.append(tr(f"report.readers.state.{found.state}", source=_cited(found)))
         told += [*found.steps[:MOST_STEPS]]
         letters = found.install
     told += [tr("report.readers.times", told=replicas(option))] if replicas(option) else []
     told += [measurement(one, decision) for one in decision.measurements[:1]]
     launch = f"cabida launch {_file(decision)} --out start"
     return Section("platform", tuple(told), letters=(*letters, launch))
+
+
+def _cited(found: Compatibility) -> str:
+    """The first of its sources, with the day it was read."""
+    first_source = found.source.split(" | ")[0].split(" · ")[0]
+    return f"{first_source}, {found.seen}" if found.seen else first_source
 
 
 def _runs(option: Option) -> str:

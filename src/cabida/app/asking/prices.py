@@ -8,7 +8,7 @@ from typing import Any
 from cabida import app, facts
 from cabida.app.asking.asked import CARD, MODEL, NO_CARD, PURCHASE, Asked, missing, name_of, on, short
 from cabida.app.asking.loads import cost_command, load_of, priced, seller
-from cabida.app.asking.serving import S_PER_MONTH, ranked
+from cabida.app.asking.serving import FEW, S_PER_MONTH, ranked
 from cabida.report.answered import Answer
 from cabida.report.metrics import plain
 from cabida.text import money, number, percent, rate, tr
@@ -25,7 +25,7 @@ def rent_or_api(asked: Asked) -> Answer:
     if asked.cards:
         own = priced(asked, model, *asked.cards[0], load)
     else:
-        own = next(iter(ranked(asked, model, load)[:1]), None)
+        own = next(iter(ranked(asked, model, load, FEW)[:1]), None)
         if own:
             asked.take("gpu", name_of(own.card), "--gpu")
     if own is None:
@@ -35,7 +35,7 @@ def rent_or_api(asked: Asked) -> Answer:
     volume = asked.beside.requests_per_month or (said * S_PER_MONTH if said else None)
     if volume is None:
         volume = asked.usual("requests_per_month", 1e6, "--requests-per-month")
-    flags = {
+    flags: dict[str, Any] = {
         "requests_per_month": volume, "input_tokens": load.input_tokens, "output_tokens": load.output_tokens,
         "currency": asked.currency,
     }  # fmt: skip

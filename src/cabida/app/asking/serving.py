@@ -13,6 +13,7 @@ from cabida.text import money, number, rate, tr
 
 TRIED = ("bf16", "fp8", "int8-w8a8", "awq-int4", "gptq-int4", "nvfp4", "mxfp4")
 SHORTLIST = 8
+FEW = 4  # where more is worked out of each
 S_PER_MONTH = 730.0 * 3600.0
 
 
@@ -111,7 +112,7 @@ def quantisation(asked: Asked) -> Answer:
     card, count = _cards(asked)[0]
     ways: list[tuple[str, Priced]] = []
     for weights in TRIED:
-        trial = _with_weights(asked, weights)
+        trial = with_weights(asked, weights)
         found = priced(trial, model, card, count, load)
         if found is None:
             asked.notes.append(tr("asking.quantisation.out", weights=weights, card=on(card, count)))
@@ -136,7 +137,8 @@ def quantisation(asked: Asked) -> Answer:
     )  # fmt: skip
 
 
-def _with_weights(asked: Asked, weights: str) -> Asked:
+def with_weights(asked: Asked, weights: str) -> Asked:
+    """The same question of weights in another format; its answer grows in the same place."""
     from dataclasses import replace
 
     return replace(asked, beside=replace(asked.beside, weights=weights))
@@ -176,7 +178,7 @@ def best_inference(asked: Asked) -> Answer:
     )  # fmt: skip
 
 
-def ranked(asked: Asked, model: str, load: Load) -> list[Priced]:
+def ranked(asked: Asked, model: str, load: Load, most: int = SHORTLIST) -> list[Priced]:
     """Cards by what an output costs on them, of those with the most bandwidth and memory for their rent."""
     from cabida.report.compare import row_of
 
@@ -190,7 +192,7 @@ def ranked(asked: Asked, model: str, load: Load) -> list[Priced]:
     per_money = sorted(rented, key=lambda row: row["rent_usd_per_hour"] / row["bandwidth_gb_s"])
     fits: list[str] = []
     for row in per_money:
-        if len(fits) == SHORTLIST:
+        if len(fits) == most:
             break
         if held(asked, model, row["id"], None, load):
             fits.append(row["id"])
@@ -214,7 +216,7 @@ def month_cost(asked: Asked) -> Answer:
         card, count = asked.cards[0]
         found = priced(asked, model, card, count, load, **more)
     else:
-        best = ranked(asked, model, load)[:2]
+        best = ranked(asked, model, load, FEW)[:1]
         tried = [priced(asked, model, one.card, one.count, load, **more) for one in best] if more else best
         priced_ones = [one for one in tried if one is not None]
         found = min(priced_ones, key=lambda one: one.row["cost_per_month_money"], default=None)

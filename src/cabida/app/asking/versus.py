@@ -7,6 +7,7 @@ from dataclasses import replace
 from cabida import app
 from cabida.app.asking.asked import PAIR, Asked, missing, on, short
 from cabida.app.asking.loads import Load, cost_command, priced
+from cabida.app.asking.serving import with_weights
 from cabida.report.answered import Answer, Figure
 from cabida.text import money, number, tr
 
@@ -17,6 +18,7 @@ LOADS = {
     "batch": Load(500.0, 500.0, 128.0),
 }
 SIZES_B = (8.0, 70.0)  # of the models that are tried when none is named
+SMALL = "awq-int4"  # what is tried where neither card holds a model otherwise
 EVEN_RATIO = 0.03  # costs nearer than this are called even
 Way = tuple[str, int | None]
 
@@ -31,18 +33,7 @@ def versus(asked: Asked) -> Answer:
     for model in _models(asked):
         for name, load in _loads(asked).items():
             label = f"{short(model)}, {_told(name, load)}"
-            costs = {}
-            for way in ways:
-                found = priced(asked, model, *way, load)
-                of = f"{label} · {on(way[0], found.count if found else way[1])}"
-                if found is None:
-                    asked.add(of, "output_mtok", None, "money")
-                    continue
-                costs[way] = found.unit_money
-                asked.add(of, "output_mtok", found.row["metrics"]["output_mtok_money"], "money")
-                asked.add(of, "output_tok_s", found.found["metrics"]["output_tok_s"], "tok_s")
-                if len(asked.commands) < len(ways):
-                    cost_command(asked, model, found)
+            costs, label = _costs(asked, model, load, label, ways)
             winner = _winner(costs)
             if costs:
                 won[winner].append(
@@ -50,6 +41,28 @@ def versus(asked: Asked) -> Answer:
                 )
     _arithmetic(asked, ways, won)
     return asked.answer(_sentence(asked, ways, won))
+
+
+def _costs(
+    asked: Asked, model: str, load: Load, label: str, ways: tuple[Way, ...]
+) -> tuple[dict[Way, float], str]:
+    """What a million output tokens cost on each that holds the load: in 4 bits where neither does otherwise."""
+    trial, found = asked, {way: priced(asked, model, *way, load) for way in ways}
+    if not any(found.values()) and not asked.beside.weights:
+        trial, label = with_weights(asked, SMALL), f"{label}, {SMALL}"
+        found = {way: priced(trial, model, *way, load) for way in ways}
+    costs = {}
+    for way, one in found.items():
+        of = f"{label} · {on(way[0], one.count if one else way[1])}"
+        if one is None:
+            asked.add(of, "output_mtok", None, "money")
+            continue
+        costs[way] = one.unit_money
+        asked.add(of, "output_mtok", one.row["metrics"]["output_mtok_money"], "money")
+        asked.add(of, "output_tok_s", one.found["metrics"]["output_tok_s"], "tok_s")
+        if len(asked.commands) < len(ways):
+            cost_command(trial, model, one)
+    return costs, label
 
 
 def _models(asked: Asked) -> list[str]:

@@ -57,6 +57,7 @@ def test_it_is_read_and_written_back():
         ("{code: CB-K999, by: Ana, why: nobody minds it}", "CB-B065", 18),
         ("{code: CB-B006, by: Ana, why: an error is no warning}", "CB-B065", 18),
         ("{code: CB-K300, by: Ana, why: nobody minds it, until: 2026-01-01}", "CB-B066", 18),
+        ("{code: CB-K300, by: Ana, why: nobody minds it, until: 2026-11-30}", "CB-B066", 18),
         ("{code: CB-K300, by: Ana, why: ok}", "CB-B067", 18),
         ("{code: CB-K300, by: Ana}", "CB-B014", 18),
         ("{code: CB-K300, by: Ana, why: nobody minds it, until: soon}", "CB-B010", 18),

@@ -67,7 +67,7 @@ def unsound_risks(brief: Brief, as_of: str) -> Iterator[Problem]:
 
         if not can_be_accepted(risk.code):
             yield told("CB-B065", "code", said=risk.code)
-        if risk.until and risk.until < today:
+        if risk.until and risk.until <= today:
             yield told("CB-B066", "until", date=risk.until, today=today, said=risk.code)
         if len(risk.why.strip()) < SHORTEST_WHY_CHARS:
             yield told("CB-B067", "why", why=risk.why, least=SHORTEST_WHY_CHARS)

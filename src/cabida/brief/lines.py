@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import stat
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,4 +187,6 @@ def as_yaml(said: Said) -> Any:
         return said.value.lower() == "true"
     if _INTEGER.fullmatch(said.value):
         return int(said.value)
-    return float(said.value) if _FLOAT.fullmatch(said.value) else said.value
+    if _FLOAT.fullmatch(said.value) and isfinite(number := float(said.value)):
+        return number
+    return said.value

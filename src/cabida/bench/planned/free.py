@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
-from cabida.brief.lines import Said
+from cabida.brief.lines import Said, as_yaml
 from cabida.brief.shapes import Walk
 from cabida.evidence.secrets import redacted
 from cabida.text import tr
 
-_INTEGER = re.compile(r"[-+]?\d{1,18}")
-_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _REFERENCE = re.compile(r"\$\{?\w+\}?")
 _POINTED = re.compile(r"(env:\w+|keyring:[^\s/]+/\S+)")
 KEYS_OF_HEADERS = (
@@ -58,7 +55,7 @@ def lift(tree: Said, walk: Walk) -> Lifted:
             take(target.value, "body", f"{path}.target", _mapping)
             take(target.value, "headers", f"{path}.target", _headers)
     for path, rule in _entries(tree, "rules", "", walk):
-        take(rule, "value", path, lambda said, _path, _walk: plain(said))
+        take(rule, "value", path, lambda said, _path, _walk: as_yaml(said))
     for path, run in _entries(tree, "runs", "", walk):
         job = run.get("job")
         if job is not None and isinstance(job.value, dict):
@@ -84,32 +81,13 @@ def _entries(said: Said, key: str, above: str, walk: Walk) -> Iterator[tuple[str
             walk.refuse("CB-P004", entry.line, path=path)
 
 
-def plain(said: Said) -> Any:
-    """As YAML 1.2 has it: quoted is text; else true, false, nothing, whole numbers, numbers, text."""
-    if isinstance(said.value, list):
-        return [plain(one) for one in said.value]
-    if isinstance(said.value, dict):
-        return {key: plain(one) for key, one in said.value.items()}
-    if said.quoted:
-        return said.raw
-    if said.value is None:
-        return None
-    if said.value.lower() in ("true", "false"):
-        return said.value.lower() == "true"
-    if _INTEGER.fullmatch(said.value):
-        return int(said.value)
-    if _FLOAT.fullmatch(said.value) and isfinite(number := float(said.value)):
-        return number
-    return said.value
-
-
 def _written(said: Said) -> str:
     return said.raw if said.quoted else str(said.value) if said.value is not None else ""
 
 
 def _mapping(said: Said, path: str, walk: Walk) -> dict[str, Any]:
     if isinstance(said.value, dict):
-        found: dict[str, Any] = plain(said)
+        found: dict[str, Any] = as_yaml(said)
         return found
     if said.value is not None:
         _wrong(said, path, "brief.shape.mapping", walk)

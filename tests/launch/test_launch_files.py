@@ -234,3 +234,11 @@ def test_the_command_offers_the_forms_there_are():
     from cabida.launch import written
 
     assert set(commands_launch.FORMS) == {"all", "shell", *written.FORMS}
+
+
+@pytest.mark.parametrize(("engine", "version"), [("vllm", "0.14.0"), ("sglang", "0.5.9")])
+def test_a_service_of_skypilot_listens_to_its_probes(decision, option, engine, version):
+    command = f"# {engine}\n{engine} serve --model meta-llama/Llama-3.1-8B"
+    one = serving(decision, option, engine=engine, engine_version=version, command=command)
+    task = yaml.safe_load(files(decision, one, "skypilot")["skypilot.yaml"])
+    assert task["run"].rstrip().endswith("--host 0.0.0.0")

@@ -247,3 +247,16 @@ def test_a_decision_whose_command_is_more_than_words_is_not_launched(text):
     )
     with pytest.raises(InvalidInput, match="CB-L003"):
         files(decision, odd, "all")
+
+
+def test_no_script_dies_of_the_first_line_it_takes():
+    """``head`` closes its pipe, and under ``pipefail`` whoever still writes to it ends the script."""
+    from importlib import resources
+
+    written = [
+        one.read_text()
+        for one in (resources.files("cabida") / "launch").iterdir()
+        if one.name.endswith(".py")
+    ]
+    assert any("pipefail" in text for text in written)
+    assert not any("| head" in text for text in written)

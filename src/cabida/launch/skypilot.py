@@ -13,7 +13,8 @@ from importlib import resources
 from typing import Any
 
 from cabida.errors import InvalidInput
-from cabida.launch.compose import notes_of
+from cabida.launch.compose import notes_of, with_host
+from cabida.launch.shell import quoted
 from cabida.launch.start import HEALTH, START_FACTOR, Start
 from cabida.launch.yamls import as_text
 from cabida.text import problem, tr
@@ -79,13 +80,20 @@ def _run(start: Start) -> str:
     if "NODE_RANK" in start.wanted:
         lines += [
             'export NODE_RANK="$SKYPILOT_NODE_RANK"',
-            'HEAD_ADDRESS="$(echo "$SKYPILOT_NODE_IPS" | head -n 1)"',
+            'HEAD_ADDRESS="$(echo "$SKYPILOT_NODE_IPS" | sed -n 1p)"',
         ]
         lines += ["export HEAD_ADDRESS"]
     if start.serves and start.engine == "vllm" and start.nodes_count > 1:
         lines += [
-            'HEAD_ADDRESS="$(echo "$SKYPILOT_NODE_IPS" | head -n 1)"',
+            'HEAD_ADDRESS="$(echo "$SKYPILOT_NODE_IPS" | sed -n 1p)"',
             'if [ "$SKYPILOT_NODE_RANK" != 0 ]; then exec ray start --address "$HEAD_ADDRESS:6379" --block; fi',
             "ray start --head --port 6379",
         ]
-    return "\n".join([*lines, start.text, ""])
+    return "\n".join([*lines, _command(start), ""])
+
+
+def _command(start: Start) -> str:
+    """The command as a shell takes it; a server listens to the probes and the balancer of other machines."""
+    if not start.serves:
+        return start.text
+    return with_host(start) if start.script else " ".join(quoted(word) for word in start.words)

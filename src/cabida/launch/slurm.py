@@ -27,7 +27,7 @@ def slurm(start: Start) -> str:
         comments(notes).rstrip("\n"),
         "set -euo pipefail",
         *(f': "${{{name}:?}}"' for name in start.wanted if name not in ("NODE_RANK", "HEAD_ADDRESS")),
-        'HEAD_ADDRESS="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)"',
+        'HEAD_ADDRESS="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | sed -n 1p)"',
         f"export HEAD_ADDRESS MASTER_PORT={PORT}",
         *(_resumed_megatron(start) if megatron else _resumed_trl(start)),
         "run() {",

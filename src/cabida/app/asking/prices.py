@@ -30,7 +30,7 @@ def rent_or_api(asked: Asked) -> Answer:
             asked.take("gpu", name_of(own.card), "--gpu")
     if own is None:
         raise missing(NO_CARD)
-    month = float(own.row["cost_per_month_money"])
+    month = round(float(own.row["cost_per_month_money"]), 2)  # as it is typed
     said = asked.slots.requests_per_s
     volume = asked.beside.requests_per_month or (said * S_PER_MONTH if said else None)
     if volume is None:
@@ -41,9 +41,9 @@ def rent_or_api(asked: Asked) -> Answer:
     }  # fmt: skip
     found = plain(app.api_prices(model, own_money_per_month=month, as_of=asked.as_of or None, **flags))
     cost_command(asked, model, own)
-    asked.command(f"prices api {model}", flags | {"own": round(month, 2)})
+    asked.command(f"prices api {model}", flags | {"own": month})
     of = on(own.card, own.count)
-    asked.add(of, "per_month", month, "money", seller(own.row))
+    asked.add(of, "per_month", own.row["cost_per_month_money"], "money", seller(own.row))
     most = own.found["metrics"]["req_s"]["value"] * S_PER_MONTH
     asked.add(of, "requests_month", most, "count", own.found["metrics"]["req_s"]["basis"])
     if not found["rows"]:
@@ -186,7 +186,7 @@ def used(asked: Asked) -> Answer:
     for rent in found["ownership"]["rents"]:
         asked.add(tr(f"asking.rent.{rent['kind']}"), "rent", rent["money_per_hour"], "money", rent["seen"])
     if paid is None:
-        asked.take("price", money(amount, asked.currency), "…")
+        asked.take("price", money(amount, asked.currency), "cabida own --price")
         asked.notes.append(tr("asking.used.say"))
     if asked.model:
         held = app.fit(asked.model, gpu=card, tp=count or 1)

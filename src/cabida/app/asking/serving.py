@@ -80,6 +80,7 @@ def serve(asked: Asked) -> Answer:
     asked.command(f"speed {model}", flags | {"ttft_p95_ms": ttft, "tpot_p95_ms": tpot})
     capacity, of = found["capacity"], on(card, tp)
     if not capacity or not capacity["requests_per_s"]["value"]:
+        asked.notes.append(tr("asking.serve.loosen"))
         return asked.answer(
             tr("asking.serve.none", model=short(model), card=of, ttft=number(ttft), tpot=number(tpot))
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from math import isfinite
 
 from cabida import money
 from cabida.errors import InvalidInput
@@ -51,7 +52,12 @@ def reckoned(s: Subject, currency: str = "", needs: Mapping[str, float] | None =
     A currency without a dated rate is told in the price instead of raised: the rest of an audit needs none.
     """
     try:
-        return _reckoned(s, currency, needs)
+        found = _reckoned(s, currency, needs)
+        figures = [one for one in asdict(found.price).values() if isinstance(one, float)]
+        lines = [one for line in found.price.lines for one in asdict(line).values() if isinstance(one, float)]
+        if not all(map(isfinite, [*figures, *lines])):
+            return Reckoned(_nothing(s, currency or s.currency, tr("procure.why_not.beyond")))
+        return found
     except InvalidInput as error:
         return Reckoned(_nothing(s, currency or s.currency, "; ".join(one.what for one in error.problems)))
     except (ArithmeticError, ValueError):  # an uptime of nothing, a term of a billionth of a month

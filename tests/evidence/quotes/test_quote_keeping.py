@@ -124,3 +124,17 @@ def test_the_commands(store, tmp_path):
     assert run("template", "--form", "xlsx", "--purpose", "reserve", "--out", form).exit_code == 0
     assert read_quote(form).purpose == "reserve"
     assert run("template", "--form", "csv", "--lang", "es").output.startswith("# Oferta del proveedor")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("32 x H100 SXM5 80GB, 8 per node", (32, 8, None)),
+        ("4 nodes of 8x H100 SXM5 80GB", (32, 8, 4)),
+        ("64 H100 SXM (8 por nodo)", (64, 8, None)),
+    ],
+)
+def test_accelerators_of_a_machine_are_no_machines(text, counts):
+    read = read_quote("mail.txt", text=f"From: V\nQuote number: Q-7, issued 2026-11-25\n{text}\n")
+    assert (read.accelerators_count, read.accelerators_per_node_count, read.nodes_count) == counts
+    assert read.quote_id == "Q-7"

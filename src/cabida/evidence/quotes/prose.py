@@ -202,6 +202,8 @@ def _labelled(line: Line, found: Found) -> bool:
         return bool(text) or not label
     if one.name not in LONG and one.kind not in ("ladder", "list"):
         text = _SENTENCE.split(text)[0]
+    if one.name == "quote_id":  # and what follows it on the line is another matter
+        text = re.split(r",\s|;\s|\s\(", text)[0]
     text = text if one.name.startswith("vendor") else text.rstrip(".;")
     if (days := validity_days(line.text)) is not None and one.name == "expires":
         found.days = (days, line.place, line.text)

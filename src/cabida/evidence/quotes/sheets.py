@@ -32,6 +32,7 @@ BESIDE = (  # columns of the template that hold no answer
     "unit", "unidad", "question", "pregunta", "meaning", "significado", "help", "ayuda", "severity", "gravedad",
     "group", "grupo", "choices", "opciones", "notes", "notas", "title", "titulo", "nombre", "name", "what", "que",
 )  # fmt: skip
+_FAR = re.compile(r"(?:[A-Z]{3}|C[A-Z]|[D-Z][A-Z])([0-9]{1,7})", re.IGNORECASE)  # right of the 78th column
 Row = tuple[int, Sequence[str]]
 
 
@@ -103,8 +104,17 @@ def _forms(rows: Iterable[Row], file: str, place: object) -> list[Form]:
 
 
 def _within(file: str, line: int, count: int, width: int) -> None:
-    if count > MOST_ROWS or width > MOST_COLUMNS:
-        raise InvalidInput([problem("CB-Q005", file=file, line=line, most=MOST_ROWS)])
+    if count > MOST_ROWS:
+        raise InvalidInput(
+            [problem("CB-Q005", file=file, line=line, most=tr("procure.why.most_rows", count=MOST_ROWS))]
+        )
+    if width > MOST_COLUMNS:
+        raise _too_wide(file, line, f"{column_letters(width - 1)}{line}")
+
+
+def _too_wide(file: str, line: int, cell: str) -> InvalidInput:
+    most = tr("procure.why.most_columns", count=MOST_COLUMNS, cell=cell)
+    return InvalidInput([problem("CB-Q005", file=file, line=line, most=most)])
 
 
 def _take(
@@ -132,7 +142,7 @@ def workbook_forms(path: Path, file: str, sha256: str) -> list[Form]:
     try:
         with zipfile.ZipFile(path) as book:
             _refuse_parts(book, file)
-            sheets = _sheet_names(book)
+            sheets = _sheet_names(book, file)
             _refuse_formulas(book, sheets, file)
             return _of_sheets(Opened(path, "xlsx", sha256, 0), book, sheets, file)
     except InvalidInput as error:
@@ -171,7 +181,7 @@ def _refuse_parts(book: zipfile.ZipFile, file: str) -> None:
             raise InvalidInput([problem("CB-Q006", file=file)])
 
 
-def _sheet_names(book: zipfile.ZipFile) -> list[tuple[str, str]]:
+def _sheet_names(book: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:
     """Name and file of each sheet, in the order of the workbook."""
     order: list[tuple[str, str]] = []
 
@@ -182,13 +192,19 @@ def _sheet_names(book: zipfile.ZipFile) -> list[tuple[str, str]]:
     with book.open("xl/workbook.xml") as stream:
         workbook._parse(stream, start=sheet)
     files = workbook._sheets(book)
+    if len(files) > MOST_SHEETS:
+        most = tr("procure.why.most_sheets", count=MOST_SHEETS)
+        raise InvalidInput([problem("CB-Q005", file=file, most=most)])
     if len(files) != len(order):
         order = [(f"sheet{n}", "") for n in range(1, len(files) + 1)]
-    return [(name, path) for (name, _), path in zip(order[:MOST_SHEETS], files, strict=False)]
+    return [(name, path) for (name, _), path in zip(order, files, strict=True)]
 
 
 def _refuse_formulas(book: zipfile.ZipFile, sheets: Sequence[tuple[str, str]], file: str) -> None:
-    """Formulas say what a file of somebody else's chooses to show: the first few are told with their cells."""
+    """Formulas say what a file of somebody else's chooses to show: the first few are told with their cells.
+
+    A cell so far to the right that its row is read without it is refused as well: no answer is dropped unsaid.
+    """
     found: list[str] = []
     for title, path in sheets:
         cell = ""
@@ -200,6 +216,8 @@ def _refuse_formulas(book: zipfile.ZipFile, sheets: Sequence[tuple[str, str]], f
                 cell = said.get("r", "?")
             elif local == "f" and len(found) < 5:
                 found.append(f"{title}!{cell}")
+            elif local in ("v", "t") and (far := _FAR.fullmatch(cell)):
+                raise _too_wide(file, int(far[1]), f"{title}!{cell}")
 
         with book.open(path) as stream:
             workbook._parse(stream, start=start)

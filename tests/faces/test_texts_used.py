@@ -11,7 +11,7 @@ from cabida.text import catalogue
 CODE = re.compile(r"CB-[A-Z]\d{3}")
 ROOMS = (
     "choose", "checks", "report", "launch", "faces", "speed",
-    "bench", "wire", "load", "accept", "keep", "watch", "drills", "planned", "traffic",
+    "bench", "wire", "load", "accept", "keep", "watch", "drills", "planned", "traffic", "asking",
 )  # fmt: skip
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 WRITTEN = "\n".join(

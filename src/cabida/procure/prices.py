@@ -53,15 +53,15 @@ def reckoned(s: Subject, currency: str = "", needs: Mapping[str, float] | None =
     """
     try:
         found = _reckoned(s, currency, needs)
-        figures = [one for one in asdict(found.price).values() if isinstance(one, float)]
-        lines = [one for line in found.price.lines for one in asdict(line).values() if isinstance(one, float)]
-        if not all(map(isfinite, [*figures, *lines])):
-            return Reckoned(_nothing(s, currency or s.currency, tr("procure.why_not.beyond")))
-        return found
     except InvalidInput as error:
         return Reckoned(_nothing(s, currency or s.currency, "; ".join(one.what for one in error.problems)))
     except (ArithmeticError, ValueError):  # an uptime of nothing, a term of a billionth of a month
         return Reckoned(_nothing(s, currency or s.currency, tr("procure.why_not.beyond")))
+    figures = [one for one in asdict(found.price).values() if isinstance(one, float)]
+    figures += [one for line in found.price.lines for one in asdict(line).values() if isinstance(one, float)]
+    if all(map(isfinite, figures)):
+        return found
+    return Reckoned(_nothing(s, currency or s.currency, tr("procure.why_not.beyond")))
 
 
 def _reckoned(s: Subject, currency: str, needs: Mapping[str, float] | None) -> Reckoned:

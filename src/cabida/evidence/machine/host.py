@@ -14,7 +14,15 @@ from cabida.evidence.machine.probing import line_of, number_of
 
 PACKAGES = (
     *("torch", "vllm", "sglang", "tensorrt-llm", "llama-cpp-python", "transformers", "mlx", "mlx-lm"),
-    *("flash-attn", "flash-attn-3", "flash-attn-4", "flashinfer-python", "xformers", "triton", "transformer-engine"),
+    *(
+        "flash-attn",
+        "flash-attn-3",
+        "flash-attn-4",
+        "flashinfer-python",
+        "xformers",
+        "triton",
+        "transformer-engine",
+    ),
     *("bitsandbytes", "deepspeed", "unsloth", "tensorflow", "jax", "amd-aiter"),
 )
 PROGRAMS = {

@@ -44,7 +44,8 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _NODES = re.compile(
-    r"(\d{1,5})\s*(?:[x×]\s*)?(?:(?!per\b|por\b|each\b|cada\b|in\b|en\b|a\b)\w+[- ]){0,2}?(?:nodes?|servers?|systems?|nodos?|servidores|sistemas)\b",
+    r"(\d{1,5})\s*(?:[x×]\s*)?(?:(?!per\b|por\b|each\b|cada\b|in\b|en\b|a\b)\w+[- ]){0,2}?"
+    r"(?:nodes?|servers?|systems?|nodos?|servidores|sistemas)\b",
     re.IGNORECASE,
 )
 _EACH = re.compile(

@@ -32,7 +32,7 @@ BESIDE = (  # columns of the template that hold no answer
     "unit", "unidad", "question", "pregunta", "meaning", "significado", "help", "ayuda", "severity", "gravedad",
     "group", "grupo", "choices", "opciones", "notes", "notas", "title", "titulo", "nombre", "name", "what", "que",
 )  # fmt: skip
-_FAR = re.compile(r"(?:[A-Z]{3}|C[A-Z]|[D-Z][A-Z])([0-9]{1,7})", re.IGNORECASE)  # right of the 78th column
+_FAR = re.compile(r"(?:[A-Z]{3}|C[A-Z]|[D-Z][A-Z])([0-9]{1,20})", re.IGNORECASE)  # right of the 78th column
 Row = tuple[int, Sequence[str]]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import stat
 import types
 from collections.abc import Mapping
@@ -24,6 +25,9 @@ from cabida.text import problem, tr
 
 LARGEST_BYTES = 64_000_000  # of a decision; one with every option is 3 MB
 LARGEST = 1.7976931348623157e308  # of a float; an integer may be longer
+_ESCAPE = re.compile(  # a pair, half of one (no file of text can hold it) or another escape
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
 ODD_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -58,6 +62,10 @@ def from_json(text: str, *, file: str = "") -> Decision:
         raise InvalidInput(
             [problem("CB-R001", file=file, line=0, why=str(error).partition(";")[0])]
         ) from None
+    if half := next((one for one in _ESCAPE.finditer(text) if one["half"]), None):
+        line = text.count("\n", 0, half.start()) + 1
+        why = tr("report.half_character", escape=half["half"])
+        raise InvalidInput([problem("CB-R001", file=file, line=line, why=why)])
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InvalidInput([problem("CB-R002", file=file, line=0, found=str(found), expected=SCHEMA)])
@@ -67,7 +75,7 @@ def from_json(text: str, *, file: str = "") -> Decision:
         raise InvalidInput(problems)
     assert isinstance(decision, Decision)
     for misfit in misfits(decision):
-        found = json.dumps(misfit.found, ensure_ascii=False)[:60]
+        found = _shown(misfit.found)
         problems.append(
             problem("CB-R003", file=file, line=0, where=misfit.where, expected=misfit.expected, found=found)
         )
@@ -111,7 +119,7 @@ def _build(kind: Any, value: Any, where: str, file: str, problems: list[Problem]
     """Value as ``kind``; what doesn't belong is added to ``problems``."""
 
     def wrong(expected: str) -> None:
-        shown = json.dumps(value, ensure_ascii=False)[:60]
+        shown = _shown(value)
         problems.append(problem("CB-R003", file=file, line=0, where=where, expected=expected, found=shown))
 
     if kind is Any:
@@ -143,12 +151,16 @@ def _build(kind: Any, value: Any, where: str, file: str, problems: list[Problem]
     )
 
 
+def _shown(value: Any) -> str:
+    """What was found, as JSON; a long one as its beginning and three dots."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
 def _build_dataclass(kind: Any, value: Any, where: str, file: str, problems: list[Problem]) -> Any:
     if not isinstance(value, dict):
         problems.append(
-            problem(
-                "CB-R003", file=file, line=0, where=where, expected="object", found=json.dumps(value)[:60]
-            )
+            problem("CB-R003", file=file, line=0, where=where, expected="object", found=_shown(value))
         )
         return None
     before, hints = len(problems), get_type_hints(kind)

@@ -13,6 +13,7 @@ from cabida.text import tr
 
 KINDS = (
     "accelerators",
+    "classes",
     "nodes",
     "engines",
     "formats",

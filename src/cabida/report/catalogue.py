@@ -11,11 +11,13 @@ from cabida import facts
 from cabida.errors import InvalidInput, Problem
 from cabida.facts import mig, overlay
 from cabida.report.software_matrix import part_fact
-from cabida.text import closest, problem
+from cabida.text import closest, problem, tr
 
 
 def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
-    """Facts of one kind, a few fields of each."""
+    """Facts of one kind, a few fields of each; of classes what each is for and what not."""
+    if kind == "classes":
+        return [_class(row) for row in facts.classes()]
     shown = {
         "accelerators": ("id", "name", "architecture", "usable_bytes", "memory_kind", "year", "confidence"),
         "nodes": ("id", "provider", "accelerator", "accelerators_count", "fabric", "network_kind"),
@@ -39,6 +41,16 @@ def facts_list(kind: str, as_of: str | None = None) -> list[dict[str, Any]]:
     found: Any = made[kind]() if kind in made else getattr(facts, kind)()
     records = found.values() if hasattr(found, "values") else found
     return [{name: getattr(one, name) for name in shown} | {"seen": one.source.seen} for one in records]
+
+
+def _class(row: dict[str, Any]) -> dict[str, Any]:
+    said = f"facts.class.{row['id']}"
+    return {
+        "id": row["id"],
+        "members": ", ".join(row["members"]),
+        "for": tr(f"{said}.for"),
+        "not_for": tr(f"{said}.not_for"),
+    }
 
 
 def fact(ref: str) -> tuple[dict[str, Any], dict[str, str]]:

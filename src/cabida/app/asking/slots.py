@@ -21,14 +21,11 @@ METHODS = (
     (r"\bqlora\b", "qlora"),
     (r"\blora\b|adapter|adaptador", "lora"),
     (r"pre-?train|preentren|from scratch|desde cero", "pretrain"),
-    (r"\bfull\b|complet", "full"),
+    (r"\bfull\b|comple(?:to|ta)\b", "full"),
 )
 ENGINES = r"vllm|sglang|tensorrt-llm|llama\.cpp|ollama|transformers|exllamav2|lmdeploy"
-SCALES = {
-    **dict.fromkeys(("k", "mil", "thousand"), 1e3),
-    **dict.fromkeys(("m", "million", "millions", "millon", "millones"), 1e6),
-}
-NUMBER = r"(\d[\d.,]*)\s*(k|mil|thousand|millions?|millones|millon|m)?\b"
+THOUSANDS = ("k", "mil", "thousand")  # any other scale is of millions
+NUMBER = r"(\d[\d.,]*)\s*(k|mil|thousand|millions?|mill(?:on|ones)|m)?\b"
 SECONDS = {
     **dict.fromkeys(("s", "second", "segundo"), 1.0),
     **dict.fromkeys(("minute", "minuto"), 60.0),
@@ -234,4 +231,5 @@ def _money(text: str) -> tuple[float | None, str, bool]:
 def _value(number: str, scale: str | None) -> float:
     """``10,000``, ``10.000``, ``2.5`` and ``2,5`` with a scale."""
     whole = re.sub(r"[.,](?=\d{3}(?!\d))", "", number.strip(".,")).replace(",", ".")
-    return float(whole) * SCALES.get(scale or "", 1.0)
+    scaled = 1e3 if scale in THOUSANDS else 1e6 if scale else 1.0
+    return float(whole) * scaled

@@ -166,8 +166,8 @@ def signing(decision: Decision) -> Section | None:
     for one in signed.approvers:
         role, name, day, state = (*one, "", "", "", "")[:4]
         key = f"report.readers.role.{role}"
-        told = tr(f"report.readers.signed.{state}") if state in ("valid", "stale") else ""
-        rows.append((tr(key) if has_text(key) else role, name or "", day, told))
+        mark = tr(f"report.readers.signed.{state}") if state in ("valid", "stale") else ""
+        rows.append((tr(key) if has_text(key) else role, name or "", day, mark))
     told = []
     if signed.review_on:
         told.append(tr("report.readers.review", day=signed.review_on, why=signed.review_why))

@@ -217,3 +217,14 @@ def test_lines_that_are_no_case(tmp_path, line):
     path.write_text(line + "\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"c\.jsonl:1"):
         app.validate([path])
+
+
+def test_an_input_set_twice_is_refused():
+    from click.testing import CliRunner
+
+    from cabida.faces.cli import cli
+
+    golden = "tests/report/golden/decision.en.json"
+    ended = CliRunner().invoke(cli, ["record", golden, "--set", "a=1", "--set", " a =2"])
+    assert ended.exit_code == 2
+    assert "a is set twice" in ended.output

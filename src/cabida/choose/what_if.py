@@ -104,7 +104,7 @@ def _found(
                 problems.append(problem("CB-X091", name=name, reason=tr("choose.lever.why.engine")))
             else:
                 free = [one.name for one in known if not one.locked]
-                near = closest(name, free) or ", ".join(free[:8]) or "–"
+                near = closest(name, free) or ", ".join(free[:8]) or tr("choose.lever.none")
                 problems.append(problem("CB-X090", name=name, near=near))
         elif lever.locked:
             problems.append(problem("CB-X091", name=name, reason=lever.why))

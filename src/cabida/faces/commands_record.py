@@ -89,10 +89,12 @@ def record(
 
 
 def _changes(given: tuple[str, ...]) -> dict[str, float]:
-    """``NAME=VALUE`` pairs; one that is none is CB-X094."""
+    """``NAME=VALUE`` pairs; one that is none is CB-X094, a name twice CB-X098."""
     found: dict[str, float] = {}
     for pair in given:
         name, sign, value = pair.partition("=")
+        if name.strip() in found:
+            raise UsageProblem([problem("CB-X098", name=name.strip())])
         try:
             found[name.strip()] = float(value)
         except ValueError:

@@ -129,6 +129,10 @@ SLOTS = [
     ("q4_k_m on a 4090", {"formats": ("q4_k_m",)}),
     ("Llama 3.3 70B on MI300X", {"models": ("meta-llama/Llama-3.3-70B-Instruct",), "model_taken": False}),
     ("llama 8b in 4 bits", {"formats": ("awq-int4",), "model_taken": True}),
+    (
+        "llama-3.1-8b with 20 million requests per month",
+        {"models": ("meta-llama/Llama-3.1-8B",), "requests_per_s": 20e6 / 2_628_000},
+    ),
     ("nothing at all", {"cards": (), "models": (), "formats": (), "money": None}),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput, UsageProblem
@@ -65,4 +66,5 @@ def ask(
             answer = getattr(module, CALLED.get(found.intent, found.intent))(asked)
     else:
         answer = getattr(module, CALLED.get(found.intent, found.intent))(asked)
-    return replace(answer, understood=answer.understood | {"language": language()})
+    told = answer.as_of or date.today().isoformat()
+    return replace(answer, as_of=told, understood=answer.understood | {"language": language()})

@@ -7,11 +7,15 @@ from cabida.app.asking.asked import CARD, Asked, missing, name_of
 from cabida.report.answered import Answer
 from cabida.text import number, tr
 
+OUTGROWN = ("old", "instinct-old")  # classes that engines have left or are leaving behind
+
 
 def representatives() -> list[str]:
-    """One card of each class that somebody rents or sells: the first."""
+    """The first card of each class that current software still builds for."""
     made = []
     for row in facts.classes():
+        if row["id"] in OUTGROWN:
+            continue
         known = [one for one in row["members"] if one in facts.accelerators()]
         made += known[:1]
     return made

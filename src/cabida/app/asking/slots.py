@@ -51,6 +51,24 @@ COUNTS = {
 UNITS = "second|segundo|minute|minuto|hour|hora|day|dia|month|mes|s"
 # words of a family -> none; a family and a size ("llama 70b") mean its newest plain model
 FAMILY = r"\b(llama|qwen|mistral|gemma|deepseek|phi)[ -]?(\d+(?:\.\d+)?b)\b"
+JOINING = {
+    "with",
+    "class",
+    "+",
+    "on",
+    "in",
+    "for",
+    "con",
+    "en",
+    "para",
+    "or",
+    "o",
+    "vs",
+    "and",
+    "y",
+    "at",
+    "a",
+}
 SIZE = r"\b(\d+(?:\.\d+)?) ?b\b"
 # what stands for a size that no model is named with
 STANDING_B = {
@@ -159,7 +177,7 @@ def _card(name: str) -> str:
 
 
 def _may_be_model(name: str) -> bool:
-    return len(name) > 3 and name[0].isalpha() and any(char.isalpha() for char in name)
+    return len(name) > 3 and name[0].isalpha() and not JOINING & set(name.split())
 
 
 def _before(rest: list[str]) -> int | None:

@@ -12,6 +12,7 @@ from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 LONGEST_VALID_DAYS = 400
+LONGEST_LEAD_DAYS = 36_500  # beyond it no calendar has the day
 DEARER_RATIO = 1.25  # more use at a quarter more an hour is asked about
 HOURS_PER_MONTH_F = float(HOURS_PER_MONTH)
 EU = frozenset(
@@ -99,8 +100,8 @@ def dates(s: Subject) -> Iterator[Finding]:
             "CB-Q164", "blocking", ("delivery_date", "issued"), delivery=q.delivery_date, issued=q.issued
         )
     elif delivery and issued and q.lead_time_days:
-        ready = issued + timedelta(days=q.lead_time_days)
-        if delivery < ready:
+        if (delivery - issued).days < q.lead_time_days <= LONGEST_LEAD_DAYS:
+            ready = issued + timedelta(days=q.lead_time_days)
             yield s.find("CB-Q165", "blocking", ("delivery_date", "lead_time_days", "issued"),
                          delivery=q.delivery_date, lead=number(q.lead_time_days, 5), issued=q.issued,
                          ready=ready.isoformat())  # fmt: skip

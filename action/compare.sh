@@ -26,7 +26,13 @@ trap 'git worktree remove --force "$out/base" >/dev/null 2>&1 || true' EXIT
 found=0
 while IFS= read -r -d '' brief; do
   found=$((found + 1))
-  if [ ! -f "$out/base/$brief" ]; then
+  shown=$(printf '%s' "$brief" | tr -d '[:cntrl:]`')
+  if [ -L "$brief" ] || [ -L "$out/base/$brief" ]; then # what it leads to may be no brief, and an error would show it
+    code=3
+    : >"$out/said"
+    echo "A link is not followed: put the brief itself there." >"$out/errors"
+    kind=link
+  elif [ ! -f "$out/base/$brief" ]; then
     code=0
     cabida recommend --out "$out/new" "${options[@]:2}" -- "$brief" >"$out/said" 2>"$out/errors" || code=$?
     kind=new
@@ -34,7 +40,7 @@ while IFS= read -r -d '' brief; do
     continue
   else
     code=0
-    cabida diff "${options[@]}" --heading "$brief" -- "$out/base/$brief" "$brief" >"$out/said" 2>"$out/errors" || code=$?
+    cabida diff "${options[@]}" "--heading=$shown" -- "$out/base/$brief" "$brief" >"$out/said" 2>"$out/errors" || code=$?
     kind=changed
   fi
   case $code in
@@ -45,7 +51,7 @@ while IFS= read -r -d '' brief; do
   if [ "$kind" = changed ] && { [ "$code" = 0 ] || [ "$code" = 4 ] || [ "$code" = 7 ]; } && [ -s "$out/said" ]; then
     cat "$out/said" >>"$comment"
   else # a new brief's answer, or why there is none, as plain text whatever is in it
-    { echo "### \`${brief//\`/}\`"; echo; sed 's/^/    /' "$out/said" "$out/errors" | head -c 20000; echo; } >>"$comment"
+    { echo "### \`$shown\`"; echo; sed 's/^/    /' "$out/said" "$out/errors" | head -c 20000; echo; } >>"$comment"
   fi
   echo >>"$comment"
 done < <(git diff --name-only -z --diff-filter=AMR "$BASE" -- "${BRIEFS:-*.brief.yaml}")
@@ -59,7 +65,10 @@ if [ "$found" = 0 ]; then
   exit 0
 fi
 cat "$comment" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+quiet=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # no line of a brief's or a file's name is a command to the runner
+echo "::stop-commands::$quiet"
 cat "$comment"
+echo "::$quiet::"
 
 if [ "${COMMENT:-true}" = "true" ] && [ -n "${PULL_REQUEST:-}" ]; then
   mine=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments" \

@@ -118,6 +118,23 @@ def test_new_broken_and_hostile_briefs_are_told_as_text(pull_request):
     assert all(line.startswith("    ") for line in said.splitlines() if "onerror" in line)
 
 
+def test_no_link_is_followed_and_no_line_is_a_command_to_the_runner(pull_request, tmp_path):
+    here, act = pull_request
+    (tmp_path / "secret").write_text("token: hunter2\n")
+    (here / "link.brief.yaml").symlink_to(tmp_path / "secret")
+    (here / "::error::x\n\n# <b>@all.brief.yaml").write_text("name: x\n")
+    done, _, body, _ = act(BRIEFS="*.yaml")
+    assert done.returncode == 3
+    assert "A link is not followed" in body
+    assert "hunter2" not in body + done.stdout + done.stderr
+    assert not [line for line in body.splitlines() if line.startswith("# <b>")]
+    before, _, rest = done.stdout.partition("::stop-commands::")
+    assert "::error::x" not in before
+    word, _, rest = rest.partition("\n")
+    assert len(word) == 32
+    assert "::error::x" not in rest.partition(f"\n::{word}::\n")[2]
+
+
 def test_no_change_says_nothing(pull_request):
     here, act = pull_request
     (here / "readme.txt").write_text("x")

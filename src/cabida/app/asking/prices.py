@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from statistics import median
 from typing import Any
 
@@ -56,7 +57,10 @@ def rent_or_api(asked: Asked) -> Answer:
     asked.add(api["provider"], "break_even", turn, "count", "formula")
     asked.source(f"{api['source']['what']} ({api['seen']})")
     key = "never" if turn is None else "above_one" if turn > most else "answer"
-    cheaper = tr("asking.api.api" if api["cost_per_month_money"]["value"] < month else "asking.api.rent")
+    copies = max(1, ceil(volume / most))
+    asked.add(of, "replicas", float(copies), "count", "formula")
+    rented = copies * month
+    cheaper = tr("asking.api.api" if api["cost_per_month_money"]["value"] < rented else "asking.api.rent")
     return asked.answer(
         tr(
             f"asking.api.{key}", model=short(model), provider=api["provider"], turn=number(turn or 0.0, 3), card=of,

@@ -99,10 +99,14 @@ def dates(s: Subject) -> Iterator[Finding]:
         yield s.find(
             "CB-Q164", "blocking", ("delivery_date", "issued"), delivery=q.delivery_date, issued=q.issued
         )
-    elif delivery and issued and q.lead_time_days:
-        if (delivery - issued).days < q.lead_time_days <= LONGEST_LEAD_DAYS:
-            ready = issued + timedelta(days=q.lead_time_days)
-            yield s.find("CB-Q165", "blocking", ("delivery_date", "lead_time_days", "issued"),
+    elif (
+        delivery
+        and issued
+        and q.lead_time_days
+        and (delivery - issued).days < q.lead_time_days <= LONGEST_LEAD_DAYS
+    ):
+        ready = issued + timedelta(days=q.lead_time_days)
+        yield s.find("CB-Q165", "blocking", ("delivery_date", "lead_time_days", "issued"),
                          delivery=q.delivery_date, lead=number(q.lead_time_days, 5), issued=q.issued,
                          ready=ready.isoformat())  # fmt: skip
 

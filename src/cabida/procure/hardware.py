@@ -143,7 +143,7 @@ def usable_memory(s: Subject) -> Iterator[Finding]:
     if shows and said > shows * 1.002:
         yield s.find(
             "CB-Q124", "important", ("accelerator_memory_usable_gib", "accelerator_memory_gb"), said=number(said, 5),
-            shows=number(shows, 5), name=card.name if card else "", label=number(label or 0, 4),
+            shows=number(shows, 4), name=card.name if card else "", label=number(label or 0, 4),
         )  # fmt: skip
     elif label and said > label * 1.0001:
         yield s.find("CB-Q125", "important", ("accelerator_memory_usable_gib", "accelerator_memory_gb"),

@@ -12,7 +12,6 @@ from cabida.text import number, percent, tr
 from cabida.units import HOURS_PER_MONTH, S_PER_HOUR
 
 LONGEST_VALID_DAYS = 400
-LONGEST_LEAD_DAYS = 36_500  # beyond it no calendar has the day
 DEARER_RATIO = 1.25  # more use at a quarter more an hour is asked about
 HOURS_PER_MONTH_F = float(HOURS_PER_MONTH)
 EU = frozenset(
@@ -99,13 +98,10 @@ def dates(s: Subject) -> Iterator[Finding]:
         yield s.find(
             "CB-Q164", "blocking", ("delivery_date", "issued"), delivery=q.delivery_date, issued=q.issued
         )
-    elif (
-        delivery
-        and issued
-        and q.lead_time_days
-        and (delivery - issued).days < q.lead_time_days <= LONGEST_LEAD_DAYS
-    ):
-        ready = issued + timedelta(days=q.lead_time_days)
+    elif delivery and issued and q.lead_time_days and (delivery - issued).days < q.lead_time_days:
+        ready = issued + timedelta(
+            days=min(q.lead_time_days, (date.max - issued).days)
+        )  # as far as calendars go
         yield s.find("CB-Q165", "blocking", ("delivery_date", "lead_time_days", "issued"),
                          delivery=q.delivery_date, lead=number(q.lead_time_days, 5), issued=q.issued,
                          ready=ready.isoformat())  # fmt: skip
@@ -173,7 +169,7 @@ def billing(s: Subject) -> Iterator[Finding]:
         yield s.find("CB-Q172", "important", ("billing_granularity_s", "unit"), kind="trap",
                      hours=number(q.billing_granularity_s / float(S_PER_HOUR)))  # fmt: skip
     if q.billing_start in ("signature", "delivery") and s.purpose != "api":
-        tested = bool(q.acceptance_test or q.acceptance_days)
+        tested = q.acceptance_test not in (None, "none") or bool(q.acceptance_days)
         lead = number(q.lead_time_days, 5) if q.lead_time_days else tr("procure.unknown")
         yield s.find(
             "CB-Q173" if tested else "CB-Q174",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cabida.errors import InvalidInput
-from cabida.text import iso_day, problem
+from cabida.text import iso_day, problem, tr
 
 if TYPE_CHECKING:
     from cabida.evidence.quotes import Quote
@@ -26,19 +27,40 @@ def quote_template(form: str = "yaml", *, purpose: str = "", language: str = "")
     return template(form, language, purpose)
 
 
-def quote_add(file: Path | str, *, store: Path | str | None = None) -> tuple[KeptQuote, ...]:
+def quote_add(
+    file: Path | str, *, vendor: str = "", quote_id: str = "", store: Path | str | None = None
+) -> tuple[KeptQuote, ...]:
     """Read a vendor's file and keep its quotes in the evidence store; the same content again is one row.
 
     Args:
         file: YAML, CSV, XLSX, PDF or text; ``-`` for standard input.
+        vendor: whose quotes they are, where the file doesn't say.
+        quote_id: number of the quote, where the file doesn't say.
         store: file of the store.
 
     Raises:
-        InvalidInput: CB-Q001 to CB-Q014, it can't be read; CB-Q020, it names no vendor; CB-E010 to CB-E018.
+        InvalidInput: CB-Q001 to CB-Q016, it can't be read; CB-Q017, it says another vendor or number;
+            CB-Q020, nobody says whose it is; CB-E010 to CB-E018, the store can't be written.
     """
     from cabida.evidence.quotes import keep, read_quotes
 
-    return keep(read_quotes(file), store)
+    found = tuple(_completed(one, {"vendor": vendor, "quote_id": quote_id}) for one in read_quotes(file))
+    return keep(found, store)
+
+
+def _completed(quote: Quote, said: dict[str, str]) -> Quote:
+    """The quote with what a person says of it; what the file itself says is not overruled."""
+    from cabida.evidence.quotes import Seen
+    from cabida.evidence.quotes.values import clean
+
+    given = {name: clean(text) for name, text in said.items() if text}
+    for name, text in given.items():
+        held = getattr(quote, name)
+        if held not in (None, text):
+            raise InvalidInput([problem("CB-Q017", file=quote.file, name=name, held=held, text=text)])
+    fresh = {name: text for name, text in given.items() if getattr(quote, name) is None}
+    seen = tuple(Seen(name, tr("procure.said_by_hand"), text) for name, text in fresh.items())
+    return replace(quote, **fresh, seen=(*quote.seen, *seen))  # type: ignore[arg-type]
 
 
 def quotes(

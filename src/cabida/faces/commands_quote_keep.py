@@ -55,14 +55,16 @@ def template(form: str, purpose: str | None, out: Path | None, as_json: bool, as
 
 @click.command("add", cls=Command)
 @click.argument("file")
+@option("--vendor", metavar="NAME", default="")
+@option("--id", "quote_id", metavar="NUMBER", default="")
 @option("--store", type=STORE, metavar="FILE")
 @shared
-def add(file: str, store: Path | None, as_json: bool, as_of: str | None) -> None:
+def add(file: str, vendor: str, quote_id: str, store: Path | None, as_json: bool, as_of: str | None) -> None:
     """Keep the quotes of a vendor's FILE."""
     from cabida import app
     from cabida.faces import quote_screens
 
-    kept = app.quote_add(file, store=store)
+    kept = app.quote_add(file, vendor=vendor, quote_id=quote_id, store=store)
     emit([_plain(one) for one in kept], lambda: quote_screens.added(kept), as_json=as_json)
 
 

@@ -31,7 +31,8 @@ HOSTILE = '#panic() $x$ @ref \\ "q" <label> *b* _i_ `c` [x] // c /* d */ \x07\u2
 def decision(request):
     found = load(GOLDEN / f"decision.{request.param}.json")
     best = replace(
-        found.options[0], compatibility=Compatibility("steps", ("First.",), ("pip install x==1",), "Docs", "2026-11-30"),
+        found.options[0],
+        compatibility=Compatibility("steps", ("First.",), ("pip install x==1",), "Docs", "2026-11-30"),
         flexibility=Flexibility(7.0, 1.2, 9000, 1e9, 0.0, 5.0, 0.8),
     )  # fmt: skip
     told = SignOff("Ana", (("finance", "Bo"), ("platform", ""), ("product", "")), "2027-02-28", "Why.")

@@ -11,6 +11,7 @@ from cabida.checks import stack_builds, stack_cards, stack_engines, stack_parts
 from cabida.checks.install import install
 from cabida.checks.sentences import caution
 from cabida.checks.stack_parts import sourced
+from cabida.checks.stack_unread import refuse_twice, unread
 from cabida.checks.stack_words import SoftwareStack, read_stack
 from cabida.plan import Caution
 
@@ -19,7 +20,11 @@ STATES = {"blocking": "no", "warning": "steps"}  # of a stack, by the worst that
 
 def check_stack(text: str, as_of: str = "") -> tuple[Caution, ...]:
     """What of a stack does not go together (blocking), needs a step (warning), and what is fine (info)."""
-    return judge_stack(read_stack(text, as_of)) or (caution("CB-K061", "info"),)
+    refuse_twice(text)
+    found = judge_stack(read_stack(text, as_of))
+    if left := unread(text):
+        return (*found, caution("CB-K057", "warning" if not found else "info", words=", ".join(left)))
+    return found or (caution("CB-K061", "info"),)
 
 
 def judge_stack(stack: SoftwareStack) -> tuple[Caution, ...]:

@@ -1,0 +1,43 @@
+"""What nobody understood of a stack is told, and no silence about it is an all-clear."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cabida.checks import check_software
+from cabida.checks.stack_unread import unread
+from cabida.errors import InvalidInput
+
+QUESTIONS = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("vllm banana", ("banana",)),
+        ("vllm -1", ("-1",)),
+        ("driver -570, cuda 12.8", ("-570",)),
+        ("vllm 0.19, frobnicator 3", ("frobnicator 3",)),
+        ("vllm 0.19, torch 2.10, cuda 12.8, driver 570, RTX 5090", ()),
+        ("RTX 5080, nvfp4, vLLM 0.24", ()),
+    ],
+)
+def test_what_is_left_is_told(text, left):
+    assert unread(text) == left
+    told = [one for one in check_software(text) if one.code == "CB-K057"]
+    assert bool(told) == bool(left)
+    assert all(word in told[0].sentence for word in left)
+    if left:
+        assert "CB-K061" not in {one.code for one in check_software(text)}
+
+
+@pytest.mark.parametrize("one", QUESTIONS, ids=lambda one: one["id"])
+def test_nothing_of_a_real_question_is_left(one):
+    assert unread(one["ask"]) == ()
+
+
+def test_two_versions_of_one_part_are_refused():
+    with pytest.raises(InvalidInput, match=r"CB-K058.*|0\.19, 0\.6"):
+        check_software("vllm 0.19, vllm 0.6")
+    check_software("torch 2.10 cu128, cuda 12.8, vllm 0.19")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cabida.checks import check_software
+from cabida.checks import check_pc, check_software
 from cabida.checks.stack_unread import unread
 from cabida.errors import InvalidInput
 
@@ -41,3 +41,13 @@ def test_two_versions_of_one_part_are_refused():
     with pytest.raises(InvalidInput, match=r"CB-K058.*|0\.19, 0\.6"):
         check_software("vllm 0.19, vllm 0.6")
     check_software("torch 2.10 cu128, cuda 12.8, vllm 0.19")
+
+
+@pytest.mark.parametrize("count", ["-2", "0", "99999999", "100"])
+def test_counts_that_no_machine_holds_are_refused(count):
+    with pytest.raises(InvalidInput, match="CB-K089"):
+        check_pc(f"{count}x RTX 4090, 1600 W")
+
+
+def test_a_count_of_two_digits_is_read():
+    assert any("12x" in one.sentence for one in check_pc("12x RTX 4090, 1600 W"))

@@ -12,6 +12,7 @@ from cabida.facts.model import Accelerator
 from cabida.plan import Caution
 from cabida.text import number, problem
 
+MOST_CARDS = 64  # of one machine told in words
 _PROCESSOR = re.compile(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", re.IGNORECASE)
 
 
@@ -52,8 +53,18 @@ def _listed(cards: list[Accelerator]) -> str:
 
 
 def _count(part: str) -> int:
-    found = re.search(r"(?:^|\s)(\d)\s*[x×]\s|[x×]\s*(\d)\b", part, re.IGNORECASE)
-    return int(found.group(1) or found.group(2)) if found else 1
+    """How many of a card: ``2x RTX 4090``, ``RTX 4090 x2``.
+
+    Raises:
+        InvalidInput: CB-K089, a count that no machine holds.
+    """
+    found = re.search(r"(?:^|(?<=[\s:]))([-−]?\d+)\s*[x×]\s|[x×]\s*(\d+)\b", part, re.IGNORECASE)
+    if found is None:
+        return 1
+    said = (found.group(1) or found.group(2)).replace("−", "-")
+    if len(said) > 4 or not 1 <= int(said) <= MOST_CARDS:
+        raise InvalidInput(problem("CB-K089", count=said[:20], most=MOST_CARDS))
+    return int(said)
 
 
 def _machine(parts: list[str]) -> Machine:

@@ -9,19 +9,21 @@ from pathlib import Path
 import pypdf
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from cabida import app
 from cabida.app.signing import file_of, sign, signed
 from cabida.brief.read import parse_brief
 from cabida.choose.signed import by_whom
 from cabida.errors import InvalidInput
+from cabida.faces import show
 from cabida.faces.cli import cli
 from cabida.plan import Assumption, Compatibility, Flexibility, SignOff
 from cabida.report import render, render_bytes
-from cabida.report.pdf import chart_style
+from cabida.report.pdf import _widths, chart_style
 from cabida.report.readers import finance, platform, product, signing
 from cabida.report.store import load, save
-from cabida.text import speaking, use_language
+from cabida.text import speaking, tr, use_language
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = '#panic() $x$ @ref \\ "q" <label> *b* _i_ `c` [x] // c /* d */ \x07\u202e#{1/0} = h'
@@ -71,6 +73,28 @@ def test_every_form_has_the_sections_and_no_key_of_a_text(decision, form):
         heads = ("Para finanzas", "Para producto", "Quién responde de ella", "De quién")
     assert all(head in text for head in heads)
     assert "report.readers" not in text
+
+
+def test_the_terminal_has_them_with_all(decision):
+    stream = io.StringIO()
+    console = Console(file=stream, width=100, highlight=False, markup=False, no_color=True)
+    console.print(show.decision(decision, every=True))
+    said = stream.getvalue()
+    with speaking(decision.language):
+        parts = [finance(decision), platform(decision), product(decision), signing(decision)]
+        heads = [tr(f"report.section.{one.key}") for one in parts]
+    assert [said.index(one) for one in heads] == sorted(said.index(one) for one in heads)
+    assert "pip install x==1" in said
+    assert "Ana" in said
+    assert "2027-02-28" in said
+
+
+def test_columns_of_the_paper_have_room_for_their_longest_word():
+    table = {"header": ["#", "Veredicto", "Opción"], "rows": [["1", "cumple", "x " * 200]]}
+    widths = _widths(table)
+    assert sum(widths) == pytest.approx(482, abs=0.1)
+    assert widths[1] > 8 + 4.5 * len("Veredicto")
+    assert widths[2] > 200
 
 
 def test_the_paper_has_the_words_of_the_other_forms(decision):

@@ -11,7 +11,7 @@ from cabida.checks.plan import bus_bytes_per_s
 from cabida.checks.sentences import caution, short_title
 from cabida.facts.model import Accelerator
 from cabida.plan import Caution
-from cabida.text import money, number, percent
+from cabida.text import has_text, money, number, percent, tr
 from cabida.units import MS_PER_S
 
 if TYPE_CHECKING:
@@ -135,8 +135,9 @@ def wide_figures(c: Context) -> Iterator[Caution]:
     cost = chosen.unit_cost if chosen else None
     if chosen is None or cost is None or cost.low <= 0 or cost.high / cost.low < WIDE_RATIO:
         return
-    ratio = number(cost.high / cost.low, 2)
-    yield caution("CB-K340", "info", option=short_title(chosen), ratio=ratio, basis=cost.basis)
+    ratio, key = number(cost.high / cost.low, 2), f"asking.basis.{cost.basis}"
+    basis = tr(key) if has_text(key) else cost.basis
+    yield caution("CB-K340", "info", option=short_title(chosen), ratio=ratio, basis=basis)
 
 
 def taken_away(c: Context) -> Iterator[Caution]:

@@ -29,6 +29,7 @@ from cabida.report.every_form import (
 from cabida.report.fleet import fleet
 from cabida.report.flexibility import flexibility, front, turning
 from cabida.report.money_sections import in_short
+from cabida.report.readers import reader_sections, signing
 from cabida.report.tree import Branch, lines, value_of
 from cabida.text import printable, speaking, tr
 
@@ -49,6 +50,7 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
             *_fleet(d),
             *_fell(d, every),
         ]
+        blocks += _for_readers(d) if every else []
         blocks += _titled("flips", [one.sentence for one in d.flips])
         blocks += _doubted(d) if every else []
         blocks += _titled("money", in_short(d, shown))
@@ -58,6 +60,9 @@ def decision(d: Decision, *, every: bool = False, paths: Sequence[Path] = ()) ->
         if d.assumptions:
             careful.append(_assumed(d, every))
         blocks += _titled("careful", careful)
+        if every and (signed := signing(d)) is not None:
+            rows = [" · ".join(filter(None, row)) for table in signed.tables for row in table.rows]
+            blocks += _titled(signed.key, [*rows, *signed.sentences])
         best = first(d)
         if best is not None and best.command:
             blocks += [
@@ -123,6 +128,16 @@ def _doubted(d: Decision) -> list[RenderableType]:
             rows = [" · ".join(row) for table in part.tables for row in table.rows]
             heads = [" · ".join(table.header) + ":" for table in part.tables]
             blocks += _titled(part.key, [*part.sentences, *heads, *rows])
+    return blocks
+
+
+def _for_readers(d: Decision) -> list[RenderableType]:
+    """What finance, the platform's team and product read first; with ``--all``."""
+    blocks: list[RenderableType] = []
+    for part in reader_sections(d):
+        said = _titled(part.key, part.sentences)
+        typed = [Text("  " + printable(one), no_wrap=True, overflow="ignore") for one in part.letters]
+        blocks += [*said[:-1], *typed, Text()]
     return blocks
 
 

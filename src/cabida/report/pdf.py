@@ -40,6 +40,7 @@ from cabida.text import printable, problem, speaking, tr
 LETTER_PAPER = ("es-MX",)  # where paper is US letter
 MOST_OPTIONS = 20
 MOST_SOURCES = 40
+WIDTH_PT, CELL_PT, LETTER_PT, LONGEST_WORD = 482.0, 8.0, 4.8, 16  # of a table, a cell's margins, a letter
 CHART_RULES = (".chart", ".part-", ".fill-", ".hatch")
 
 
@@ -177,9 +178,16 @@ def _table(one: Table) -> dict[str, Any]:
 
 
 def _widths(plain: dict[str, Any]) -> list[float]:
-    """Shares of the width: a column of long texts is wider, and none is lost beside it."""
-    columns = zip(plain["header"], *plain["rows"], strict=True) if plain["rows"] else zip(plain["header"])
-    return [round(max(4.0, min(80.0, max(len(cell) for cell in column))) ** 0.6, 2) for column in columns]
+    """Points of each column: room for its longest word, and of the rest the more the longer its texts."""
+    columns = list(zip(plain["header"], *plain["rows"], strict=True))
+    least = [
+        CELL_PT
+        + LETTER_PT * min(LONGEST_WORD, max(len(word) for cell in one for word in [*cell.split(), ""]))
+        for one in columns
+    ]
+    shares = [max(4.0, min(80.0, max(len(cell) for cell in one))) ** 0.6 for one in columns]
+    rest = max(0.0, WIDTH_PT - sum(least))
+    return [round(low + rest * one / sum(shares), 2) for low, one in zip(least, shares, strict=True)]
 
 
 def _chart(one: Chart) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _runs(option: Option) -> str:
         "weights": option.weights,
         "count": option.accelerators_count,
         "accelerator": option.accelerator,
-        "split": option.split or "–",
+        "split": tr("report.readers.single") if option.split in ("", "single") else option.split,
         "spares": option.spare_replicas_count,
     }
     return tr("report.readers.runs_spare" if option.spare_replicas_count else "report.readers.runs", **values)

@@ -173,7 +173,7 @@ def flip_name(name: str) -> str:
 
 def flip_value(flip: Flip, value: float) -> str:
     """A value of a flip's input with its unit; a share without one is a percentage."""
-    if not flip.unit and flip.name == "acceptance":
+    if not flip.unit and flip.name in ("acceptance", "model", "format"):
         return text.percent(value, 3)
     return f"{text.number(value)} {flip.unit}".strip()
 

@@ -20,6 +20,10 @@ from typing import Any
 from cabida.errors import InvalidInput, Problem
 
 LANGUAGES = ("en", "es")
+ROOMS_OF_PROSE = (  # whose texts have numbers in sentences, and none to be typed
+    "api", "asking", "brief", "checks", "choose", "facts", "load", "money", "origins",
+)  # fmt: skip
+SPANISH_NUMBER = re.compile(r"\d{1,3}(?:\.\d{3})+(?![\d.])|\d+,\d+")
 LOCALES = (*LANGUAGES, "es-MX")  # Spanish with a point before the decimals: 1,234.5 and not 1.234,5
 LONGEST_VALUE_CHARS = 1500  # of what an error repeats
 ROOM_OF_CODE = {
@@ -107,9 +111,18 @@ def tr(key: str, /, **values: object) -> str:
     if text is None:
         message = f"no text for {key!r}"
         raise LookupError(message)
+    if locale() == "es-MX" and room in ROOMS_OF_PROSE:
+        text = as_in_mexico(text)
     if not values:
         return text
     return _COUNTING.vformat(text, (), values) if "|" in text else text.format(**values)
+
+
+@cache
+def as_in_mexico(text: str) -> str:
+    """Numbers of a Spanish text, 1.234,5, as Mexico writes them: 1,234.5."""
+    swap = str.maketrans(",.", ".,")
+    return SPANISH_NUMBER.sub(lambda found: found[0].translate(swap), text)
 
 
 class _Counting(Formatter):

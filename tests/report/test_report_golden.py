@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+import pypdf
 import pytest
 from report_sample import decision
 from rich.console import Console
@@ -47,3 +48,11 @@ def test_terminal(language):
     agree(
         f"decision.{language}.txt", "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
     )
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_paper(language):
+    """Its words in their order; where lines and pages break is Typst's business."""
+    pages = pypdf.PdfReader(io.BytesIO(report.render_bytes(decision(language), "pdf"))).pages
+    words = " ".join(" ".join(page.extract_text() for page in pages).split())
+    agree(f"decision.{language}.pdf.txt", words.replace(" • ", "\n• ") + "\n")

@@ -9,7 +9,7 @@ from functools import cache
 
 from cabida.errors import InvalidInput
 from cabida.quantity import formula
-from cabida.text import number, tr
+from cabida.text import has_text, number, tr
 from cabida.units import HOURS_PER_MONTH
 
 
@@ -31,7 +31,7 @@ class Rate:
             to=self.currency,
             rate=number(self.ratio, 5),
             seen=self.seen,
-            what=self.what,
+            what=tr(f"origins.{self.what}") if has_text(f"origins.{self.what}") else self.what,
         )
 
 

@@ -7,6 +7,7 @@ import re
 from cabida import text
 from cabida.plan import Decision, Measurement, Option
 from cabida.report import words as say
+from cabida.report.origins import sources
 from cabida.text import tr
 
 MOST_OPTIONS = 40  # rows of the table; the JSON has them all
@@ -88,8 +89,8 @@ def measurement(one: Measurement, decision: Decision) -> str:
 
 
 def dated(decision: Decision) -> list[dict[str, str]]:
-    """The sources one could go and look at: those with a date or an address."""
-    return [one for one in decision.sources if one.get("seen") or one.get("url")]
+    """The sources one could go and look at: those with a date or an address, in the language in use."""
+    return [one for one in sources(decision) if one.get("seen") or one.get("url")]
 
 
 def safe_url(url: str) -> str:

@@ -5,6 +5,8 @@ Every figure is one the record has elsewhere; nothing is worked out here but sum
 
 from __future__ import annotations
 
+import re
+
 from cabida import text
 from cabida.plan import Assumption, Compatibility, Decision, Option
 from cabida.report import words as say
@@ -85,7 +87,7 @@ def platform(decision: Decision) -> Section | None:
 
 def _cited(found: Compatibility) -> str:
     """The first of its sources, with the day it was read."""
-    first_source = found.source.split(" | ")[0].split(" · ")[0]
+    first_source = re.sub(r" and (?=\S+@[0-9a-f]{7})", " + ", found.source.split(" | ")[0].split(" · ")[0])
     return f"{first_source}, {found.seen}" if found.seen else first_source
 
 

@@ -8,6 +8,7 @@ from cabida.plan import Decision
 from cabida.report import words as say
 from cabida.report.accepted import accepted
 from cabida.report.every_form import safe_url
+from cabida.report.origins import sources
 from cabida.report.sheet_book import (
     INPUTS_TOP,
     Book,
@@ -172,7 +173,7 @@ def sources_sheet(book: Book) -> None:
     key = "sources"
     book.text(key, 0, 0, sheet_name(key), "title")
     book.head(key, 3, [tr(f"report.sheet.{name}") for name in ("source", "address", "seen", "grade")])
-    for row, one in enumerate(book.decision.sources, 4):
+    for row, one in enumerate(sources(book.decision), 4):
         book.text(key, row, 0, one.get("what", ""))
         book.text(key, row, 1, safe_url(one.get("url", "")))
         book.text(key, row, 2, one.get("seen", ""))

@@ -8,6 +8,7 @@ from cabida.choose.levers import Lever
 from cabida.plan import Decision
 from cabida.report import words as say
 from cabida.report.every_form import safe_url
+from cabida.report.origins import origin
 from cabida.report.sheet_book import (
     EXPLAIN_TOP,
     INPUTS_TOP,
@@ -18,7 +19,6 @@ from cabida.report.sheet_book import (
     number_format,
     sheet_name,
 )
-from cabida.report.tree import origin
 from cabida.text import number, tr
 
 LONGEST_PROMPT_CHARS = 250  # of a validation's message; its title takes 32

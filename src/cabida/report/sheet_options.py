@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from cabida.choose.limits import over_budget
 from cabida.choose.tied import TIE_MONEY, TIE_SHARE_RATIO
@@ -10,7 +11,7 @@ from cabida.choose.what_if import capital_nodes, is_had, other_misses, spending_
 from cabida.plan import Decision, Option
 from cabida.report import words as say
 from cabida.report.sheet_book import Book, column_letter, number_format, quoted, sheet_name
-from cabida.text import tr
+from cabida.text import has_text, tr
 
 TOP = 4  # row of the first option
 RANK, TITLE, VERDICT, DECIDED, COST, UNIT, LOW, HIGH = range(8)
@@ -43,7 +44,7 @@ def options_sheet(book: Book) -> None:
         row = TOP + at
         _bill(book, row, option)
         for column, name in enumerate(SETUP, HIGH + 1):
-            value = getattr(option, name)
+            value = _said(name, getattr(option, name))
             if isinstance(value, int):
                 book.number(key, row, column, value)
             else:
@@ -107,7 +108,7 @@ def _standing(book: Book, row: int, option: Option, left: int) -> None:
     unit = option.unit_cost.value
     satisfies = int(option.status in ("chosen", "satisfies"))
     had = is_had(option)
-    book.text(key, row, left, fixed, "grey")
+    book.text(key, row, left, tr(f"report.status.{fixed}") if fixed else "", "grey")
     book.formula(key, row, left + 1, inside, int(_is_within(option, decision)), "grey")
     book.formula(key, row, left + 2, f'IF(AND({limits}="",{within}=1),1,0)', satisfies, "grey")
     book.formula(
@@ -139,6 +140,14 @@ def _standing(book: Book, row: int, option: Option, left: int) -> None:
             f"IF({able}=1,IF({_cell(RANK, row)}=1,{words['chosen']},{words['satisfies']}),{words['misses']})"
         )
         book.formula(key, row, VERDICT, said, tr(f"report.status.{option.status}"))
+
+
+def _said(name: str, value: Any) -> Any:
+    """A field of an option as people say it: what price lists call a place that is none, a split into one."""
+    told = f"choose.{name}.{value}"
+    if name == "split" and value == "single":
+        return tr("report.readers.single")
+    return tr(told) if name in ("provider", "region", "capacity") and has_text(told) else value
 
 
 def _key(option: Option, decision: Decision, unit: float) -> float:

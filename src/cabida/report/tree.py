@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -13,11 +11,10 @@ from cabida.errors import InvalidInput
 from cabida.plan import Decision, Estimate
 from cabida.report import words as say
 from cabida.report.every_form import first
-from cabida.text import catalogue, closest, has_text, number, problem, tr
+from cabida.report.origins import origin
+from cabida.text import closest, number, problem, tr
 
 SUMS = ("money", "money/month", "money/year")
-SIMULATION = "simulation, seed "
-ALIKE_RATIO = 0.6  # of the letters of two texts that say the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +123,6 @@ def _source(node: Mapping[str, Any]) -> dict[str, str]:
         return {"what": str(source)} if source else {}
     told = {key: str(value or "") for key, value in source.items()}
     return told | {"what": origin(str(node["name"]), told.get("what", ""))}
-
-
-def origin(name: str, what: str) -> str:
-    """Where figure ``name`` comes from, in words: a stage of this very decision, an assumption's reason, a document."""
-    if what.startswith(SIMULATION):
-        return tr("report.origin.simulation", seed=what.removeprefix(SIMULATION))
-    if has_text(f"report.origin.{what}"):
-        return tr(f"report.origin.{what}")
-    reason = f"money.because.{name}"
-    return tr(reason) if what and has_text(reason) and _same(what, name) else what
-
-
-@lru_cache(maxsize=1024)
-def _same(what: str, name: str) -> bool:
-    """Whether a source is the reason that the catalogue gives for an assumption, in the words of the shipped data."""
-    said = catalogue("en", "money")[f"because.{name}"]
-    return SequenceMatcher(None, what.lower(), said.lower()).ratio() > ALIKE_RATIO
 
 
 def value_of(node: Mapping[str, Any], currency: str = "") -> str:

@@ -76,6 +76,33 @@ def test_an_annex_has_floors_with_sources_and_who_pays():
     assert {one.key for one in unknown.annex} & {"gemm", "memory", "allreduce", "bandwidth"} == set()
 
 
+def test_a_replica_passes_with_what_the_brief_asks_for_or_less():
+    decision = load(GOLDEN)
+    file = FOLDER / "13-meridian-complete.yaml"
+    made = quote_audit(file, decision=decision, as_of=DAY)
+    asked = {one.passes.split()[0]: one for one in made.annex if one.key == "latency"}
+    assert set(asked) == {"TTFT", "ITL"}  # the whole answer has no limit in the brief
+    assert asked["TTFT"].at == pytest.approx(702)  # predicted at most; 800 would do
+    brief = decision.brief | {"objectives": {"latency_s": {"ttft": {"p95": 0.6}}}}
+    (one,) = [
+        one
+        for one in quote_audit(file, decision=replace(decision, brief=brief), as_of=DAY).annex
+        if one.key == "latency"
+    ]
+    assert (one.at, one.basis) == (pytest.approx(600), "")
+    assert "540 ms" in one.source
+
+
+def test_a_total_that_nobody_read_leaves_room_for_the_real_one():
+    quote = replace(
+        read_quote(FOLDER / "13-meridian-complete.yaml"), accelerator="GH200 96GB", form_factor=None
+    )
+    (memory,) = [one for one in quote_audit(quote, as_of=DAY).annex if one.key == "memory"]
+    assert memory.basis == "derived"
+    assert memory.at == int(memory.at)
+    assert 0.98 < memory.at / (96 * 1024) < 0.994  # the driver of a B200 shows 0.995 of its label
+
+
 def test_offers_stand_side_by_side_cheapest_useful_hour_first():
     found = quote_compare(ALL[:4] + ALL[-1:], as_of=DAY, currency="EUR")
     prices = [one.useful_money_per_hour for one in found.rows]

@@ -156,6 +156,7 @@ def _moved(made: Audit, decision: Decision, option_id: str) -> dict[str, Any]:
         return _unmoved(tr("procure.part.other_currency"))
     from cabida.choose.levers import levers
     from cabida.choose.what_if import what_if
+    from cabida.plan.outputs import output_scale, per_output
 
     lever = next(
         (
@@ -174,12 +175,14 @@ def _moved(made: Audit, decision: Decision, option_id: str) -> dict[str, Any]:
         return _unmoved("; ".join(one.what for one in error.problems))
     before = next(one for one in decision.options if one.id == option_id)
     now = next(one for one in after.options if one.id == option_id)
+    scale = output_scale(one.unit_cost.value for one in decision.options)
     sentence = tr(
         "procure.part.moved",
         price=money(price, decision.currency),
         old=money(lever.value, decision.currency),
-        new_cost=money(now.unit_cost.value, decision.currency),
-        old_cost=money(before.unit_cost.value, decision.currency),
+        new_cost=money(now.unit_cost.value * scale, decision.currency),
+        old_cost=money(before.unit_cost.value * scale, decision.currency),
+        per=per_output(decision.denominator, scale),
         winner=after.options[0].title,
     )
     return {

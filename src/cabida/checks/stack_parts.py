@@ -158,7 +158,7 @@ def _said(name: str, row: Part | None, place: Place, stack: SoftwareStack) -> It
         return
     if row.state == "no":
         code = "CB-K200" if place.card and row.places else "CB-K204"
-        yield sourced(caution(code, "blocking", **values, why=text), row.source)
+        yield sourced(caution(code, "blocking", **values, why=f" {text}" if text else ""), row.source)
         return
     short = list(_short(row, stack))
     if short:

@@ -327,7 +327,7 @@ def _told(s: Subject, code: str, name: str, said: Amount, ways: list[Way]) -> It
     yield s.find(
         code, "blocking", (name, "unit_price", "unit", "quantity", "accelerators_count", "term_months", "month_hours"),
         title=title_of(name), how=best.how, made=whole(best.money), said=amount(said),
-        off=whole(value - best.money), currency=said.currency, hint=hint,
+        off=whole(value - best.money), currency=said.currency, hint=f" {hint}" if hint else "",
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def _table(made: Audit) -> Iterator[str]:
             if one.source and one.basis
             else one.source or basis(one.basis)
         )
-        cells = (one.test, f"`{one.tool}`", one.passes, source)
+        cells = (one.test, one.tool if one.key == "soak" else f"`{one.tool}`", one.passes, source)
         yield f"| {at} | " + " | ".join(plain(cell) for cell in cells) + " |"
 
 

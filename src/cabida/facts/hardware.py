@@ -72,9 +72,9 @@ def _sized(ref: str) -> Accelerator | None:
     if said is None:
         return None
     found = accelerators().get(_names().get(_key(said[1]), ""))
-    if found is None:
-        return None
     gigabytes = float(said[2])
+    if found is None or gigabytes <= 0:
+        return None
     return found if abs(found.label_memory_bytes / gigabytes / BYTES_PER_GIB - 1) < SIZE_RATIO else None
 
 

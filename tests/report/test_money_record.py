@@ -18,7 +18,7 @@ from test_report_golden import agree
 from cabida import report
 from cabida.faces import output, show
 from cabida.plan.decision import QUANTILES
-from cabida.report import curve_charts, doubt_charts
+from cabida.report import curve_charts, doubt_charts, pdf
 from cabida.report.charts import charts
 from cabida.report.money_sections import in_short, money_sections
 from cabida.report.scripts import without_bundled
@@ -213,3 +213,21 @@ def test_the_demand_of_a_quiet_mix_is_in_one_unit():
     quiet = tuple(replace(one, requests_per_s=one.requests_per_s / 1e4) for one in made.mix.levels)
     chart = curve_charts.mix_demand(replace(made, mix=replace(made.mix, levels=quiet)))
     assert {row[0].partition(" ")[2] for row in chart.rows} == {"req/s"}
+
+
+def test_a_picture_on_paper_has_every_fill_it_names():
+    for one in charts(money_decision("en")):
+        alone = pdf._chart(one)["svg"]
+        named = set(re.findall(r"url\(#(fill-\d)\)", re.sub(r"<style>.*?</style>", "", alone)))
+        worn = set(re.findall(r'class="(fill-\d)"', alone))
+        assert named | worn <= set(re.findall(r'<pattern id="(fill-\d)"', alone)), one.key
+
+
+def test_long_names_of_a_legend_take_rows():
+    made = money_decision("en")
+    long = "1×GH200 (96 GB HBM3) · Llama-3.3-70B-Instruct fp8 TensorRT-LLM · reserved for 12 months, Vultr"
+    mix = replace(made.mix, parts=tuple(replace(one, title=long) for one in made.mix.parts))
+    (shown,) = [one.svg for one in charts(replace(made, mix=mix)) if one.key == "demand-mix"]
+    rows = re.findall(r'<text [^>]*x="34\.0"[^>]*>([^<]+)<', shown)
+    assert " ".join(rows).count("reserved for 12 months, Vultr") == len(made.mix.parts)
+    assert all(34 + 7.6 * len(row) <= WIDTH for row in rows)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
+from textwrap import wrap
 
 from cabida import text
 from cabida.report.svg import WIDTH, line, path, rect, svg, ticks, words
@@ -68,12 +69,20 @@ def drawn(
         entries.append((css, one.name))
     y = BOTTOM + 60
     for css, name in entries:
-        marks += [line(0, y - 4, 26, y - 4, css), words(34, y, name, "small")]
-        y += 20
+        marks.append(line(0, y - 4, 26, y - 4, css))
+        y = _named(marks, name, y)
     for one in areas:
-        marks += [rect(0, y - 11, 26, 12, one.css), words(34, y, one.name, "small")]
-        y += 20
+        marks.append(rect(0, y - 11, 26, 12, one.css))
+        y = _named(marks, one.name, y)
     return svg(title, caption, y - 6, marks, key)
+
+
+def _named(marks: list[str], name: str, y: float) -> float:
+    """A name of the legend, on as many rows as it takes; gives where the next one begins."""
+    for part in wrap(name, int((WIDTH - 34) / LETTER)) or [name]:
+        marks.append(words(34, y, part, "small"))
+        y += 20
+    return y
 
 
 def _inside(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

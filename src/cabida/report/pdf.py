@@ -30,6 +30,7 @@ from cabida.report.every_form import (
     metrics_line,
     replicas,
 )
+from cabida.report.memory_chart import patterns
 from cabida.report.money_parts import Section, Table
 from cabida.report.money_sections import money_sections
 from cabida.report.readers import reader_sections, signing, whose
@@ -191,7 +192,9 @@ def _widths(plain: dict[str, Any]) -> list[float]:
 
 
 def _chart(one: Chart) -> dict[str, Any]:
-    styled = printable(one.svg).replace(">", f"><style>{chart_style()}</style>", 1)
+    lacks = "fill-" in one.svg and "<pattern" not in one.svg  # a page has them once, paper with each picture
+    head = f"<style>{chart_style()}</style>{patterns() if lacks else ''}"
+    styled = printable(one.svg).replace(">", f">{head}", 1)
     return {
         "svg": styled.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1),
         "alt": _plain(f"{one.title}. {one.caption}"),

@@ -149,7 +149,7 @@ def test_the_command_says_what_the_function_says(name, decided, tmp_path):
     assert [one["title"] for one in answer["options"]] == [one.title for one in decision.options]
     for one, same in zip(answer["options"], decision.options, strict=True):
         assert one["unit_cost"]["value"] == pytest.approx(same.unit_cost.value, rel=1e-9)
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_nothing_satisfies_is_exit_4_with_the_nearest(tmp_path):

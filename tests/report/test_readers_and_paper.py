@@ -23,7 +23,7 @@ from cabida.report import render, render_bytes
 from cabida.report.pdf import _widths, chart_style
 from cabida.report.readers import finance, platform, product, signing
 from cabida.report.store import load, save
-from cabida.text import speaking, tr, use_language
+from cabida.text import speaking, tr, use_language, with_marks
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = '#panic() $x$ @ref \\ "q" <label> *b* _i_ `c` [x] // c /* d */ \x07\u202e#{1/0} = h'
@@ -56,6 +56,22 @@ def test_each_reader_finds_what_is_his(decision):
     assert runs.letters == ("pip install x==1", "cabida launch support-chat.json --out start")
     assert len(users.sentences) >= 3
     assert any("80" in one for one in users.sentences)
+
+
+def test_finance_reads_what_leaving_costs_and_what_owning_is_worth(decision):
+    with speaking(decision.language):
+        told = finance(decision).sentences
+    assert any(one.startswith(("Ending it half way", "Terminar a mitad")) for one in told)
+    assert len(told) == len(set(told))
+
+
+def test_what_the_paper_leaves_out_is_said(decision):
+    many = tuple(replace(decision.options[0], rank=at + 1, id=str(at)) for at in range(45))
+    sources = tuple({"what": f"list {at}", "seen": "2026-11-30"} for at in range(1041))
+    text, _ = words(render_bytes(replace(decision, options=many, sources=sources), "pdf"))
+    with speaking(decision.language):
+        assert tr("report.more_options", count=25)[2:] in text
+        assert tr("report.more_options", count=with_marks("1,001"))[2:] in text
 
 
 def test_who_stands_behind_it_is_a_table_with_open_lines(decision):

@@ -39,15 +39,21 @@ def is_included(s: Subject, name: str) -> bool:
     return any(word in said for word in data()["included_in"].get(name, ()))
 
 
-def answered(s: Subject, name: str) -> bool:
-    """Whether the offer says a field, or something that makes it idle to ask."""
+def told(s: Subject, name: str) -> bool:
+    """Whether the offer says a field, or something else that answers it."""
     if s.get(name) is not None or is_included(s, name):
         return True
-    return any(_holds(s, one) for one in data()["answered_by"].get(name, ()))
+    rules = data()["answered_by"].get(name, ())
+    return any(_holds(s, one) for one in rules if not one.endswith("=None"))
 
 
-def _holds(s: Subject, told: str) -> bool:
-    for part in told.split("+"):
+def answered(s: Subject, name: str) -> bool:
+    """Whether a field need not be asked for: it is told, or what it belongs to is left open and asked for itself."""
+    return told(s, name) or any(_holds(s, one) for one in data()["answered_by"].get(name, ()))
+
+
+def _holds(s: Subject, rule: str) -> bool:
+    for part in rule.split("+"):
         name, equals, value = part.partition("=")
         found = s.get(name)
         if (str(found) != value and not (value == "0" and found == 0)) if equals else found is None:
@@ -76,13 +82,13 @@ def _question(one: Field) -> str:
 
 
 def completeness(s: Subject) -> Completeness:
-    """Weight of what is said over the weight of what is asked."""
+    """Weight of what is said over the weight of what is asked; saying less never makes it more."""
     weights = data()["weights"]
     said, asked = dict.fromkeys(weights, 0), dict.fromkeys(weights, 0)
     for one in asked_of(s):
         severity = one.severity(s.purpose)
         asked[severity] += 1
-        said[severity] += answered(s, one.name)
+        said[severity] += told(s, one.name)
     whole = sum(weights[name] * count for name, count in asked.items())
     part = sum(weights[name] * count for name, count in said.items())
     return Completeness(part / whole if whole else 1.0, said, asked)

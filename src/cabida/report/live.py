@@ -17,6 +17,7 @@ from cabida.choose.limits import over_budget
 from cabida.choose.tied import TIE_MONEY, TIE_SHARE_RATIO
 from cabida.choose.what_if import bill_lines, bill_nodes, is_had, other_misses, spending_of
 from cabida.equation import NotAFormula
+from cabida.errors import InvalidInput
 from cabida.expression import JAVASCRIPT_WORDS, expression
 from cabida.plan import Decision, Option
 from cabida.report import words as say
@@ -46,7 +47,7 @@ def live(decision: Decision) -> Live:
     shown = decision.options[:MOST_OPTIONS]
     try:
         moved = _Moved(decision, shown, levers(decision))
-    except (NotAFormula, KeyError, TypeError, ValueError):  # trees from a file that nobody can work out
+    except (InvalidInput, NotAFormula, KeyError, TypeError, ValueError):  # trees from a file that nobody can work out
         moved = _Moved(replace(decision, trees=()), shown, ())
     data = {
         "values": moved.values,

@@ -49,9 +49,15 @@ def sources(decision: Decision) -> list[dict[str, str]]:
     """Every source of a decision as ``{what, url, seen, grade}``, told in the language in use."""
     named = {_what(node.get("source")): str(node["name"]) for node in decision.trees}
     return [
-        one | {"what": origin(named.get(one.get("what", ""), ""), one.get("what", ""))}
+        one | {"what": _listed(named.get(one.get("what", ""), ""), one.get("what", ""))}
         for one in decision.sources
     ]
+
+
+def _listed(name: str, what: str) -> str:
+    """A sentence of ours without its stop, since a date follows it."""
+    said = origin(name, what)
+    return said if said == what else said.removesuffix(".")
 
 
 def _what(source: Any) -> str:

@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from cabida import text
 from cabida.errors import InvalidInput
 from cabida.plan import Decision
 from cabida.report import words as say
@@ -99,7 +100,12 @@ def _sections(decision: Decision) -> list[Section]:
     fell = [one for one in decision.options if one.status in ("misses", "ruled_out") and one.reasons]
     found = [
         *reader_sections(decision),
-        Section("options", (), (_options(decision),), pictures("frontier", "latency")),
+        Section(
+            "options",
+            tuple(_more(len(decision.options) - MOST_OPTIONS)),
+            (_options(decision),),
+            pictures("frontier", "latency"),
+        ),
         Section("memory", charts=pictures("memory")),
         Section("cost", charts=pictures("waterfall", "bills")),
         Section("why", tuple(f"{capital(one)}." for one in why(decision))),
@@ -124,11 +130,17 @@ def _sections(decision: Decision) -> list[Section]:
         *([made] if (made := signing(decision)) is not None else []),
     ]
     if best is not None and best.command:
-        told = (replicas(best),) if replicas(best) else ()
-        found.append(Section("command", told, letters=tuple(best.command.splitlines())))
-    sources = dated(decision)[:MOST_SOURCES]
-    found.append(Section("sources", tuple(_source(one) for one in sources)))
+        started = (replicas(best),) if replicas(best) else ()
+        found.append(Section("command", started, letters=tuple(best.command.splitlines())))
+    sources = dated(decision)
+    told = [*(_source(one) for one in sources[:MOST_SOURCES]), *_more(len(sources) - MOST_SOURCES)]
+    found.append(Section("sources", tuple(told)))
     return [one for one in found if one.sentences or one.tables or one.charts or one.letters]
+
+
+def _more(count: int) -> list[str]:
+    """That so many more are in the JSON; nothing where none is left out."""
+    return [f"{capital(tr('report.more_options', count=text.number(count, 7)))}."] if count > 0 else []
 
 
 def _options(decision: Decision) -> Table:

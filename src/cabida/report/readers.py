@@ -12,6 +12,7 @@ from cabida.plan import Assumption, Compatibility, Decision, Option
 from cabida.report import words as say
 from cabida.report.every_form import chance, first, fits, measurement, metrics_line, replicas
 from cabida.report.money_parts import Section, Table
+from cabida.report.money_sections import in_short
 from cabida.text import has_text, tr
 
 MOST_STEPS = 5
@@ -33,7 +34,21 @@ def finance(decision: Decision) -> Section | None:
     told += [one.sentence for one in decision.swings if one.sentence][:1]
     told += [tr("report.readers.chance", chance=chance(option))] if chance(option) else []
     told += [one.sentence for one in decision.flips if one.name in ("price", "paying")][:1]
-    return Section("finance", tuple(one for one in told if one))
+    short = in_short(decision, [option])
+    told += [*short, *_leaving(option, decision, " ".join(short))]
+    return Section("finance", tuple(dict.fromkeys(one for one in told if one)))
+
+
+def _leaving(option: Option, decision: Decision, said: str) -> list[str]:
+    """What ending it early would cost where that isn't said yet, and what owning is worth today."""
+    told = []
+    if option.flexibility is not None and option.flexibility.left_money is not None:
+        left = say.price(option.flexibility.left_money, decision.currency)
+        told += [] if left in said else [tr("report.readers.left", money=left)]
+    if option.ownership is not None:
+        npv = say.price(option.ownership.npv_money, decision.currency)
+        told.append(tr("report.readers.npv", money=npv))
+    return told
 
 
 def _cash(option: Option, decision: Decision) -> list[str]:

@@ -307,7 +307,7 @@ def item_number(text: str, manner: Manner) -> Decimal:
     """
     from cabida.evidence.quotes.values import plain_number
 
-    found = re.fullmatch(r"\s*(\d[\d.,' \u00a0]*?)\s*[A-Za-zÀ-ÿ.-]*\s*", clean(text))
+    found = re.fullmatch(r"\s*(\d[\d.,']*(?:[ \u00a0]\d{3}(?!\d))*)\s*[A-Za-zÀ-ÿ.-]*\s*", clean(text))
     if found is None:
         refuse("number")
     return plain_number(found[1], manner)

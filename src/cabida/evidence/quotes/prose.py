@@ -12,7 +12,7 @@ from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.evidence.quotes.build import item_number, part_named, reason
-from cabida.evidence.quotes.fields import BY_NAME
+from cabida.evidence.quotes.fields import BY_NAME, Field
 from cabida.evidence.quotes.found import BULLET, Found, Line
 from cabida.evidence.quotes.quote import Amount, Quote, QuoteItem, Seen
 from cabida.evidence.quotes.sentences import MONEY, Phrase, item_of, phrases, validity_days
@@ -208,7 +208,7 @@ def _labelled(line: Line, found: Found) -> bool:
     if (days := validity_days(line.text)) is not None and one.name == "expires":
         found.days = (days, line.place, line.text)
         return True
-    told = list(phrases(line.text))
+    told = [one_told for one_told in phrases(line.text) if not _another_fee(one, one_told)]
     if one.name == "accelerator" and any(phrase.field == "accelerator" for phrase in told):
         _phrases(line.place, told, found, "labelled")
         return True
@@ -219,6 +219,12 @@ def _labelled(line: Line, found: Found) -> bool:
     if _phrases(line.place, told, found, "labelled"):
         del found.left[before : before + 1]  # the sentence says what the label alone did not
     return True
+
+
+def _another_fee(labelled: Field, told: Phrase) -> bool:
+    """Whether a phrase takes the price of a labelled line for the price of something else."""
+    other = BY_NAME.get(told.field)
+    return labelled.kind == "money" and other is not None and other.kind == "money" and other != labelled
 
 
 def _split(line: Line) -> tuple[str, str]:

@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[<>≥≤~≈+]?\s*(\d[\d.,'\u00a0\u202f]*(?:\s\d{3}(?!\d
 _PER = re.compile(
     r"\s*(?:/|\bper\b|\bpor\b|\bal\b|\ba la\b|\bcada\b|\ba (?=month|year))\s*(.*)", re.IGNORECASE | re.DOTALL
 )
-_LADDER = re.compile(r"(\d{1,3}(?:[.,]\d{1,6})?)\s*%([^%\d]{0,60}?)(\d{1,3}(?:[.,]\d{1,6})?)\s*%")
+_LADDER = re.compile(r"(?<![\d.,])(\d{1,3}(?:[.,]\d{1,6})?)\s*%([^%\d]{0,60}?)(\d{1,3}(?:[.,]\d{1,6})?)\s*%")
 _BELOW = re.compile(r"(?i)\b(?:below|under|less than|por debajo|menos|inferior)\b")
 _ERROR_CELL = re.compile(r"#(?:REF|VALUE|DIV/0|NAME|NUM|NULL|VALOR|¡VALOR|¡REF|¿NOMBRE)[!?]?", re.IGNORECASE)
 

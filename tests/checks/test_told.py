@@ -39,7 +39,11 @@ def test_a_file_says_what_its_words_say(files):
     written = cabida.check_software(files / "stack.yaml")
     assert written == cabida.check_software("vllm 0.19, torch 2.6, cuda 12.4, driver 550.54, RTX 5090")
     refused = {one.code for one in written if one.severity == "blocking"}
-    assert refused == {"CB-K064", "CB-K213", "CB-K232"}  # no code for the chip, driver too old, not vLLM's PyTorch
+    assert refused == {
+        "CB-K064",
+        "CB-K213",
+        "CB-K232",
+    }  # no code for the chip, driver too old, not vLLM's PyTorch
     assert cabida.check_pc(files / "parts.yaml") == cabida.check_pc(
         "2x RTX 4090, 1000 W ATX 3.0, 360 mm, 8 slots, Ryzen 9 7950X 170 W, PCIe 4"
     )

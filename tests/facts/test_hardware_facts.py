@@ -91,7 +91,9 @@ def test_found_by_the_names_drivers_and_people_use(name, id):
     assert facts.accelerator(name).id == id
 
 
-@pytest.mark.parametrize("name", ["RTX 4090 48GB", "H100 0GB", "H100 40GB", "L40S 24GB", "24GB", "RTX 4060 Ti 8GB"])
+@pytest.mark.parametrize(
+    "name", ["RTX 4090 48GB", "H100 0GB", "H100 40GB", "L40S 24GB", "24GB", "RTX 4060 Ti 8GB"]
+)
 def test_a_card_of_another_size_is_another_card(name):
     assert facts.find_accelerator(name) is None
 

@@ -58,7 +58,9 @@ def _count(part: str) -> int:
     Raises:
         InvalidInput: CB-K089, a count that no machine holds.
     """
-    found = re.search(r"(?:^|(?<=[\s:]))([-−]?\d+)\s*[x×](?=\s|\d{4})|[x×]\s*(\d{1,2})\b", part, re.IGNORECASE)
+    found = re.search(
+        r"(?:^|(?<=[\s:]))([-−]?\d+)\s*[x×](?=\s|\d{4})|[x×]\s*(\d{1,2})\b", part, re.IGNORECASE
+    )
     if found is None:
         return 1
     said = (found.group(1) or found.group(2)).replace("−", "-")

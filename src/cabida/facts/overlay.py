@@ -55,7 +55,9 @@ def table(name: str) -> dict[str, Any]:
 def series(name: str) -> tuple[Any, ...]:
     """Records of a series, the user's after the shipped."""
     place = folder()
-    return store.table(name) if place is None else tuple(_merged(name, _stamp(place), known.seen_by()).values())
+    return (
+        store.table(name) if place is None else tuple(_merged(name, _stamp(place), known.seen_by()).values())
+    )
 
 
 def digest_over(shipped: str) -> str:

@@ -161,7 +161,9 @@ class Option:
     ownership: Ownership | None = None  # of a bought option
     unit_cost_quantiles: tuple[float, ...] = ()  # of the draws, at QUANTILES; empty where none were made
     replica: Replica | None = None  # None = nothing of one's own answers
-    setup: dict[str, Any] = field(default_factory=dict)  # under Setup's names, as fit and speed take it; {} = an API
+    setup: dict[str, Any] = field(
+        default_factory=dict
+    )  # under Setup's names, as fit and speed take it; {} = an API
     compatibility: Compatibility | None = None
     flexibility: Flexibility | None = None
     on_front: bool = False  # nothing else is at least as good in cost, latency and risk, and better in one
@@ -281,5 +283,7 @@ class Decision:
     mix: Mix | None = None  # several ways to hold several types at once, when it was worked out
     measurements_note: str = ""  # what needs no measuring, and why: one sentence
     sign_off: SignOff | None = None
-    flags: dict[str, Any] = field(default_factory=dict)  # what recommend was told beside the brief: assume, all ...
+    flags: dict[str, Any] = field(
+        default_factory=dict
+    )  # what recommend was told beside the brief: assume, all ...
     assumption_flips: tuple[Flip, ...] = ()  # one for each assumption, by its name: where another option wins

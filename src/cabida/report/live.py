@@ -47,7 +47,13 @@ def live(decision: Decision) -> Live:
     shown = decision.options[:MOST_OPTIONS]
     try:
         moved = _Moved(decision, shown, levers(decision))
-    except (InvalidInput, NotAFormula, KeyError, TypeError, ValueError):  # trees from a file that nobody can work out
+    except (
+        InvalidInput,
+        NotAFormula,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # trees from a file that nobody can work out
         moved = _Moved(replace(decision, trees=()), shown, ())
     data = {
         "values": moved.values,

@@ -148,7 +148,9 @@ def _runs(held: dict[str, Any], known_by: str) -> list[dict[str, Any]]:
     if not known_by:
         return list(held["runs"])
     undone = [run for run in held.get("undone", []) if run["undone"] > known_by]
-    return sorted((run for run in [*held["runs"], *undone] if run["at"] <= known_by), key=lambda run: run["at"])
+    return sorted(
+        (run for run in [*held["runs"], *undone] if run["at"] <= known_by), key=lambda run: run["at"]
+    )
 
 
 def of_file(held: dict[str, Any], known_by: str = "") -> tuple[Residual, ...]:

@@ -180,7 +180,13 @@ def _yaml_form(text: str, name: str) -> Form:
 
 def _flat(tree: Said) -> Iterator[tuple[str, Said, int]]:
     for label, said in dict(tree.value).items() if isinstance(tree.value, dict) else ():
-        if isinstance(said.value, dict) and label.lower() in (*GROUPS, "quote", "oferta", "cotización", "cotizacion"):
+        if isinstance(said.value, dict) and label.lower() in (
+            *GROUPS,
+            "quote",
+            "oferta",
+            "cotización",
+            "cotizacion",
+        ):
             yield from _flat(said)
         else:
             yield label, said, said.line

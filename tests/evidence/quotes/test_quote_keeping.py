@@ -138,3 +138,13 @@ def test_accelerators_of_a_machine_are_no_machines(text, counts):
     read = read_quote("mail.txt", text=f"From: V\nQuote number: Q-7, issued 2026-11-25\n{text}\n")
     assert (read.accelerators_count, read.accelerators_per_node_count, read.nodes_count) == counts
     assert read.quote_id == "Q-7"
+
+
+def test_whose_quote_it_is_may_be_said_but_not_overruled(store):
+    text = store.parent / "mail.txt"
+    text.write_text("32 x H100 SXM5 80GB\nUnit price: USD 2.10 per GPU-hour\n", encoding="utf-8")
+    (one,) = app.quote_add(text, vendor="Northgate", quote_id="Q-7")
+    assert (one.quote.vendor, one.quote.quote_id) == ("Northgate", "Q-7")
+    assert one.quote.where("vendor").words == "Northgate"
+    with pytest.raises(InvalidInput, match="CB-Q017"):
+        app.quote_add(WHOLE, vendor="Somebody else")

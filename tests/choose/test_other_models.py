@@ -29,16 +29,6 @@ DAY = "2026-11-30"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "chat-three-models.yaml"
 
 
-@pytest.fixture(scope="module")
-def outcome():
-    return decide(briefs.complete(briefs.read_brief(EXAMPLE, as_of=DAY), assume=True, as_of=DAY), DAY)
-
-
-@pytest.fixture(scope="module")
-def able(outcome):
-    return [one for one in outcome.worked if one.status == "satisfies"]
-
-
 def test_each_model_has_its_best_option_shown_and_a_sentence(outcome):
     decision = outcome.decision
     assert {one.model for one in decision.options} == {choice.id for choice in outcome.means.brief.models}

@@ -123,7 +123,7 @@ def test_the_commands(store, tmp_path):
     assert run("template", "--form", "xlsx").exit_code == 2
     assert run("template", "--form", "xlsx", "--purpose", "reserve", "--out", form).exit_code == 0
     assert read_quote(form).purpose == "reserve"
-    assert run("template", "--form", "csv", "--lang", "es").output.startswith("# Oferta del proveedor")
+    assert run("template", "--form", "csv", "--lang", "es").output.startswith("# Cotización del proveedor")
 
 
 @pytest.mark.parametrize(

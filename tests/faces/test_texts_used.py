@@ -12,6 +12,7 @@ CODE = re.compile(r"CB-[A-Z]\d{3}")
 ROOMS = (
     "choose", "checks", "report", "launch", "faces", "speed",
     "bench", "wire", "load", "accept", "keep", "watch", "drills", "planned", "traffic", "asking",
+    "living", "procure",
 )  # fmt: skip
 SOURCE = Path(__file__).parents[2] / "src" / "cabida"
 WRITTEN = "\n".join(

@@ -253,6 +253,15 @@ def test_print_shows_the_values_set_and_no_slider(opened):
     assert page.locator(".still:visible").count() >= 4
 
 
+def test_paper_is_no_phone_and_cuts_no_table(opened):
+    page = opened("chat", viewport={"width": 700, "height": 1000})  # A4 less its margins
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.options')).display") == "table"
+    beyond = """() => [...document.querySelectorAll('table')].map(
+        each => each.getBoundingClientRect().right - innerWidth)"""
+    assert max(page.evaluate(beyond)) <= 1
+
+
 def test_every_slider_has_a_name_and_is_reached_by_keyboard(opened):
     page = opened("run")
     unnamed = page.evaluate("""[...document.querySelectorAll("#what-if input, #what-if button")]

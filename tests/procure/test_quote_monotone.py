@@ -171,6 +171,14 @@ def test_what_can_be_owed_is_unknown_where_nobody_says_and_nothing_where_nothing
     assert audit(priced("reserve", unit_price=usd(2)), DAY).sla.down_hours is None
 
 
+@pytest.mark.parametrize("days", [0.0, 31.0, 3650.0, 1e9, 1e15])
+def test_bills_that_are_due_in_a_thousand_years_are_few_rows(days):
+    made = audit(priced("reserve", unit_price=usd(2), upfront_ratio=0.1, payment_terms_days=days), DAY)
+    months = made.liability.months
+    assert 12 < len(months) <= 12 + 120 + 1
+    assert sum(one.cash_money for one in months) == pytest.approx(2 * 16 * 730 * 12)
+
+
 @cache
 def offer(price):
     return audit(replace(HONEST, unit_price=usd(price), monthly_price=None, total_price=None), DAY)

@@ -166,7 +166,9 @@ def _months(
         if s.purpose != "buy"
         else (q.upfront_ratio if q.upfront_ratio is not None else 1.0) * total
     )
-    late = math.ceil((q.payment_terms_days or 0.0) / 31) if q.payment_terms_days else 0
+    late = min(
+        MOST_MONTHS, math.ceil((q.payment_terms_days or 0.0) / 31)
+    )  # later than all of them is the last
     if s.purpose == "buy":
         rest, when = total - ahead, max(1, math.ceil((q.lead_time_days or 0) / DAYS_PER_MONTH) + late)
         rows = [MonthOwed(0, ahead + begin, rest)]

@@ -194,3 +194,29 @@ def test_offers_go_by_their_useful_hour_and_percentiles_by_their_price(prices):
     assert [one.quote_id for one in beside.rows] == sorted(prices, key=float)
     shares = [one.percentile_ratio for one in beside.rows]
     assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(
+    ("rate", "each", "found"),
+    [
+        (0.12, "888.49", False),  # 10,000 in twelve months at one per cent a month
+        (0.12, "833.33", True),
+        (None, "833.33", False),
+        (0.0, "833.33", False),
+        (1e-300, "833.33", False),
+        (0.0, "950.00", True),
+        (-0.5, "833.33", False),
+        (3.0, "2684.48", False),  # a quarter a month over a year
+    ],
+)
+def test_instalments_are_the_annuity_of_the_rate_said(rate, each, found):
+    quote = Quote(purpose="buy", currency="USD", total_price=usd(10_000), monthly_price=usd(each),
+                  financing_months=12.0, financing_rate_per_year=rate)  # fmt: skip
+    assert ("CB-Q205" in {one.code for one in audit(quote, DAY).findings}) == found
+
+
+def test_instalments_of_what_costs_nothing_are_told():
+    gift = Quote(
+        purpose="buy", currency="USD", total_price=usd(0), monthly_price=usd(5), financing_months=12.0
+    )
+    assert "CB-Q205" in {one.code for one in audit(gift, DAY).findings}

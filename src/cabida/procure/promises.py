@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import expm1, log1p
 
 from cabida.procure.arithmetic import near
 from cabida.procure.nouns import Finding
@@ -98,7 +99,8 @@ def _financing(s: Subject) -> Iterator[Finding]:
     paid = ahead + float(each.value) * months
     rate = (q.financing_rate_per_year or 0.0) / 12
     lent = float(price.value) - ahead
-    due = ahead + (lent * rate / (1 - (1 + rate) ** -months) * months if rate else lent)
+    worth_ratio = -expm1(-months * log1p(rate)) if rate > 0 else 0.0  # interest too small to be any is none
+    due = ahead + (lent * rate * months / worth_ratio if worth_ratio else lent)
     if near(paid, due, 0.01):
         return
     yield s.find(
@@ -112,7 +114,7 @@ def _financing(s: Subject) -> Iterator[Finding]:
         price=amount(price),
         due=whole(due),
         currency=price.currency,
-        more=percent(paid / float(price.value) - 1, 3),
+        more=percent(paid / float(price.value) - 1, 3) if price.value else tr("procure.unknown"),
         rate=percent(q.financing_rate_per_year, 3)
         if q.financing_rate_per_year is not None
         else tr("procure.unknown"),

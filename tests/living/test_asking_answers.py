@@ -89,6 +89,17 @@ def test_the_figures_are_those_of_the_commands(name):
     ]
 
 
+def test_what_would_change_is_named_in_words_with_its_unit():
+    use_language("es")
+    try:
+        rows = answered.rows(asked("change"))
+    finally:
+        use_language("en")
+    assert rows
+    assert {row[0] for row in rows} & {"precio", "velocidad", "menos tráfico", "más tráfico"}
+    assert not any("_" in row[0] or row[4] for row in rows)
+
+
 @pytest.mark.parametrize("name", sorted(OF_DECISION))
 def test_a_decision_is_asked_about_itself(name):
     answer = asked(name)

@@ -14,6 +14,7 @@ from cabida.checks.catalogue import Pitfall
 from cabida.faces.grid import clean, table
 from cabida.plan import Caution
 from cabida.report.accepted import accepted
+from cabida.report.origins import origin
 from cabida.text import has_text, tr
 
 COMPARED = (
@@ -152,7 +153,9 @@ def cautions(found: Sequence[Caution]) -> RenderableType:
         after = [told for told in (one.cure, accepted(one)) if told]
         blocks += [Padding(clean(told), (0, 0, 0, 2), expand=False) for told in after]
         if one.source:
-            blocks.append(Padding(clean(tr("faces.check.source", source=one.source), "dim"), (0, 0, 0, 2)))
+            blocks.append(
+                Padding(clean(tr("faces.check.source", source=origin("", one.source)), "dim"), (0, 0, 0, 2))
+            )
     return Group(*blocks)
 
 

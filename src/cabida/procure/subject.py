@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from cabida.checks.claims import named_cards
-from cabida.evidence.quotes.fields import BY_NAME
+from cabida.evidence.quotes.fields import BY_NAME, unit_said
 from cabida.evidence.quotes.quote import Amount, Credit, Quote, QuoteItem
 from cabida.facts.hardware import find_accelerator, node_for
 from cabida.facts.model import Accelerator, Node
@@ -183,7 +183,7 @@ def shown(name: str, value: Any) -> str:
     """A field's value as people read it."""
     kind, unit = (BY_NAME[name].kind, BY_NAME[name].unit) if name in BY_NAME else ("text", "")
     if isinstance(value, Amount):
-        return f"{amount(value)}{unit}"
+        return f"{amount(value)}{unit_said(unit)}"
     if isinstance(value, bool):
         return tr("procure.yes" if value else "procure.no")
     if isinstance(value, tuple):
@@ -191,7 +191,9 @@ def shown(name: str, value: Any) -> str:
     if kind == "ratio":
         return percent(float(value), 6)
     if isinstance(value, int | float | Decimal):
-        return f"{number(float(value), 7)} {unit}".strip()
+        return f"{number(float(value), 7)} {unit_said(unit, number(float(value), 7))}".strip()
+    if kind == "choice" and has_text(f"procure.choice.{value}"):
+        return tr(f"procure.choice.{value}")
     return str(value)
 
 

@@ -81,7 +81,9 @@ def told(value: float | str | None, unit: str, currency: str) -> str:
         return duration(value)
     if unit == "hours_per_day":
         return tr("asking.hours_per_day", hours=number(value))
-    return number(value, 6 if value >= 1000 and float(value).is_integer() else 3) + suffix.get(unit, "")
+    return number(value, 6 if value >= 1000 and float(value).is_integer() else 3) + suffix.get(
+        unit, f" {unit}" if "/" in unit or unit.isupper() else ""
+    )
 
 
 def rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:

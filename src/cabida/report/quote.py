@@ -10,6 +10,7 @@ from cabida.procure.compare import name_of
 from cabida.procure.letter import basis, plain
 from cabida.procure.nouns import SEVERITIES, Read
 from cabida.procure.subject import whole
+from cabida.report.origins import origin
 from cabida.text import money, number, percent, printable, tr
 
 OPEN_SHOWN = 12  # of the useful gaps
@@ -169,7 +170,7 @@ def _placed(made: Audit) -> Part | None:
         scope=found.scope, first=found.first_seen, last=found.last_seen, low=money(found.low_money or 0.0, currency),
         middle=money(found.median_money or 0.0, currency), high=money(found.high_money or 0.0, currency),
     )  # fmt: skip
-    rows = tuple((one["provider"], one["seen"], one["what"]) for one in found.sources)
+    rows = tuple((one["provider"], one["seen"], origin("", one["what"])) for one in found.sources)
     header = (tr("procure.head.seller"), tr("procure.head.seen"), tr("procure.head.source"))
     return Part("book", tr("procure.part.book"), (told,), (Table(header, rows),))
 
@@ -280,7 +281,10 @@ def compared(found: Comparison) -> tuple[Part, ...]:
             *(unknown if one.down_hours is None else number(one.down_hours) for one in found.rows),
         ),
         (tr("procure.compare.blocking"), *(number(one.blocking_count) for one in found.rows)),
-        (tr("procure.compare.lacks"), *(", ".join(one.lacks) or tr("procure.none") for one in found.rows)),
+        (
+            tr("procure.compare.lacks"),
+            *(", ".join(one.lacks) or tr("procure.compare.nothing") for one in found.rows),
+        ),
     )
     header = ("", *(name_of(one) for one in found.rows))
     part = Part("beside", tr("procure.part.beside"), (found.answer, *found.doubts), (Table(header, rows),))

@@ -1,6 +1,7 @@
 """Quotes in the store: added once, never changed, the last version counts; and a row of one's own price book."""
 
 import json
+import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +125,17 @@ def test_the_commands(store, tmp_path):
     assert run("template", "--form", "xlsx", "--purpose", "reserve", "--out", form).exit_code == 0
     assert read_quote(form).purpose == "reserve"
     assert run("template", "--form", "csv", "--lang", "es").output.startswith("# Cotización del proveedor")
+
+
+def test_what_a_quote_says_is_told_in_spanish(store):
+    run("add", WHOLE)
+    told = run("show", "q1", "--lang", "es").output
+    assert "reserva" in told
+    assert re.search(r"\d (días|meses)", told)
+    assert not re.search(r"\b(reserve|excluded)\b|[A-Z]{3}/month", told)
+    form = run("template", "--form", "csv", "--lang", "es").output
+    assert "(días)" in form
+    assert "(days)" not in form
 
 
 @pytest.mark.parametrize(

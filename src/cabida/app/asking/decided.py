@@ -9,8 +9,11 @@ from cabida.app.asking.asked import DECISION, Asked, missing, name_of
 from cabida.app.asking.slots import plain
 from cabida.plan import Decision
 from cabida.plan.decision import Option
+from cabida.report import origins
 from cabida.report.answered import Answer
-from cabida.text import duration, money, percent, tr
+from cabida.report.trade import flip_name
+from cabida.report.words import assumption
+from cabida.text import duration, has_text, money, percent, tr
 
 SHOWN = 5
 
@@ -19,10 +22,16 @@ def _decision(asked: Asked) -> Decision:
     if asked.decision is None:
         raise missing(DECISION)
     decision = asked.decision
-    asked.source(*(f"{one.get('what', '')} ({one.get('seen', '')})" for one in decision.sources[:SHOWN]))
+    _sources(asked, decision)
     asked.beside = replace(asked.beside, currency=decision.currency)
     _record(asked)
     return decision
+
+
+def _sources(asked: Asked, decision: Decision) -> None:
+    """What the decision rests on that somebody saw on a day."""
+    seen = [one for one in origins.sources(decision) if one.get("seen")]
+    asked.source(*(f"{one.get('what', '')} ({one['seen']})" for one in seen[:SHOWN]))
 
 
 def _record(asked: Asked) -> None:
@@ -133,8 +142,9 @@ def change(asked: Asked) -> Answer:
     decision = _decision(asked)
     turning = [one for one in (*decision.flips, *decision.assumption_flips) if one.at is not None]
     for one in turning[:SHOWN]:
-        asked.add(one.name, "now", one.now, "count", one.unit)
-        asked.add(one.name, "turns_at", one.at, "count", one.unit)
+        of = flip_name(one.name) if has_text(f"report.flip.{one.name}") else assumption(one.name)
+        asked.add(of, "now", one.now, one.unit or "ratio")
+        asked.add(of, "turns_at", one.at, one.unit or "ratio")
     asked.notes += [one.sentence for one in turning[1:SHOWN]]
     if not turning:
         asked.notes += [one.sentence for one in decision.flips[:SHOWN]]
@@ -154,7 +164,9 @@ def sure(asked: Asked) -> Answer:
     asked.add(
         best.title, "regret", best.expected_regret_money, "money", "simulated" if decision.draws_count else ""
     )
-    asked.notes += [f"{one.name}: {one.value}. {one.how_to_find_out}" for one in decision.assumptions[:SHOWN]]
+    asked.notes += [
+        f"{assumption(one.name)}: {one.value}. {one.how_to_find_out}" for one in decision.assumptions[:SHOWN]
+    ]
     key = "asking.sure." + ("answer" if decision.draws_count else "interval")
     return asked.answer(
         tr(key, option=best.title, probability=percent(best.best_probability), count=str(decision.draws_count),
@@ -236,7 +248,7 @@ def profile(asked: Asked) -> Answer:
     asked.take("brief", name, "--brief")
     asked.commands.append(f"cabida init --from {name} > {name}.yaml")
     asked.command(f"recommend {name}.yaml", {"assume": True})
-    asked.source(*(f"{one.get('what', '')} ({one.get('seen', '')})" for one in decision.sources[:SHOWN]))
+    _sources(asked, decision)
     asked.notes += [one.sentence for one in decision.warnings if one.severity != "info"][:2]
     asked.beside = replace(asked.beside, currency=decision.currency)
     return asked.answer(tr("asking.profile", example=name) + " " + decision.answer)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cabida.text import has_text, tr
+
 PURPOSES = ("rent", "reserve", "buy", "api", "cluster")
 GROUPS = (
     "identity", "hardware", "software", "commercial", "security", "reliability", "acceptance", "storage", "exit",
@@ -259,3 +261,9 @@ FIELDS: tuple[Field, ...] = (
     ),
 )  # fmt: skip
 BY_NAME: dict[str, Field] = {one.name: one for one in FIELDS}
+
+
+def unit_said(unit: str, count: str = "2") -> str:
+    """A field's unit in words, one or many of it; symbols as they are."""
+    name = unit.removeprefix("/").replace("/", " per ")
+    return tr(f"procure.unit.{name}", count=count) if has_text(f"procure.unit.{name}") else unit

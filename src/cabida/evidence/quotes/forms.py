@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from cabida.evidence.quotes.build import ITEM_PARTS
-from cabida.evidence.quotes.fields import FIELDS, GROUPS, Field
+from cabida.evidence.quotes.fields import FIELDS, GROUPS, Field, unit_said
 from cabida.evidence.quotes.quote import Quote, QuoteItem
 from cabida.evidence.quotes.sheets import guarded
 from cabida.evidence.quotes.values import amount_written, written
@@ -61,9 +61,9 @@ def _told(one: Field, purpose: str) -> str:
     elif one.kind in ("flag", "date", "ratio", "list", "ladder"):
         parts.append(tr(f"procure.template.kind.{one.kind}"))
     elif one.kind == "money":
-        parts.append(tr("procure.template.kind.money", unit=one.unit))
+        parts.append(tr("procure.template.kind.money", unit=unit_said(one.unit)))
     elif one.unit:
-        parts.append(f"({one.unit})")
+        parts.append(f"({unit_said(one.unit)})")
     if purpose and (severity := one.severity(purpose)) == "blocking":
         parts.append(f"[{tr(f'procure.severity.{severity}')}]")
     return " ".join(parts)
@@ -210,7 +210,7 @@ def _fields_sheet(
             sheet.write_string(row, 2, text, styles["input"])
         else:
             sheet.write_blank(row, 2, None, styles["input"])
-        sheet.write_string(row, 3, one.unit, styles["text"])
+        sheet.write_string(row, 3, unit_said(one.unit), styles["text"])
         sheet.write_string(row, 4, _told(one, purpose), styles["text"])
         _validated(sheet, row, one)
         row += 1

@@ -13,7 +13,7 @@ from cabida.launch.slurm import slurm
 from cabida.launch.start import Start, start_of
 from cabida.launch.systemd import systemd
 from cabida.plan import Decision, Option
-from cabida.text import problem
+from cabida.text import has_text, problem, tr
 
 # form -> of what kinds of work, file name, what writes it
 Writer = Callable[[Start], str]
@@ -49,7 +49,8 @@ def files(decision: Decision, option: Option, form: str) -> dict[str, str]:
     start = start_of(decision, option)
     known = forms_of(start.kind)
     if form != "all" and form not in known:
-        raise InvalidInput([problem("CB-L008", form=form, kind=start.kind, known=", ".join(known))])
+        kind = tr(f"launch.kind.{start.kind}") if has_text(f"launch.kind.{start.kind}") else start.kind
+        raise InvalidInput([problem("CB-L008", form=form, kind=kind, known=", ".join(known))])
     found: dict[str, str] = {}
     for one in known if form == "all" else (form,):
         if one == "shell":

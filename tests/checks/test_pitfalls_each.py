@@ -283,6 +283,12 @@ def test_people_and_formats_without_figures_say_nothing():
     assert not {"CB-K308", "CB-K309"} & {one.code for one in checks.brief_pitfalls(plain, AS_OF)}
 
 
+def test_a_sentence_left_open_keeps_the_words_of_its_counts():
+    told = {one.code: one.sentence for one in pitfall_list()}
+    assert "give notice … days before" in told["CB-K366"]
+    assert not any("{" in one or "…  " in one for one in told.values())
+
+
 def test_the_page_has_the_catalogue_of_today():
     from pathlib import Path
 

@@ -74,15 +74,15 @@ def _cell(text: str) -> str:
 
 
 def _blank(text: str) -> str:
-    """``text`` with its fields left open."""
+    """``text`` with its fields left open; words that follow a count are those of many."""
     return "".join(
-        literal + ("…" if name is not None and not _counting(spec) else "")
+        literal + ("" if name is None else _open(spec or ""))
         for literal, name, spec, _ in Formatter().parse(text)
     )
 
 
-def _counting(spec: str | None) -> bool:
-    return "|" in (spec or "")
+def _open(spec: str) -> str:
+    return spec.partition("|")[2] or "…"
 
 
 if __name__ == "__main__":

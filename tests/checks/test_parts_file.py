@@ -303,3 +303,10 @@ def test_the_schema_takes_the_examples_and_refuses_a_stranger(name):
     plain = json.loads(json.dumps(yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8")), default=str))
     assert [one.message for one in check.iter_errors(plain)] == []
     assert list(check.iter_errors(plain | {"gpus": []}))
+
+
+@pytest.mark.parametrize("check", [cabida.check_pc, cabida.check_rack])
+def test_a_file_that_is_not_there_is_no_brief(check):
+    with pytest.raises(InvalidInput, match="CB-K082") as refused:
+        check("not-there.yaml")
+    assert "brief" not in str(refused.value)

@@ -173,3 +173,20 @@ def test_every_text_an_audit_speaks_is_there_in_both_languages():
         assert not {key for key in keys if key not in known}
     told = {key[: len("CB-Q000")] for key in catalogue("en", "procure") if re.match(r"CB-Q[12]\d\d", key)}
     assert told - {"CB-Q290", "CB-Q291"} <= codes
+
+
+@pytest.mark.parametrize(
+    ("needs", "told"),
+    [({"utilisation_ratio": 7.0}, "utilisation_ratio"), ({"utilisation_ratio": 0.0}, "utilisation_ratio"),
+     ({"wacc_ratio": -0.1}, "wacc_ratio"), ({"stored_gb": float("nan")}, "stored_gb")],
+)  # fmt: skip
+def test_needs_that_cannot_be_are_refused(needs, told):
+    with pytest.raises(InvalidInput, match=told) as refused:
+        quote_audit(ALL[-1], as_of=DAY, **needs)
+    assert [one.code for one in refused.value.problems] == ["CB-Q292"]
+
+
+@pytest.mark.parametrize(("form", "purpose"), [("doc", ""), ("yaml", "lease")])
+def test_a_template_of_no_form_or_purpose_is_refused(form, purpose):
+    with pytest.raises(InvalidInput, match="CB-Q029"):
+        cabida.quote_template(form, purpose=purpose)

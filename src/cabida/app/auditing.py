@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from cabida.plan import Decision
     from cabida.procure import Audit, Comparison
 
+NEEDED = {  # from and to, as the command takes them
+    "utilisation_ratio": (0.0, 1.0), "staff_count": (0.0, 1e4), "migration_days": (0.0, 1000.0),
+    "wacc_ratio": (0.0, 1.0), "unrecovered_tax_ratio": (0.0, 1.0), "life_years": (0.0, 100.0), "pue_ratio": (1.0, 10.0),
+}  # fmt: skip
+ABOVE_NOTHING = ("utilisation_ratio", "life_years")
+
 
 def quote_audit(
     quote: Quote | Path | str,
@@ -38,7 +44,7 @@ def quote_audit(
             ``staff_count``, ``loaded_money_per_year``, ``migration_days``, ``wacc_ratio``, ``unrecovered_tax_ratio``.
 
     Raises:
-        InvalidInput: a file that can't be read; CB-Q290, several quotes in one file.
+        InvalidInput: a file that can't be read; CB-Q290, several quotes in one file; CB-Q292, a need that can't be.
     """
     from cabida.procure import audit
 
@@ -109,6 +115,14 @@ def _only_known(needs: Mapping[str, float]) -> None:
     if odd:
         message = f"unexpected {', '.join(odd)}; what may be known: {', '.join(NEEDS)}"
         raise TypeError(message)
+    beyond = [
+        problem("CB-Q292", name=name, value=f"{value:g}", low=f"{low:g}", high=f"{high:g}")
+        for name, value in needs.items()
+        for low, high in (NEEDED.get(name, (0.0, 1e12)),)
+        if not low <= value <= high or (name in ABOVE_NOTHING and value == 0)
+    ]
+    if beyond:
+        raise InvalidInput(beyond)
 
 
 def _one(quote: Quote | Path | str) -> Quote:

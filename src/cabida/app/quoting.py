@@ -21,9 +21,21 @@ def quote_template(form: str = "yaml", *, purpose: str = "", language: str = "")
         form: yaml, csv or xlsx (bytes).
         purpose: rent, reserve, buy, api or cluster: only what is asked of such an offer; "" = everything.
         language: of the questions; the one in use when left out.
+
+    Raises:
+        InvalidInput: CB-Q029, there is no such form or purpose.
     """
     from cabida.evidence.quotes import template
+    from cabida.evidence.quotes.fields import PURPOSES
+    from cabida.evidence.quotes.forms import FORMS
 
+    odd = [
+        problem("CB-Q029", value=value, known=", ".join(known))
+        for value, known in ((form, FORMS), (purpose or PURPOSES[0], PURPOSES))
+        if value not in known
+    ]
+    if odd:
+        raise InvalidInput(odd)
     return template(form, language, purpose)
 
 

@@ -228,6 +228,12 @@ def read_build(path: Path | str) -> Build | None:
         InvalidInput: it can't be read, or has unknown keys, values out of range, unknown cards or nodes, or names
             neither; with every fault and its line.
     """
+    try:
+        Path(path).stat()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            problem("CB-K082", file=str(path), why=getattr(error, "strerror", None) or str(error))
+        ) from None
     text = read_text(Path(path), str(path))
     try:
         tree, problems = read_lines(text, str(path))

@@ -44,7 +44,8 @@ def compose(start: Start) -> str:
 def notes_of(start: Start) -> tuple[str, ...]:
     """What every form says above: of what it is, and what has to be done first."""
     engine = f"{start.engine} {start.engine_version}".strip()
-    return (tr("launch.file.made", model=start.model, engine=engine), *start.notes)
+    key = "launch.file.made" if engine else "launch.file.made_alone"  # training names its program below
+    return (tr(key, model=start.model, engine=engine), *start.notes)
 
 
 def one_replica(start: Start) -> tuple[str, ...]:

@@ -223,7 +223,7 @@ def test_a_rack_file_has_machines(tmp_path):
         cabida.check_rack("four machines")
     done = CliRunner().invoke(cli, ["check", "--rack", str(EXAMPLES / "rack-four-h100.yaml")])
     assert done.exit_code == 0
-    assert "40.8 kW" in done.stdout
+    assert "40.8 kW" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.yaml")))

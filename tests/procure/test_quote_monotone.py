@@ -13,6 +13,7 @@ from cabida.evidence.quotes import FIELDS, Amount, Credit, Quote, read_quote
 from cabida.procure import audit, compare, letter
 from cabida.procure.known import answered, completeness, data, gaps
 from cabida.procure.letter import plain, questions
+from cabida.procure.nouns import Finding
 from cabida.procure.subject import Subject
 
 FOLDER = Path(__file__).parent / "quotes"
@@ -220,3 +221,17 @@ def test_instalments_of_what_costs_nothing_are_told():
         purpose="buy", currency="USD", total_price=usd(0), monthly_price=usd(5), financing_months=12.0
     )
     assert "CB-Q205" in {one.code for one in audit(gift, DAY).findings}
+
+
+def test_what_is_asked_as_blocking_is_not_asked_again_as_useful():
+    made = offer("2.00")
+    asks = [
+        Finding("CB-Q101", "blocking", "contradiction", "s1", "Which is it?"),
+        Finding("CB-Q102", "useful", "contradiction", "s2", "Which is it?"),
+        Finding("CB-Q103", "useful", "contradiction", "s3", "And this?"),
+        Finding("CB-Q104", "useful", "contradiction", "s4", "And this?"),
+        Finding("CB-Q105", "useful", "contradiction", "s5", ""),
+    ]
+    found = replace(made, findings=tuple(asks), gaps=())
+    assert questions(found) == {"blocking": ("Which is it?",), "important": (), "useful": ("And this?",)}
+    assert letter(found).count("Which is it?") == letter(found).count("And this?") == 1

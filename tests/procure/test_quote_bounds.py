@@ -9,7 +9,7 @@ import pytest
 
 from cabida import facts
 from cabida.evidence.quotes import Amount, Credit, Quote, read_quote
-from cabida.procure import audit, compare, placed
+from cabida.procure import audit, compare, placed, sums
 from cabida.procure.offer import offer_of
 from cabida.procure.owed import credit_at
 from cabida.procure.subject import Subject
@@ -240,6 +240,36 @@ def test_what_nobody_says_of_data_that_leaves_is_by_the_accelerator():
     assert stored.money == pytest.approx(64 * 200 / 0.8 * 0.05)
 
 
+def test_sums_of_an_offer_by_hand():
+    raw = {name: getattr(sums, name).raw for name in dir(sums) if hasattr(getattr(sums, name), "raw")}
+    assert raw["listed_money_per_hour"](1210, 0.9, 0.21, 730, 8) == pytest.approx(1210 * 0.9 / 1.21 / 5840)
+    assert raw["bought_money_per_hour"](30_000, 0.3, 8760) == pytest.approx(9000 / 8760)
+    assert raw["compute_money_per_month"](2, 8, 0.5) == 2 * 8 * 0.5 * 730
+    assert raw["offered_storage_money_per_month"](800, 0.05, 0.8) == pytest.approx(50)
+    assert raw["offered_egress_money_per_month"](1000, 300, 0.1) == pytest.approx(70)
+    assert raw["offered_egress_money_per_month"](100, 300, 0.1) == 0
+    assert raw["offered_support_money_per_month"](1000, 0.03, 20) == pytest.approx(50)
+    assert raw["setup_money_per_month"](1200, 24) == 50
+    assert raw["prepaid_money_per_month"](240_000, 0.1) == pytest.approx(1000)  # half of it is out on average
+    assert raw["migration_money_per_month"](10, 600, 12) == 500
+    assert raw["platform_money_per_month"](0.5, 120_000) == 5000
+    assert raw["licence_money_per_month"](1200, 8, 2) == 1600
+    assert raw["powered_money_per_month"](10, 0.8, 1.5, 0.2) == pytest.approx(10 * 0.8 * 1.5 * 730 * 0.2)
+    assert raw["unrecovered_tax_money_per_month"](1000, 0.21) == 210
+    assert raw["credited_money_per_month"](1000, 0.25) == 250
+    assert raw["useful_hours_per_month"](8, 0.9, 0.8, 0.5) == pytest.approx(8 * 730 * 0.36)
+    assert raw["all_in_money_per_month"](*range(1, 12)) == 66
+    assert raw["all_in_money_per_hour"](1000, 500) == 2
+    assert raw["down_hours_per_month"](0.99) == pytest.approx(7.3)
+    assert raw["lost_money_per_month"](7.3, 2, 8) == pytest.approx(116.8)
+    assert raw["committed_money"](1000, 12) == 12_000
+    assert raw["raised_money"](12_000, 0.05) == 600
+    assert raw["renewed_money"](1000, 12) == 12_000
+    assert raw["left_early_money"](12_000, 0.5) == 6000
+    assert raw["worst_case_money"](1, 2, 3, 4, 5, 6) == 21
+    assert len(raw) == 25
+
+
 @pytest.mark.parametrize(
     ("uptime", "share"), [(0.999, 0.0), (0.995, 0.0), (0.9949, 0.1), (0.99, 0.1), (0.98, 0.25), (0.9, 0.25)]
 )
@@ -333,26 +363,15 @@ def test_each_seller_s_last_price_counts_and_a_tie_counts_half(monkeypatch):
     assert placed.placed(subject, 3.0, SimpleNamespace()).median_money == 4.0
 
 
-def test_floors_are_the_least_that_was_measured_and_leave_a_margin():
-    floors = {one.key: one for one in audit(HONEST, DAY).annex}
-    triads = [
-        one.value
-        for one in facts.measurements()
+def test_floors_are_the_least_that_was_measured_and_leave_a_margin(monkeypatch):
+    known = facts.measurements()
+    triad = next(
+        one
+        for one in known
         if one.accelerator == "h100-sxm-80" and one.kind == "hbm_bandwidth" and one.what == "Triad"
-    ]
-    assert floors["bandwidth"].at == pytest.approx(0.95 * min(triads) / 1e9)
-    mi = [
-        one.accelerator
-        for one in facts.measurements()
-        if one.kind == "hbm_bandwidth" and one.what == "Triad" and one.unit == "bytes_per_s"
-    ]
-    for card in {one for one in mi if mi.count(one) > 1}:
-        several = [
-            one.value for one in facts.measurements()
-            if one.accelerator == card and one.what == "Triad" and one.unit == "bytes_per_s"
-        ]  # fmt: skip
-        quote = Quote(accelerator=facts.accelerator(card).name, accelerators_count=8, purpose="rent")
-        if Subject(quote, DAY).card is None:
-            continue
-        found = {one.key: one.at for one in audit(quote, DAY).annex}
-        assert found["bandwidth"] == pytest.approx(0.95 * min(several) / 1e9)
+    )
+    for part in (0.5, 2.0):  # a card that was slower, one that was faster
+        more = (*known, replace(triad, value=part * triad.value))
+        monkeypatch.setattr(facts, "measurements", lambda more=more: more)
+        floors = {one.key: one for one in audit(HONEST, DAY).annex}
+        assert floors["bandwidth"].at == pytest.approx(0.95 * min(1.0, part) * triad.value / 1e9)

@@ -4,10 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cabida
 from cabida.choose import what_if as module
-from cabida.choose.lever_names import FREE, PRICE, PUE
+from cabida.choose.lever_names import FREE, MONEY, PRICE, PUE
 from cabida.choose.levers import bounds, levers, reason_locked
 from cabida.choose.what_if import capital_nodes, what_if
 from cabida.errors import InvalidInput
@@ -142,3 +144,26 @@ def test_what_one_has_is_taken_within_a_unit_or_a_hundredth_of_the_bill(student,
         )  # fmt: skip
         ordered = module._own_first([cheap, own])
         assert (ordered[0] is own) == (first == "had"), bill
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_dearer_price_never_makes_an_option_cheaper(data, run, student):
+    """Whatever price is raised, no bill falls, its own option's rises, and what misses a limit goes on missing it."""
+    decision = data.draw(st.sampled_from([run, student]), label="decision")
+    prices = [
+        one for one in levers(decision) if not one.locked and FREE[one.name.split(".")[-1]] in (PRICE, MONEY)
+    ]
+    one = data.draw(st.sampled_from(prices), label="price")
+    value = one.value + (one.high - one.value) * data.draw(st.floats(0.01, 1.0), label="how far")
+    before = {each.id: each for each in decision.options}
+    tried = what_if(decision, {one.name: value})
+    for each in tried.options:
+        was = before[each.id]
+        assert each.cost_per_month_money >= was.cost_per_month_money * (1 - 1e-12)
+        assert each.unit_cost.value >= was.unit_cost.value * (1 - 1e-12)
+        if was.status == "misses":
+            assert each.status == "misses"
+    if one.option:
+        own = next(each for each in tried.options if each.id == one.option)
+        assert own.unit_cost.value > before[one.option].unit_cost.value

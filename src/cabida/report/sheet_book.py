@@ -163,8 +163,8 @@ def cell_text(said: object) -> str:
 
 
 def chart_text(said: str) -> str:
-    """Text of a chart, which would be read as a formula if it began like one."""
-    return cell_text(said).lstrip("=+-@ ")
+    """Text of a chart, which would be read as a formula if it began like one or named a cell of a sheet."""
+    return cell_text(said).lstrip("=+-@ ").replace("!", "! ")
 
 
 def sheet_name(key: str) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cabida import checks, facts
 from cabida.brief import Brief, parse_brief
 from cabida.brief.model import Acceptance, Budget, Limits, ModelChoice, Team, Traffic
+from cabida.checks.pitfalls import tensor_parallel
 from cabida.checks.software import Stack, judge
 from cabida.checks.stack import check_stack, judge_stack, read_stack, state_of
 from cabida.checks.stack_builds import below
@@ -267,3 +268,40 @@ def test_a_machine_draws_more_than_its_cards(kilowatts, told):
 def test_uptime_without_credit_is_told_in_the_hours_it_is_down(uptime, hours):
     told = {one.code: one for one in checks.quote_pitfalls({"uptime_ratio": uptime})}
     assert f"{hours} h" in told["CB-K368"].sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        ("B300, int8 w8a8", "CB-K221", True), ("B300, fp8", "CB-K221", False), ("B200, int8 w8a8", "CB-K221", False),
+        ("B300, nvfp4", "CB-K221", False), ("H100, int8 w8a8", "CB-K221", False),
+        ("FlashAttention 2, H100, fp8 kv cache", "CB-K207", True), ("FlashAttention 2, H100", "CB-K207", False),
+        ("FlashAttention 2, H100, bf16 kv cache", "CB-K207", False),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_one_type_is_not_said_of_another(text, code, told):
+    assert (code in codes(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("split", "ways"),
+    [
+        ("tp4 pp2", 4),
+        ("single", 1),
+        ("", 1),
+        ("tpx tp8", 8),
+        ("pp2 tp2", 2),
+        ("tp", 1),
+        ("dp4", 1),
+        ("cp2 tp16", 16),
+    ],
+)
+def test_the_ways_a_layer_is_split_are_the_number_after_tp(split, ways):
+    assert tensor_parallel(split) == ways
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(10.0, False), (10.1, True), (2.0, False)])
+def test_people_wait_ten_seconds_for_a_first_word(seconds, told):
+    first = Estimate(seconds * 1e3, seconds * 900, seconds * 1100, "calibrated")
+    one = option(metrics={"ttft_ms_p95": first})
+    assert ("CB-K345" in found(one)) == told

@@ -206,3 +206,15 @@ def test_what_is_left_of_a_card_falls_by_its_share_each_year():
     assert left_money.raw(1000, 0.3, 1) == pytest.approx(700)
     assert left_money.raw(1000, 0.3, 2) == pytest.approx(490)
     assert left_money.raw(1000, 0.1, 2) > left_money.raw(1000, 0.3, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "code"),
+    [("rtx4090", 1, None), ("rtx4090", 2, "CB-K168"), ("arc-b580-12", 1, "CB-K167"), ("l40s", 2, None)],
+)
+def test_a_board_without_resizable_bar_holds_back_several_cards_or_intels(name, count, code):
+    found = codes(pc(card(name, count=count), board=Board(resizable_bar=False)))
+    assert {"CB-K167", "CB-K168"} & set(found) == ({code} if code else set())
+    assert not {"CB-K167", "CB-K168"} & set(
+        codes(pc(card(name, count=count), board=Board(resizable_bar=True)))
+    )

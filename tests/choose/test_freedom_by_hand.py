@@ -184,6 +184,8 @@ def test_leaving_a_purchase_costs_what_neither_use_nor_resale_has_brought(outcom
         expected = max(0.0, 14_000 - rent * months - 10_000 * kept ** (months / 12))
         assert left_money(bought, months, terms) == pytest.approx(expected)
     assert left_money(bought, 6.0, terms) > 0
+    two = replace(bought, tenure=replace(tenure, accelerators_count=2))
+    assert left_money(two, 12.0, terms) == pytest.approx(max(0.0, 28_000 - rent * 12 - 20_000 * kept))
     assert left_money(replace(bought, tenure=replace(tenure, capacity="have")), 6.0, terms) == 0
     assert unrecovered_money.raw(14_000, 500, 6, 9_000) == 2_000
     assert unrecovered_money.raw(14_000, 500, 12, 9_000) == 0

@@ -12,10 +12,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cabida import facts
 from cabida.errors import InvalidInput
-from cabida.launch import distributed
+from cabida.launch import command, distributed
 from cabida.launch.start import START_FACTOR, start_of
 from cabida.launch.written import files
+from cabida.plan import Parallel, Setup
+from cabida.plan.setup import deployment
 from cabida.report.store import load
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden" / "decision.en.json"
@@ -130,3 +133,32 @@ def test_figures_below_nothing_or_beyond_reason_are_refused(setup):
 @pytest.mark.parametrize(("capacity", "spot"), [("spot", True), ("on-demand", None), ("reserved", None)])
 def test_only_what_is_planned_on_spot_is_rented_as_spot(capacity, spot):
     assert document(serving(capacity=capacity), "skypilot")[0]["resources"].get("use_spot") is spot
+
+
+def test_several_machines_meet_and_one_meets_nobody():
+    (one,), (two,) = (document(training(gpus, 8), "accelerate") for gpus in (8, 16))
+    assert "rdzv_backend" not in one
+    assert two["rdzv_backend"] == "c10d"
+    assert two["main_process_port"] == distributed.PORT
+
+
+def test_machines_are_chosen_by_the_names_that_their_maker_gives():
+    nvidia = start_of(DECISION, serving())
+    assert nvidia.product_names
+    assert all(" " not in name for name in nvidia.product_names)
+    assert nvidia.resource == "nvidia.com/gpu"
+    amd = start_of(DECISION, serving(accelerator="mi300x"))
+    assert amd.product_names == ()
+    assert amd.resource == "amd.com/gpu"
+
+
+def test_a_split_of_one_is_not_said():
+    plain = deployment(
+        Setup(gpus=1, engine="sglang"), facts.model("meta-llama/Llama-3.1-8B"), facts.accelerator("h200")
+    )
+    for engine in ("vllm", "sglang", "tensorrt-llm"):
+        told = command(replace(plain, engine=engine))
+        assert told
+        assert not re.search(r"(?:size|nnodes)[= ]1(?:\s|$)", told)
+    split = replace(plain, engine="sglang", parallel=Parallel(tp=2, ep=2))
+    assert "--ep-size 2" in command(split)

@@ -80,6 +80,10 @@ BOUNDS = {  # code: fields, the same a step further
         "CB-Q150", {"nic_speed_gbit_per_s": 100.0, "allreduce_gb_per_s": None},
         {"nic_speed_gbit_per_s": 99.0, "allreduce_gb_per_s": None},
     ),
+    "CB-Q151": ("CB-Q151", {"nic_speed_gbit_per_s": 1600.0}, {"nic_speed_gbit_per_s": 1601.0}),
+    "CB-Q220": (  # 16 hours of a month are 97.81 %
+        "CB-Q220", {"support_hours": "8x5", "uptime_ratio": 0.978}, {"support_hours": "8x5", "uptime_ratio": 0.979},
+    ),
     "CB-Q154": ("CB-Q154", {"allreduce_gb_per_s": 439.0}, {"allreduce_gb_per_s": 441.0}),  # 8 x 400 Gbit/s, a tenth
     "CB-Q160": ("CB-Q160", {"expires": HONEST.issued}, {"expires": "2026-01-01"}),
     "CB-Q161": ("CB-Q161", {"expires": DAY}, {"expires": "2026-11-30"}),

@@ -50,6 +50,8 @@ ROOM_OF_CODE = {
     "I": "traffic",
     "Q": "procure",
     "Y": "living",
+    "S": "web",
+    "O": "mcp",
 }
 _locale: ContextVar[str] = ContextVar("locale", default="en")
 

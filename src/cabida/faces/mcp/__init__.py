@@ -1,0 +1,1 @@
+"""The use cases as tools of an assistant (Model Context Protocol)."""

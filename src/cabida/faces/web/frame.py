@@ -1,0 +1,65 @@
+"""How a page is made: its template, the language, look and rights of who asks, and the words every page may use."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from cabida.text import LANGUAGES, duration, language, locale, money, number, percent, rate, size, tr
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+PLACES = (  # the way through the house: path, text of its name
+    ("/", "web.place.home"),
+    ("/briefs", "web.place.briefs"),
+    ("/decisions", "web.place.decisions"),
+    ("/quotes", "web.place.quotes"),
+    ("/bench", "web.place.bench"),
+    ("/catalogue", "web.place.catalogue"),
+)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("cabida.faces.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "tr": tr, "number": number, "money": money, "percent": percent, "duration": duration, "rate": rate,
+        "size": size, "places": PLACES, "languages": LANGUAGES,
+    }  # fmt: skip
+    return environment
+
+
+def page(
+    request: Request, name: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
+) -> Response:
+    """The template ``name`` as an answer.
+
+    A template extends ``base.html.j2`` and fills its blocks ``title`` and ``main``; a part of a page, swapped in by
+    htmx, is a template of its own that extends nothing. Beside ``values`` a template has ``request``, ``person`` (name
+    and role), ``nonce`` (of inline scripts), ``csrf`` (the token every form carries in its field of that name),
+    ``language`` and ``locale``.
+    """
+    from starlette.responses import HTMLResponse
+
+    state = request.state
+    text = _environment().get_template(name).render(
+        request=request,
+        person=getattr(state, "person", None),
+        nonce=getattr(state, "nonce", ""),
+        csrf=getattr(state, "csrf", ""),
+        language=language(),
+        locale=locale(),
+        **values,
+    )  # fmt: skip
+    return HTMLResponse(text, status_code=status, headers=headers)

@@ -21,6 +21,7 @@ from cabida.brief.workload import contradictions as of_workload
 from cabida.errors import Problem
 from cabida.facts import hub
 from cabida.facts.formats import find_format
+from cabida.facts.known import names_only
 from cabida.facts.models import find_model, nearest
 from cabida.text import closest, number, problem, tr
 
@@ -147,7 +148,9 @@ def _whole_and_part(brief: Brief, as_of: str) -> Iterator[Problem]:
 
 def _trace(brief: Brief, as_of: str) -> Iterator[Problem]:
     trace = brief.traffic.trace
-    if trace and not (Path(brief.file).parent / trace).is_file():
+    if trace and names_only():
+        yield _problem(brief, "CB-S040", "traffic.trace", trace=trace)
+    elif trace and not (Path(brief.file).parent / trace).is_file():
         folder = Path(brief.file).resolve().parent
         yield _problem(brief, "CB-B016", "traffic.trace", trace=trace, folder=folder)
 
@@ -203,7 +206,8 @@ def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
         is_path = Path(choice.id).suffix in (".json", ".gguf", ".safetensors") or choice.id.startswith(
             (".", "/", "~")
         )
-        if not Path(choice.id).expanduser().exists() and (is_path or find_model(choice.id) is None):
+        there = not names_only() and Path(choice.id).expanduser().exists()
+        if not there and (is_path or find_model(choice.id) is None):
             near = "" if is_path else ", ".join(nearest(choice.id))
             cure = tr("brief.closest", near=near) if near else tr("brief.list_models")
             yield _problem(brief, "CB-B038", f"models[{index}].id", name=choice.id, cure=cure)

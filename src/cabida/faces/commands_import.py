@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from cabida.errors import InvalidInput, Problem, UsageProblem
-from cabida.faces.output import emit, watched
+from cabida.faces.output import emit, warn, watched
 from cabida.faces.words import Command, option, shared
-from cabida.text import printable, problem, tr
+from cabida.text import problem, tr
 
 
 @click.command("import", cls=Command)
@@ -61,7 +61,7 @@ def import_(
 
     emit(answer, screen, as_json=as_json)
     for one in answer["errors"]:
-        click.echo(printable(str(Problem(**one))), err=True)
+        warn(str(Problem(**one)))
     if not any(one["rows_count"] > one["unread_count"] for one in answer["files"]):
         click.get_current_context().exit(InvalidInput.exit_code)
 

@@ -10,9 +10,9 @@ import click
 
 from cabida.errors import InvalidInput, Problem, UsageProblem
 from cabida.faces.commands_ask import _version
-from cabida.faces.output import emit
+from cabida.faces.output import emit, warn
 from cabida.faces.words import Command, Group, option, shared
-from cabida.text import printable, problem, tr
+from cabida.text import problem, tr
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ def observe(
     emit(answer, screen, as_json=as_json)
     if answer["errors"]:
         for one in answer["errors"]:
-            click.echo(printable(str(Problem(**one))), err=True)
+            warn(str(Problem(**one)))
         click.get_current_context().exit(InvalidInput.exit_code)
 
 

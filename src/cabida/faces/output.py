@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +20,33 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 
+_kept: ContextVar[list[Any] | None] = ContextVar("answers kept", default=None)
+
+
+@contextmanager
+def answers_kept() -> Iterator[list[Any]]:
+    """While it lasts nothing is printed: what commands would print as JSON is put into this list as plain data."""
+    kept: list[Any] = []
+    before = _kept.set(kept)
+    try:
+        yield kept
+    finally:
+        _kept.reset(before)
+
+
+def warn(text: str) -> None:
+    """A line on stderr beside the answer, which has it too."""
+    if _kept.get() is None:
+        click.echo(printable(text), err=True)
+
+
 def emit(data: Any, screen: Callable[[], RenderableType], *, as_json: bool) -> None:
     """Print ``data`` as JSON, or the screen that ``screen`` makes."""
+    if (kept := _kept.get()) is not None:
+        from cabida.report.metrics import plain
+
+        kept.append(plain(data))
+        return
     if as_json:
         from cabida.report.metrics import plain
 
@@ -62,7 +88,7 @@ def console() -> Console:
 @contextmanager
 def watched() -> Iterator[Callable[[str, int, int], None] | None]:
     """A progress callback (what, done, of) when stderr is a terminal, else ``None``."""
-    if not sys.stderr.isatty():
+    if _kept.get() is not None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

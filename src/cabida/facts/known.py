@@ -12,6 +12,7 @@ from contextvars import ContextVar
 
 _seen_by: ContextVar[str] = ContextVar("own facts seen by", default="")
 _recorded_by: ContextVar[str] = ContextVar("evidence recorded by", default="")
+_by_name_only: ContextVar[bool] = ContextVar("models by name only", default=False)
 
 
 @contextmanager
@@ -38,3 +39,18 @@ def seen_by() -> str:
 def recorded_by() -> str:
     """The time after which nothing was recorded; "" = there is none."""
     return _recorded_by.get()
+
+
+@contextmanager
+def by_name_only() -> Iterator[None]:
+    """Whoever asks is somewhere else: a model is one of the catalogue, never a file of this machine nor one of the hub."""
+    before = _by_name_only.set(True)
+    try:
+        yield
+    finally:
+        _by_name_only.reset(before)
+
+
+def names_only() -> bool:
+    """Whether names are all that is looked up: nothing of what was asked is opened here or fetched."""
+    return _by_name_only.get()

@@ -13,6 +13,7 @@ from typing import Any
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.architectures import from_config
 from cabida.facts.formats import find_format
+from cabida.facts.known import names_only
 from cabida.facts.model import Model
 from cabida.facts.names import base_key, cleaned, compact_key, format_of, name_key
 from cabida.quantity import Source
@@ -90,9 +91,11 @@ def model(ref: str, online: bool | None = None) -> Model:
     """
     from cabida.facts import hub, paths
 
+    if names_only():
+        online = False
     if hub.named(ref) and online is not False:
         return hub.model(ref)
-    from_path = paths.from_path(ref)
+    from_path = None if names_only() else paths.from_path(ref)
     if from_path is not None:
         return from_path
     found = find_model(ref)

@@ -10,6 +10,7 @@ from typing import Any
 
 from cabida import facts
 from cabida.errors import InvalidInput, UsageProblem
+from cabida.facts.known import names_only
 from cabida.facts.model import Model
 from cabida.facts.models import find_model
 from cabida.plan import Setup
@@ -142,6 +143,6 @@ def encodes(ref: str, model: Model) -> bool:
 
 def _is_path(ref: str) -> bool:
     try:
-        return ref.startswith((".", "/", "~")) or Path(ref).exists()
+        return ref.startswith((".", "/", "~")) or (not names_only() and Path(ref).exists())
     except (OSError, ValueError):
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.text import iso_day, problem, tr
@@ -40,7 +40,12 @@ def quote_template(form: str = "yaml", *, purpose: str = "", language: str = "")
 
 
 def quote_add(
-    file: Path | str, *, vendor: str = "", quote_id: str = "", store: Path | str | None = None
+    file: Path | str,
+    *,
+    vendor: str = "",
+    quote_id: str = "",
+    content: str | bytes | None = None,
+    store: Path | str | None = None,
 ) -> tuple[KeptQuote, ...]:
     """Read a vendor's file and keep its quotes in the evidence store; the same content again is one row.
 
@@ -48,6 +53,7 @@ def quote_add(
         file: YAML, CSV, XLSX, PDF or text; ``-`` for standard input.
         vendor: whose quotes they are, where the file doesn't say.
         quote_id: number of the quote, where the file doesn't say.
+        content: what the file holds, when it is given instead of read; ``file`` is then only its name.
         store: file of the store.
 
     Raises:
@@ -56,7 +62,9 @@ def quote_add(
     """
     from cabida.evidence.quotes import keep, read_quotes
 
-    found = tuple(_completed(one, {"vendor": vendor, "quote_id": quote_id}) for one in read_quotes(file))
+    found = tuple(
+        _completed(one, {"vendor": vendor, "quote_id": quote_id}) for one in read_quotes(file, text=content)
+    )
     return keep(found, store)
 
 
@@ -109,3 +117,37 @@ def quote_offer(named: Path | str | Quote, *, store: Path | str | None = None) -
             [problem("CB-Q022", file=quote.file or str(quote.vendor), lacking=", ".join(lacking))]
         )
     return str(yaml.safe_dump({"offers": [row]}, sort_keys=False, allow_unicode=True))
+
+
+def quote_price(named: Path | str | Quote, *, store: Path | str | None = None) -> dict[str, Any]:
+    """Keep a quote's price in the price book of the store, to be ranked with every other; the same again adds nothing.
+
+    Returns:
+        ``id`` of the price, ``new`` (whether it was added just now) and ``row``, the offer as plain data.
+
+    Raises:
+        InvalidInput: CB-Q022, it says too little for a price; CB-F004, a part of it can't be; CB-E010 to CB-E018,
+            the store can't be written.
+    """
+    from cabida.evidence import book
+    from cabida.evidence.price_rows import cells_digest, offer_cells
+    from cabida.evidence.price_rows import named as stored_id
+    from cabida.evidence.prices.nouns import Read
+    from cabida.facts import load
+    from cabida.facts.model import Offer
+    from cabida.procure.offer import offer_of
+
+    quote = quote_read(named, store=store) if isinstance(named, Path | str) else named
+    file = quote.file or str(quote.vendor)
+    row, lacking = offer_of(quote)
+    if lacking:
+        raise InvalidInput([problem("CB-Q022", file=file, lacking=", ".join(lacking))])
+    made, wrong = load.validated(Offer, row, file, {}, ())
+    if wrong:
+        raise InvalidInput(wrong)
+    added = book.add(Read(file, "quote", quote.sha256, rows_count=1, offers=[made], offer_lines=[1]), store)
+    return {
+        "id": stored_id(made.id, cells_digest(offer_cells(made))),
+        "new": added.new_count > 0,
+        "row": row,
+    }

@@ -55,8 +55,12 @@ def read_quote(path: Path | str, *, text: str | None = None) -> Quote:
     return found[0]
 
 
-def read_quotes(path: Path | str, *, text: str | None = None) -> tuple[Quote, ...]:
+def read_quotes(path: Path | str, *, text: str | bytes | None = None) -> tuple[Quote, ...]:
     """The quotes of a file: one, or one for each column of values of a table.
+
+    Args:
+        path: as for :func:`read_quote`.
+        text: what the file holds, as text or as its bytes, when it is given instead of read.
 
     Raises:
         InvalidInput: as :func:`read_quote`.
@@ -65,7 +69,10 @@ def read_quotes(path: Path | str, *, text: str | None = None) -> tuple[Quote, ..
     name = redacted(printable(os.fsencode(Path(path).name).decode("utf-8", "replace"))[:MOST_NAME])
     if Path(path).suffix.lower() in MACROS:
         raise InvalidInput([problem("CB-Q006", file=shown)])
-    raw = text.encode("utf-8", "replace") if text is not None else _bytes(path, shown)
+    if isinstance(text, bytes):
+        raw = _sound(text, shown)
+    else:
+        raw = text.encode("utf-8", "replace") if text is not None else _bytes(path, shown)
     sha256 = hashlib.sha256(raw).hexdigest()
     kind = next((kind for mark, kind in HEADS if raw.startswith(mark)), "")
     if kind in ("xls", "packed"):
@@ -82,14 +89,19 @@ def _bytes(path: Path | str, shown: str) -> bytes:
         if sys.stdin is None:
             raise InvalidInput([problem("CB-Q001", file=shown, why_not="standard input is closed")])
         raw = sys.stdin.buffer.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise InvalidInput([problem("CB-Q005", file=shown, most=f"{MOST_BYTES >> 20} MB")])
     else:
         try:
             raw = read_bytes(path, MOST_BYTES)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise InvalidInput([problem("CB-Q001", file=shown, why_not=why)]) from None
+    return _sound(raw, shown)
+
+
+def _sound(raw: bytes, shown: str) -> bytes:
+    """The bytes, where there are some and not too many."""
+    if len(raw) > MOST_BYTES:
+        raise InvalidInput([problem("CB-Q005", file=shown, most=f"{MOST_BYTES >> 20} MB")])
     if not raw.strip(b"\x00 \t\r\n\xef\xbb\xbf\xff\xfe"):
         raise InvalidInput([problem("CB-Q004", file=shown)])
     return raw

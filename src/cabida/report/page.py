@@ -36,9 +36,10 @@ MOST_COLUMNS = 8  # options whose every figure is shown
 MOST_TURNS = 3  # sentences of what would change the answer on the first screen
 
 
-def _page() -> Template:
+def speaking_template(name: str) -> Template:
+    """The template ``name`` with every word that the record's templates may call."""
     return template(
-        "page.html.j2",
+        name,
         say=say,
         number=text.number,
         headline=headline,
@@ -49,6 +50,7 @@ def _page() -> Template:
         measurement=measurement,
         accepted=accepted,
         safe_url=safe_url,
+        whose=whose,
     )
 
 
@@ -58,7 +60,7 @@ def page(decision: Decision) -> str:
     with speaking(decision.language):
         shown = decision.options[:MOST_OPTIONS]
         moved = live_page(decision, [tiles(decision, one) for one in shown])
-        return _page().render(
+        return speaking_template("page.html.j2").render(
             script=moved.scripts,
             script_sources=moved.sources,
             data=moved.data,
@@ -74,13 +76,11 @@ def page(decision: Decision) -> str:
             tiles=tiles(decision),
             terms=terms(decision),
             sure=how_sure(decision),
-            turns=[one.sentence for one in decision.flips if one.at is not None][:MOST_TURNS]
-            or [one.sentence for one in decision.flips][:MOST_TURNS],
+            turns=turns(decision),
             charts=drawn,
             money=money_sections(decision),
             readers=reader_sections(decision),
             signed=signing(decision),
-            whose=whose,
             sources=dated(decision),
             metrics=all_metrics(decision),
             trees=tree.trees(decision),
@@ -141,6 +141,12 @@ def how_sure(decision: Decision) -> list[str]:
         said.append(tr("report.taken_for_granted", count=len(decision.assumptions), names=told))
     said += [one.sentence for one in decision.warnings if one.severity != "info"][:2]
     return [one for one in said if one]
+
+
+def turns(decision: Decision) -> list[str]:
+    """The first sentences of what would change the answer."""
+    told = [one.sentence for one in decision.flips if one.at is not None]
+    return (told or [one.sentence for one in decision.flips])[:MOST_TURNS]
 
 
 def split(told: str) -> tuple[str, str]:

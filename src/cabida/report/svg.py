@@ -61,9 +61,10 @@ def path(points: Sequence[tuple[float, float]], css: str, *, close_at: float | N
     return f'<path class="{css}" d="M{drawn}{tail}"/>'
 
 
-def dot(x: float, y: float, radius: float, css: str, tip: str = "") -> str:
-    """A point."""
-    return f'<circle class="{css}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"><title>{escape(tip)}</title></circle>'
+def dot(x: float, y: float, radius: float, css: str, tip: str = "", link: str = "") -> str:
+    """A point; with ``link`` one that leads there."""
+    drawn = f'<circle class="{css}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"><title>{escape(tip)}</title></circle>'
+    return f'<a href="{escape(link)}" aria-label="{escape(tip)}">{drawn}</a>' if link else drawn
 
 
 def legend(entries: Sequence[tuple[str, str]], y: float) -> tuple[list[str], float]:

@@ -58,8 +58,11 @@ def traded(decision: Decision) -> tuple[str, list[Option]]:
     return "", []
 
 
-def frontier(decision: Decision) -> Chart | None:
-    """Cost of one output against time (or speed), what nothing beats joined."""
+def frontier(decision: Decision, link: str = "") -> Chart | None:
+    """Cost of one output against time (or speed), what nothing beats joined.
+
+    With ``link`` each point leads there: ``#option-`` and its rank.
+    """
     metric, options = traded(decision)
     if not metric:
         return None
@@ -70,7 +73,7 @@ def frontier(decision: Decision) -> Chart | None:
     front = sorted((one for one in options if one.on_front), key=lambda one: one.unit_cost.value)
     joined = [(across.at(one.unit_cost.value * scale), up.at(one.metrics[metric].value)) for one in front]
     marks = [*_grid(metric, across, up, decision), path(joined, "stairs") if len(joined) > 1 else ""]
-    marks += _points(options, metric, across, up, decision, beyond)
+    marks += _points(options, metric, across, up, decision, beyond, link)
     states = [
         one for one in ("chosen", "satisfies", "misses", "ruled_out") if any(o.status == one for o in options)
     ]
@@ -94,9 +97,10 @@ def frontier(decision: Decision) -> Chart | None:
         tr("report.front_head"),
         tr("report.verdict"),
     )
-    return Chart(
-        "frontier", title, caption, svg(title, caption, end, [*marks, *more], "frontier"), header, rows
-    )
+    drawn = svg(title, caption, end, [*marks, *more], "frontier")
+    if link:  # an image has nothing in it that could be followed
+        drawn = drawn.replace('role="img"', 'role="group"', 1)
+    return Chart("frontier", title, caption, drawn, header, rows)
 
 
 def highest(options: Sequence[Option], metric: str) -> float:
@@ -133,7 +137,13 @@ def _grid(metric: str, across: Axis, up: Axis, decision: Decision) -> list[str]:
 
 
 def _points(
-    options: Sequence[Option], metric: str, across: Axis, up: Axis, decision: Decision, beyond: float
+    options: Sequence[Option],
+    metric: str,
+    across: Axis,
+    up: Axis,
+    decision: Decision,
+    beyond: float,
+    link: str,
 ) -> list[str]:
     """A dot for each option, the first on top, with its number where there is room."""
     scale = say.unit_scale(decision)
@@ -144,7 +154,8 @@ def _points(
     for option, value, (x, y) in reversed(list(zip(options, values, places, strict=True))):
         cost = f"{say.unit_cost(option, decision)} {say.per_output(decision)}"
         tip = f"{option.title}: {cost}, {say.figure(metric, option.metrics[metric])}"
-        marks.append(dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip))
+        goes = f"{link}{option.rank}" if link else ""
+        marks.append(dot(x, y, 9 if option.rank == 1 else 7, f"dot {option.status}", tip, goes))
         if place := free_place(x, y, taken):
             taken.append(place)
             named = f"{option.rank} ↑" if value > beyond else str(option.rank)

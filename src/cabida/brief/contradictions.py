@@ -235,7 +235,8 @@ def _future(brief: Brief, as_of: str) -> Iterator[Problem]:
         return
     traffic = brief.traffic
     longest = sum(one.p95_tokens for one in (traffic.input, traffic.output) if one is not None)
-    found = contrary(future, traffic.growth_per_year_ratio, longest, as_of, brief.horizon_months)
+    today = as_of or date.today().isoformat()
+    found = contrary(future, traffic.growth_per_year_ratio, longest, today, brief.horizon_months)
     for code, path, values in found:
         yield _problem(brief, code, path, **values)
     name = future.successor

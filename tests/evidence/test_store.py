@@ -229,12 +229,12 @@ def test_a_place_where_no_file_can_be_says_so(log, path):
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://ana:opensesame@somewhere/cabida",
+        "mariadb://ana:opensesame@somewhere/cabida",
         "MySQL+x://ana:open/opensesame@x/y",
         "postgres:ana:opensesame@x",
     ],
 )
-def test_an_address_is_no_file_and_its_password_is_never_told(log, monkeypatch, tmp_path, address):
+def test_another_databases_address_is_no_file_and_its_password_is_never_told(log, monkeypatch, tmp_path, address):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CABIDA_STORE", address)
     for told in (address, Path(address), None):

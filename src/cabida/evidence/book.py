@@ -8,9 +8,8 @@ costs one look at the disk.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from cabida import facts
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import newer, read_only, refusal
-from cabida.evidence.place import HEAD, store_path
+from cabida.evidence.connect import damaged, refusal
+from cabida.evidence.connect import rows as rows_of
+from cabida.evidence.place import Where, store_path
 from cabida.evidence.price_rows import COLUMNS, ID_LETTERS, api_of, offer_of
 from cabida.facts import known
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
-from cabida.text import problem, tr
+from cabida.text import tr
 
 if TYPE_CHECKING:
     from cabida.evidence.price_keeping import Added
@@ -167,8 +167,8 @@ def digest_over(
     if as_of:
         where.append("(CASE first_seen WHEN '' THEN substr(at, 1, 10) ELSE first_seen END) <= ?")
         values.append(as_of)
-    query += "".join(f" AND {one}" for one in where).replace("o.recorded_at", "o.at") + " ORDER BY content"
-    contents = _rows(stamp, query, values)
+    query += "".join(f" AND {one}" for one in where).replace("o.recorded_at", "o.at")
+    contents = sorted(_rows(stamp, query, values))
     if not contents:
         return facts_digest
     return hashlib.sha256("\n".join([facts_digest, *(row[0] for row in contents)]).encode()).hexdigest()
@@ -177,8 +177,8 @@ def digest_over(
 def sellers(store: Path | str | None = None) -> tuple[str, ...]:
     """Providers of imported prices."""
     stamp = _stamp(store)
-    query = "SELECT provider FROM price_sightings UNION SELECT provider FROM api_sightings ORDER BY provider"
-    return tuple(row[0] for row in _rows(stamp, query, ())) if stamp else ()
+    query = "SELECT provider FROM price_sightings UNION SELECT provider FROM api_sightings"
+    return tuple(sorted(row[0] for row in _rows(stamp, query, ()))) if stamp else ()
 
 
 def imports(store: Path | str | None = None) -> tuple[Imported, ...]:
@@ -210,15 +210,16 @@ def where_from(id: str, store: Path | str | None = None) -> tuple[str, int, str]
         ("api_sightings", "lower(replace(o.provider || '-' || o.model, '/', '-'))"),
     ):
         query = (
-            f"SELECT i.file_name, o.line, o.recorded_at FROM {table} AS o JOIN price_imports AS i "
-            f"ON i.id = o.import_id WHERE {called} = ? AND lower(substr(hex(o.digest), 1, ?)) = ?"
+            f"SELECT o.digest, i.file_name, o.line, o.recorded_at FROM {table} AS o JOIN price_imports AS i "
+            f"ON i.id = o.import_id WHERE {called} = ?"
         )
-        if found := _rows(stamp, query, (name, ID_LETTERS, tail)):
-            return str(found[0][0]), int(found[0][1]), str(found[0][2])
+        for digest, file, line, at in _rows(stamp, query, (name,)):
+            if digest.hex()[:ID_LETTERS] == tail:
+                return str(file), int(line), str(at)
     return "", 0, ""
 
 
-Stamp = tuple[str, int, int, int, int]
+Stamp = tuple[Where, int, int, int | str, int | str]
 
 
 def _stamp(store: Path | str | None) -> Stamp | None:
@@ -229,6 +230,10 @@ def _stamp(store: Path | str | None) -> Stamp | None:
         if store is not None or error.problems[0].code != "CB-E011":
             raise
         return None  # nobody's home: nothing was ever imported
+    if not isinstance(path, Path):
+        last = "SELECT id, at, content FROM price_imports ORDER BY id DESC LIMIT 1"
+        found = rows_of(path, last)  # prices are only ever added
+        return (path, int(found[0][0]), 0, str(found[0][1]), str(found[0][2])) if found else None
     try:
         own, log = path.stat(), path.with_name(path.name + "-wal")
         extra = log.stat() if log.exists() else None
@@ -239,29 +244,11 @@ def _stamp(store: Path | str | None) -> Stamp | None:
     if not path.is_file():
         raise refusal(path, f"unable to open: {tr('facts.not_a_file')}")
     wal = (extra.st_mtime_ns, extra.st_size) if extra else (0, 0)
-    return str(path), own.st_mtime_ns, own.st_size, *wal
+    return path, own.st_mtime_ns, own.st_size, *wal
 
 
 def _rows(stamp: Stamp, query: str, values: Sequence[Any]) -> list[Any]:
-    path = Path(stamp[0])
-    try:
-        with closing(read_only(path)) as opened:
-            _of_this_release(path, opened)
-            return opened.execute(query, values).fetchall()
-    except sqlite3.DatabaseError as error:
-        if "no such table" in str(error):  # a store of an earlier release, with no prices yet
-            return []
-        raise refusal(path, str(error)) from None
-
-
-def _of_this_release(path: Path, opened: sqlite3.Connection) -> None:
-    """Refuse a database of something else, and one that a later release wrote: its columns may mean other things."""
-    tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if tables and "alembic_version" not in tables:
-        raise InvalidInput([problem("CB-E016", file=str(path))])
-    found = opened.execute("SELECT version_num FROM alembic_version").fetchone() if tables else None
-    if found and str(found[0]) > HEAD:
-        raise newer(path, str(found[0]))
+    return rows_of(stamp[0], query, values)
 
 
 @contextmanager
@@ -270,7 +257,7 @@ def _whole(stamp: Stamp) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-        raise refusal(Path(stamp[0]), f"malformed row: {error}"[:200]) from None
+        raise damaged(stamp[0], f"malformed row: {error}") from None
 
 
 def _limits(as_of: str | None, recorded_by: str) -> tuple[list[str], list[Any]]:
@@ -317,7 +304,7 @@ def _imported(
 def _imported_api(stamp: Stamp, as_of: str | None, recorded_by: str) -> tuple[ApiOffer, ...]:
     where, values = _limits(as_of, recorded_by)
     query = (
-        "SELECT s.what, s.url, s.seen, s.grade, o.digest, o.row, o.provider, o.model FROM api_sightings AS o "
+        'SELECT s.what, s.url, s.seen, s.grade, o.digest, o."row", o.provider, o.model FROM api_sightings AS o '
         "JOIN price_sources AS s ON s.id = o.source_id"
     )
     told = " WHERE " + " AND ".join(where) if where else ""

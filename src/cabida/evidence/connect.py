@@ -1,125 +1,270 @@
-"""The store's database: opened so that several may write, upgraded by migrations, its failures told with a cure."""
+"""The store's database: one way to write and one to read, upgraded by migrations, its failures told with a cure.
+
+A file is SQLite, an address PostgreSQL. What is written in one ``writing`` is kept whole or not at all.
+"""
 
 from __future__ import annotations
 
-import sqlite3
+import atexit
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from cabida.errors import CabidaError, InvalidInput
+from cabida.evidence.connect_file import read_only as read_only
+from cabida.evidence.connect_file import refusal as refusal
+from cabida.evidence.place import Address, Where, store_path
 from cabida.text import problem
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 BUSY_S = 20.0  # how long one waits for another that writes
-CACHE_KIB = 65_536  # of pages held while writing: a price list of 100,000 rows spills none
-TRY_AGAIN_S = 0.02
-SAID = (  # what SQLite says, and the problem that it is
-    ("locked", "CB-E010"),
-    ("busy", "CB-E010"),
-    ("not a database", "CB-E012"),
-    ("malformed", "CB-E012"),
-    ("disk image", "CB-E012"),
-    ("disk i/o", "CB-E018"),
-    ("readonly", "CB-E013"),
-    ("read-only", "CB-E013"),
-    ("full", "CB-E015"),
-    ("unable to open", "CB-E011"),
-)
+LOOK_AGAIN_S = 5.0  # the schema of a shared store may be upgraded by somebody else meanwhile
+TOPICS = ("observations", "prices", "quotes", "tracked", "shelf", "audit", "jobs")
+_looked: dict[tuple[int, Address], float] = {}
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Turn what the database raises into a problem that says which file, why, and what to do."""
-    from sqlalchemy.exc import DatabaseError
+def told(where: Where) -> Iterator[None]:
+    """Turn what the database raises into a problem that says which store, why, and what to do."""
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.exc import TimeoutError as NoneFree
 
     try:
         yield
-    except DatabaseError as error:
-        raise refusal(path, str(error.orig or error)) from None
+    except DBAPIError as error:
+        raise _refusal(where, error.orig or error) from None
+    except NoneFree as error:
+        raise InvalidInput([problem("CB-E026", file=str(where), why=str(error).split("(")[0])]) from None
     except OSError as error:
-        raise refusal(path, "unable to open: " + (error.strerror or "")) from None
+        if isinstance(where, Address):
+            raise _refusal(where, error) from None
+        raise refusal(where, "unable to open: " + (error.strerror or "")) from None
 
 
-def refusal(path: Path, said: str) -> CabidaError:
-    """The problem behind what SQLite says of the store at ``path``."""
-    code = next((code for word, code in SAID if word in said.lower()), "CB-E012")
-    return InvalidInput([problem(code, file=str(path), why=said)])
+def _refusal(where: Where, error: BaseException) -> CabidaError:
+    if isinstance(where, Path):
+        return refusal(where, str(error))
+    from cabida.evidence import connect_server
+
+    return connect_server.refusal(where, error)
 
 
 @contextmanager
-def writing(path: Path, locations: Sequence[Path] = ()) -> Iterator[Connection]:
+def writing(where: Where | str | None, locations: Sequence[Path] = ()) -> Iterator[Connection]:
     """One transaction on the store, made or upgraded first when it must be: all of it is kept, or nothing.
 
+    In a file one writes at a time. In PostgreSQL several may: ``alone`` says what must not be written by two.
+
     Args:
-        path: The file; its folders are made.
+        where: The store, as ``store_path`` takes it; a file's folders are made.
         locations: Further folders with migrations.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E029. EndpointFailed: CB-E021, its server can't be reached.
     """
-    with told(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        engine = _engine(path)
-        try:
-            with engine.begin() as connection:
-                _upgrade(connection, path, locations)
-                yield connection
-        finally:
-            engine.dispose()
+    place = store_path(where)
+    with told(place):
+        if isinstance(place, Path):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        with _engine(place, "write").begin() as connection:
+            _begin(connection, place, reading=False)
+            _upgrade(connection, place, locations)
+            yield connection
+    if isinstance(place, Address):
+        _looked[os.getpid(), place] = time.monotonic()
 
 
-def _engine(path: Path) -> Engine:
-    from sqlalchemy import URL, create_engine, event
-    from sqlalchemy.pool import NullPool
+@contextmanager
+def reading(where: Where | str | None) -> Iterator[Connection]:
+    """A transaction that can't write, of the store as it is now; one of an earlier release is upgraded first.
 
-    url = URL.create("sqlite", database=str(path))
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_S})
+    Raises:
+        InvalidInput: CB-E010 to CB-E029; there is none (ask ``exists``). EndpointFailed: CB-E021.
+    """
+    from cabida.evidence.schema import HEAD
 
-    @event.listens_for(engine, "connect")
-    def prepare(raw: Any, _: Any) -> None:
-        raw.isolation_level = None  # transactions begin where we say
-        raw.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
-        raw.execute("PRAGMA foreign_keys = ON")
-        raw.execute("PRAGMA synchronous = FULL")
-        raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}")
-        _write_ahead(raw)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _write_ahead(raw: Any) -> None:
-    """Switch to write-ahead logging; SQLite doesn't wait here by itself while another opens the file."""
-    until = time.monotonic() + BUSY_S
-    while True:
-        try:
-            if raw.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                raw.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(TRY_AGAIN_S)
-        else:
-            return
+    place = store_path(where)
+    if isinstance(place, Path) and not place.is_file():
+        raise refusal(place, "unable to open")
+    with told(place):
+        if not _known(place):
+            with _engine(place, "read").connect() as connection:
+                _begin(connection, place, reading=True)
+                found = revision(connection)
+            if found is None and isinstance(place, Address):
+                raise InvalidInput([problem("CB-E019", file=str(place))])
+            if found is None or found < HEAD:
+                with writing(place):
+                    pass
+            elif found != HEAD:
+                raise newer(place, found)
+            if isinstance(place, Address):
+                _looked[os.getpid(), place] = time.monotonic()
+        with _engine(place, "read").connect() as connection:
+            _begin(connection, place, reading=True)
+            yield connection
 
 
-def _upgrade(connection: Connection, path: Path, locations: Sequence[Path]) -> None:
+def exists(where: Where | str | None = None) -> bool:
+    """Whether there is a store: a file, or tables of ours at the address.
+
+    Raises:
+        InvalidInput: CB-E017, CB-E022 to CB-E029. EndpointFailed: CB-E021.
+    """
+    place = store_path(where)
+    if isinstance(place, Path):
+        return place.is_file()
+    if _known(place):
+        return True
+    with told(place), _engine(place, "read").connect() as connection:
+        _begin(connection, place, reading=True)
+        return revision(connection) is not None
+
+
+def there(place: Where) -> bool:
+    """Whether something is in the store's place: an empty or a strange file counts too, and is told when it is read."""
+    return place.exists() if isinstance(place, Path) else exists(place)
+
+
+def damaged(where: Where, why: str) -> CabidaError:
+    """The problem of a row that nobody of this program wrote."""
+    return InvalidInput([problem("CB-E012", file=str(where), why=why[:200])])
+
+
+def kept_text(text: str) -> str:
+    """Text of somebody's file as every database keeps it: a NUL and a lone surrogate become U+FFFD."""
+    if "\0" in text or not text.isascii():
+        text = text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def rows(where: Where, query: str, values: Sequence[Any] = (), busy_s: float = 5.0) -> list[Any]:
+    """What a query with ``?`` for its values finds; nothing when its table isn't there yet. Upgrades nothing.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E029. EndpointFailed: CB-E021.
+    """
+    from cabida.evidence.place import HEAD
+
+    if isinstance(where, Path):
+        from cabida.evidence import connect_file
+
+        return connect_file.rows(where, query, values, HEAD, busy_s)
+    with told(where), _engine(where, "read").connect() as connection:
+        _begin(connection, where, reading=True)
+        if not _known(where):
+            found = revision(connection)
+            if found is not None and found > HEAD:
+                raise newer(where, found)
+            if found != HEAD:
+                return _rows_of_before(connection, query, values)
+            _looked[os.getpid(), where] = time.monotonic()
+        return [tuple(row) for row in connection.exec_driver_sql(placed(connection, query), tuple(values))]
+
+
+def _rows_of_before(connection: Connection, query: str, values: Sequence[Any]) -> list[Any]:
+    from sqlalchemy.exc import ProgrammingError
+
+    try:
+        return [tuple(row) for row in connection.exec_driver_sql(placed(connection, query), tuple(values))]
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", "") == "42P01":  # no such table
+            return []
+        raise
+
+
+def placed(connection: Connection, query: str) -> str:
+    """A query whose values are marked ``?``, as the database of the connection marks them."""
+    if connection.dialect.name == "sqlite":
+        return query
+    return query.replace("%", "%%").replace("?", "%s")
+
+
+def alone(connection: Connection, topic: str) -> None:
+    """Keep others from writing of the topic until the transaction ends; in a file nobody else writes anyway."""
+    if connection.dialect.name == "postgresql":
+        from cabida.evidence.connect_server import UPGRADE
+
+        key = UPGRADE + 1 + TOPICS.index(topic)
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({key})")
+
+
+def _known(place: Where) -> bool:
+    """Whether the schema was looked at a moment ago."""
+    if isinstance(place, Path):
+        return False
+    seen = _looked.get((os.getpid(), place))
+    return seen is not None and time.monotonic() - seen < LOOK_AGAIN_S
+
+
+def _begin(connection: Connection, place: Where, *, reading: bool) -> None:
+    if isinstance(place, Address):
+        from cabida.evidence import connect_server
+
+        connect_server.limit(connection, reading=reading)
+
+
+def _engine(place: Where, use: str) -> Engine:
+    if isinstance(place, Address):
+        return _made(os.getpid(), place, "", 0.0)
+    return _made(os.getpid(), place, use, BUSY_S)
+
+
+@lru_cache(maxsize=64)
+def _made(pid: int, place: Where, use: str, busy_s: float) -> Engine:
+    """The engine of a store, one in a process."""
+    if isinstance(place, Address):
+        from cabida.evidence import connect_server
+
+        made = connect_server.engine(place)
+        atexit.register(made.dispose)
+        return made
+    from cabida.evidence import connect_file
+
+    return connect_file.writer(place, busy_s) if use == "write" else connect_file.reader(place)
+
+
+def close(where: Where | str) -> None:
+    """Close the connections that this process keeps to a shared store, and forget what was looked at."""
+    place = store_path(where)
+    if isinstance(place, Address):
+        _engine(place, "").dispose()
+        _looked.pop((os.getpid(), place), None)
+
+
+def _upgrade(connection: Connection, place: Where, locations: Sequence[Path]) -> None:
     """Bring the schema to the newest migration, inside the transaction that is open."""
-    from sqlalchemy import inspect
-
     from cabida.evidence.schema import APPLICATION_ID, HEAD
 
+    if _known(place) and not locations:
+        return
     current = revision(connection)
     if current == HEAD and not locations:
         return
+    if isinstance(place, Address):
+        from cabida.evidence import connect_server
+
+        connect_server.alone_while_upgrading(connection)
+        current = revision(connection)  # who held the lock may have upgraded
+    if current != HEAD or locations:
+        _migrate(connection, place, locations, current)
+    if isinstance(place, Address):
+        connect_server.limit(connection, reading=False)
+    else:
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _migrate(connection: Connection, place: Where, locations: Sequence[Path], current: str | None) -> None:
+    from sqlalchemy import inspect
+
     if current is None and inspect(connection).get_table_names():
-        raise InvalidInput([problem("CB-E016", file=str(path))])
+        raise InvalidInput([problem("CB-E016", file=str(place))])
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -134,19 +279,20 @@ def _upgrade(connection: Connection, path: Path, locations: Sequence[Path]) -> N
     config.attributes["connection"] = connection
     known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
     if current is not None and current not in known:
-        raise newer(path, current)
+        if not inspect(connection).has_table("observations"):  # another program has migrations too
+            raise InvalidInput([problem("CB-E016", file=str(place))])
+        raise newer(place, current)
     try:
         command.upgrade(config, "head")
     except CommandError as error:
-        raise InvalidInput([problem("CB-E012", file=str(path), why=str(error))]) from error
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        raise InvalidInput([problem("CB-E012", file=str(place), why=str(error))]) from error
 
 
-def newer(path: Path, found: str) -> CabidaError:
+def newer(where: Where, found: str) -> CabidaError:
     """The problem of a store written by a later release."""
     from cabida.evidence.schema import HEAD
 
-    return InvalidInput([problem("CB-E014", file=str(path), found=found, known=HEAD)])
+    return InvalidInput([problem("CB-E014", file=str(where), found=found, known=HEAD)])
 
 
 def revision(connection: Connection) -> str | None:
@@ -157,17 +303,3 @@ def revision(connection: Connection) -> str | None:
         return None
     found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     return None if found is None else str(found)
-
-
-def read_only(path: Path, busy_s: float = 5.0) -> sqlite3.Connection:
-    """SQLite's own connection to the file, for reading; on a disk nobody can write, without its journal."""
-    name = quote(str(path.absolute()))
-    opened = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=busy_s)
-    try:
-        opened.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        opened.close()
-        if "locked" in str(error):
-            raise
-        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, timeout=busy_s)
-    return opened

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cabida import facts
 from cabida.errors import CabidaError, InvalidInput
-from cabida.evidence.connect import read_only
+from cabida.evidence.connect import rows as rows_of
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import store_path
 from cabida.evidence.store import RESTORED
@@ -22,8 +20,8 @@ BUSY_S = 0.5  # nobody waits longer for what is only shown beside the answer
 SPLIT = ("tp", "pp", "dp", "cp")
 SIZES = {"max_model_len": "max_model_len", "max_num_batched_tokens": "max_num_batched_tokens"}
 QUERY = """
-SELECT row FROM observations AS o
-WHERE kind = 'memory' AND gpu IN (?, '') AND engine LIKE ?
+SELECT "row" FROM observations AS o
+WHERE kind = 'memory' AND gpu IN (?, '') AND lower(engine) LIKE ?
 AND COALESCE((SELECT mark FROM marks WHERE observation_id = o.id ORDER BY id DESC LIMIT 1), ?) = ?
 ORDER BY import_id DESC, place LIMIT 1000
 """
@@ -39,13 +37,12 @@ def alike(deployment: Deployment, store: Path | str | None = None) -> list[Obser
         path = store_path(store)
     except InvalidInput:
         return []
-    if not path.is_file():
+    if isinstance(path, Path) and not path.is_file():
         return []
     asked = (deployment.accelerator.id, f"{engine_name(deployment.engine)}%", RESTORED, RESTORED)
     try:
-        with closing(read_only(path, BUSY_S)) as opened:
-            rows = [json.loads(text) for (text,) in opened.execute(QUERY, asked)]
-    except (sqlite3.Error, ValueError):
+        rows = [json.loads(text) for (text,) in rows_of(path, QUERY, asked, BUSY_S)]
+    except (CabidaError, ValueError):
         return []
     return [of_row(row) for row in rows if _same(row, deployment)]
 

@@ -13,8 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.evidence.connect import writing
-from cabida.evidence.place import store_path
+from cabida.evidence.connect import alone, kept_text, placed, writing
 from cabida.evidence.price_rows import COLUMNS, api_text, cells_digest, offer_cells, sources_text
 from cabida.evidence.secrets import redacted
 from cabida.facts.model import ApiOffer, Offer
@@ -31,6 +30,10 @@ UNREAD_MOST = 10_000  # rows of one file kept so; more are counted
 SIGHTED = ("digest", "import_id", "line", "recorded_at", "source_id")
 OFFERS_INTO = (*SIGHTED, "field_sources", "name", *COLUMNS, "more")
 API_INTO = (*SIGHTED, "provider", "model", "seen", "row")
+IMPORT_INTO = (
+    "id", "file_sha256", "file_name", "size_bytes", "format", "rows_count", "kept_count", "known_count", "unread_count",
+    "first_seen", "content", "tool_version", "at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,9 @@ def add(found: Read, store: Path | str | None = None) -> Added:
         InvalidInput: CB-E010 to CB-E018, the store can't be written.
     """
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    with writing(store_path(store)) as connection:
-        connection.exec_driver_sql(
-            "PRAGMA defer_foreign_keys = ON"
-        )  # an import's own row says what was new in it
+    with writing(store) as connection:
+        alone(connection, "prices")
+        _defer(connection)
         import_id = _next(connection, "price_imports")
         sources = _Sources(_next(connection, "price_sources"), import_id)
         rows = (
@@ -83,12 +85,10 @@ def add(found: Read, store: Path | str | None = None) -> Added:
         if not new_count and (not found.unread or _is_known(connection, found.sha256)):
             connection.exec_driver_sql("ROLLBACK TO before_it")
             return Added(0, at, 0, all_count, len(found.unread))
-        connection.exec_driver_sql(
-            "INSERT INTO price_imports VALUES (" + ", ".join("?" * 13) + ")",
-            _import(connection, found, import_id, (new_count, all_count - new_count), at),
-        )
+        row = _import(connection, found, import_id, (new_count, all_count - new_count), at)
+        _insert(connection, "price_imports", IMPORT_INTO, [row])
         unread = [
-            (import_id, one.line, redacted(one.what[:TEXT_LETTERS]), one.why, one.near)
+            (import_id, one.line, kept_text(redacted(one.what[:TEXT_LETTERS])), one.why, one.near)
             for one in found.unread[:UNREAD_MOST]
         ]
         _insert(connection, "price_unread", ("import_id", "line", "text", "why", "near"), unread)
@@ -136,19 +136,27 @@ def _insert(
     connection: Connection, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
 ) -> int:
     """Add rows in bulk, those of a known digest left out; how many were new."""
-    raw: Any = connection.connection.driver_connection
-    before = raw.total_changes
+    new_count = 0
     spare = " ON CONFLICT (digest) DO NOTHING" if "digest" in columns else ""
     places = ", ".join("?" * len(columns))
-    into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}){spare}"
+    named = ", ".join(f'"{column}"' for column in columns)
+    into = placed(connection, f"INSERT INTO {table} ({named}) VALUES ({places}){spare}")
     left = iter(rows)
     while some := list(islice(left, ROWS_AT_ONCE)):
-        connection.exec_driver_sql(into, some)
-    return int(raw.total_changes - before)
+        new_count += connection.exec_driver_sql(into, some).rowcount
+    return new_count
+
+
+def _defer(connection: Connection) -> None:
+    """Let rows point to an import that is kept after them: its own row says what was new in it."""
+    postgres = connection.dialect.name == "postgresql"
+    connection.exec_driver_sql(
+        "SET CONSTRAINTS ALL DEFERRED" if postgres else "PRAGMA defer_foreign_keys = ON"
+    )
 
 
 def _is_known(connection: Connection, sha256: str) -> bool:
-    query = "SELECT 1 FROM price_imports WHERE file_sha256 = ? LIMIT 1"
+    query = placed(connection, "SELECT 1 FROM price_imports WHERE file_sha256 = ? LIMIT 1")
     return connection.exec_driver_sql(query, (sha256,)).first() is not None
 
 
@@ -159,9 +167,9 @@ def _import(
 
     content, first = hashlib.sha256(), list[str]()
     for table in ("price_sightings", "api_sightings"):
-        new = f"SELECT digest FROM {table} WHERE import_id = ? ORDER BY digest"
+        new = placed(connection, f"SELECT digest FROM {table} WHERE import_id = ? ORDER BY digest")
         content.update(b"".join(connection.exec_driver_sql(new, (import_id,)).scalars()))
-        dated = f"SELECT min(seen) FROM {table} WHERE import_id = ? AND seen <> ''"
+        dated = placed(connection, f"SELECT min(seen) FROM {table} WHERE import_id = ? AND seen <> ''")
         seen = connection.exec_driver_sql(dated, (import_id,)).scalar()
         first += [seen] if seen else []
     return (

@@ -7,17 +7,18 @@ be given again. What was read before is recognised by its content.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import newer, read_only, refusal, revision, told, writing
+from cabida.evidence.connect import alone, damaged, kept_text, there, writing
+from cabida.evidence.connect import exists as exists
+from cabida.evidence.connect import reading as reading
 from cabida.evidence.observation import Observation, of_row
-from cabida.evidence.place import store_path
+from cabida.evidence.place import Where, store_path
 from cabida.evidence.read import ReadFile
 from cabida.text import problem
 
@@ -54,7 +55,8 @@ def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
 
     from cabida.evidence.schema import IMPORTS, LINES, OBSERVATIONS
 
-    with writing(store_path(store)) as connection:
+    with writing(store) as connection:
+        alone(connection, "observations")
         ids = [one.id for one in read.observations]
         known = _known(connection, ids)
         fresh = {one.id: (at, one) for at, one in enumerate(read.observations) if one.id not in known}
@@ -63,7 +65,9 @@ def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
             import_id = made.inserted_primary_key[0]  # type: ignore[index]
             rows = [_row(one, at, import_id) for at, one in fresh.values()]
             connection.execute(insert(OBSERVATIONS), rows)
-            lines = [{"import_id": import_id, "number": n, "text": text} for n, text in read.unknown]
+            lines = [
+                {"import_id": import_id, "number": n, "text": kept_text(text)} for n, text in read.unknown
+            ]
             if lines:
                 connection.execute(insert(LINES), lines)
         _supersede(connection, read.sha256, ids)
@@ -154,11 +158,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def exists(store: Path | str | None = None) -> bool:
-    """Whether there is a store."""
-    return store_path(store).is_file()
-
-
 def stored(store: Path | str | None = None, *, all: bool = False) -> list[Stored]:
     """The observations of the store in the order they came; with ``all`` also those that no longer count.
 
@@ -166,7 +165,7 @@ def stored(store: Path | str | None = None, *, all: bool = False) -> list[Stored
         InvalidInput: CB-E010 to CB-E016, the store can't be read.
     """
     path = store_path(store)
-    if not path.exists():
+    if not there(path):
         if store is not None:
             raise InvalidInput([problem("CB-E019", file=str(path))])
         return []
@@ -189,12 +188,12 @@ def _everything() -> Any:
     return joined.order_by(OBSERVATIONS.c.import_id, OBSERVATIONS.c.place)
 
 
-def _read_row(path: Path, row: Any, marked: dict[str, tuple[str, str]]) -> Stored:
+def _read_row(path: Where, row: Any, marked: dict[str, tuple[str, str]]) -> Stored:
     """One row; a damaged one is told by its id, since nothing may count without it."""
     try:
         return _stored(row, marked)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise refusal(path, f"malformed row {row[0]}: {error}") from None
+        raise damaged(path, f"malformed row {row[0]}: {error}") from None
 
 
 def _stored(row: Any, marked: dict[str, tuple[str, str]]) -> Stored:
@@ -215,7 +214,7 @@ def one(id: str, store: Path | str | None = None) -> Stored:
     from cabida.evidence.schema import LINES, OBSERVATIONS
 
     found = _named(id, store)
-    with reading(store_path(store)) as connection:
+    with reading(store) as connection:
         own = select(OBSERVATIONS.c.import_id).where(OBSERVATIONS.c.id == found.observation.id)
         query = select(LINES.c.number, LINES.c.text).where(LINES.c.import_id == own.scalar_subquery())
         lines = tuple((number, text) for number, text in connection.execute(query.order_by(LINES.c.number)))
@@ -239,33 +238,6 @@ def forget(ids: Sequence[str], store: Path | str | None = None, why: str = "") -
         InvalidInput: CB-E020, one is not there.
     """
     full = [_named(id, store).observation.id for id in ids]
-    with writing(store_path(store)) as connection:
+    with writing(store) as connection:
         _mark(connection, full, FORGOTTEN, why)
     return full
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[Connection]:
-    """A connection that can't write; a store of an earlier release is upgraded first.
-
-    Raises:
-        InvalidInput: CB-E010 to CB-E016.
-    """
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
-    from cabida.evidence.schema import HEAD
-
-    if not path.is_file():
-        raise refusal(path, "unable to open")
-    with told(path):
-        engine = create_engine("sqlite://", creator=lambda: read_only(path), poolclass=NullPool)
-        with engine.connect() as connection:
-            found = revision(connection)
-        if found is None or (found != HEAD and found < HEAD):
-            with writing(path):
-                pass
-        elif found != HEAD:
-            raise newer(path, found)
-        with engine.connect() as connection:
-            yield connection

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cabida.evidence.connect import writing
+from cabida.evidence.connect import reading, there, writing
 from cabida.evidence.place import store_path
-from cabida.evidence.store import reading
 
 
 def keep(
@@ -43,7 +42,7 @@ def keep(
         for one in months
     ]
     if rows:
-        with writing(store_path(store)) as connection:
+        with writing(store) as connection:
             connection.execute(insert(TRACKED), rows)
     return len(rows)
 
@@ -59,7 +58,7 @@ def kept(decision: str, option: str, store: Path | str | None = None) -> list[di
     from cabida.evidence.schema import TRACKED
 
     path = store_path(store)
-    if not path.exists():
+    if not there(path):
         return []
     asked = (TRACKED.c.decision == decision) & (TRACKED.c.option == option)
     query = select(TRACKED.c.month, TRACKED.c.at, TRACKED.c.row).where(asked).order_by(TRACKED.c.id)

@@ -116,7 +116,8 @@ def export(file: Path, store: Path | None, as_json: bool, as_of: str | None) -> 
     from cabida.evidence.place import store_path
     from cabida.files import refuse_same, write_text
 
-    refuse_same(file, [store_path(store)])
+    place = store_path(store)
+    refuse_same(file, [place] if isinstance(place, Path) else [])
     rows = [one.observation.case() for one in stored(store)]
     write_text(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     emit({"file": str(file), "rows": len(rows)}, lambda: tr("faces.written", file=file), as_json=as_json)

@@ -120,15 +120,17 @@ def validate(
 ) -> None:
     """Score predictions against measured cases; without FILES against one's own observations."""
     from cabida import app
+    from cabida.evidence.connect import there
     from cabida.evidence.place import store_path
     from cabida.faces import tables
 
-    if not files and not (place := store_path(store)).exists():
+    place = store_path(store)
+    if not files and not there(place):
         raise InvalidInput([problem("CB-E019", file=str(place))])
     if predictions is not None:
         from cabida.files import refuse_same
 
-        refuse_same(predictions, [*files, store_path(store)])
+        refuse_same(predictions, [*files, *([place] if isinstance(place, Path) else [])])
     with watched() as progress:
         answer = app.validate(files, predictions, progress, store, calibrated=calibrated)
     emit(answer, lambda: tables.validation(answer), as_json=as_json)

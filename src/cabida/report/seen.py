@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
@@ -14,7 +15,8 @@ MOST = 5
 def seen(d: Deployment) -> list[dict[str, Any]]:
     """Observations of a deployment like this one beside their predictions, the newest first."""
     try:
-        if not store_path().is_file():
+        place = store_path()
+        if isinstance(place, Path) and not place.is_file():
             return []
     except InvalidInput:  # no place for one: commands about the store say why
         return []

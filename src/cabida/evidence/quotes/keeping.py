@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from cabida.errors import InvalidInput
-from cabida.evidence.connect import writing
+from cabida.evidence.connect import alone, reading, there, writing
 from cabida.evidence.place import store_path
 from cabida.evidence.quotes.forms import template
 from cabida.evidence.quotes.quote import Left, Quote, Seen
 from cabida.evidence.quotes.reading import read_quote
-from cabida.evidence.store import reading
 from cabida.facts.known import recorded_by
 from cabida.text import closest, problem
 
@@ -62,7 +61,8 @@ def keep(quotes: Sequence[Quote], store: Path | str | None = None) -> tuple[Kept
         raise InvalidInput([problem("CB-Q020", file=one.file) for one in nameless])
     at = datetime.now(UTC).isoformat(timespec="seconds")
     digests = []
-    with writing(store_path(store)) as connection:
+    with writing(store) as connection:
+        alone(connection, "quotes")
         known = {row[0] for row in connection.execute(select(QUOTES.c.digest))}
         fresh = set()
         for quote in quotes:
@@ -137,7 +137,7 @@ def _all(store: Path | str | None, as_of: str, by: str) -> list[tuple[bytes, Kep
     from cabida.evidence.schema import QUOTES
 
     path = store_path(store)
-    if not path.exists():
+    if not there(path):
         return []
     query = select(QUOTES).order_by(QUOTES.c.id)
     if as_of:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from cabida.evidence.migrations.added import WHOLE, may_wait
+
 revision = "0001"
 down_revision = None
 
@@ -14,10 +16,10 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("file_sha256", sa.Text, nullable=False),
         sa.Column("file_name", sa.Text, nullable=False),
-        sa.Column("size_bytes", sa.Integer, nullable=False),
+        sa.Column("size_bytes", WHOLE, nullable=False),
         sa.Column("format", sa.Text, nullable=False),
-        sa.Column("lines_count", sa.Integer, nullable=False),
-        sa.Column("unknown_count", sa.Integer, nullable=False),
+        sa.Column("lines_count", WHOLE, nullable=False),
+        sa.Column("unknown_count", WHOLE, nullable=False),
         sa.Column("tool_version", sa.Text, nullable=False),
         sa.Column("at", sa.Text, nullable=False),
     )
@@ -26,7 +28,7 @@ def upgrade() -> None:
         "observations",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("import_id", sa.Integer, sa.ForeignKey("imports.id"), nullable=False),
-        sa.Column("place", sa.Integer, nullable=False),
+        sa.Column("place", WHOLE, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("engine", sa.Text, nullable=False),
         sa.Column("model", sa.Text, nullable=False),
@@ -38,7 +40,7 @@ def upgrade() -> None:
     op.create_table(
         "unknown_lines",
         sa.Column("import_id", sa.Integer, sa.ForeignKey("imports.id"), primary_key=True),
-        sa.Column("number", sa.Integer, primary_key=True),
+        sa.Column("number", WHOLE, primary_key=True, autoincrement=False),
         sa.Column("text", sa.Text, nullable=False),
     )
     op.create_table(
@@ -50,3 +52,6 @@ def upgrade() -> None:
         sa.Column("at", sa.Text, nullable=False),
     )
     op.create_index("ix_marks_observation_id", "marks", ["observation_id"])
+    may_wait("observations", "import_id")
+    may_wait("unknown_lines", "import_id")
+    may_wait("marks", "observation_id")

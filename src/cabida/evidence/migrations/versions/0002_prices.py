@@ -5,15 +5,17 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from cabida.evidence.migrations.added import WHOLE, may_wait, only_added
+
 revision = "0002"
 down_revision = "0001"
 
 TEXTS_COUNTS_RATIOS = {  # every field of an offer, in the order of the noun
-    "provider": sa.Text, "provider_kind": sa.Text, "accelerator": sa.Text, "accelerators_count": sa.Integer,
-    "region": sa.Text, "country": sa.Text, "capacity": sa.Text, "term_months": sa.Integer, "upfront_ratio": sa.Float,
+    "provider": sa.Text, "provider_kind": sa.Text, "accelerator": sa.Text, "accelerators_count": WHOLE,
+    "region": sa.Text, "country": sa.Text, "capacity": sa.Text, "term_months": WHOLE, "upfront_ratio": sa.Float,
     "amount": sa.Text, "unit": sa.Text, "currency": sa.Text, "seen": sa.Text, "effective": sa.Text, "sighting": sa.Text,
-    "sample_count": sa.Integer, "low_amount": sa.Text, "high_amount": sa.Text, "condition": sa.Text, "notes": sa.Text,
-    "form_factor": sa.Text, "fraction_ratio": sa.Float, "node_shape": sa.Text, "minimum_count": sa.Integer,
+    "sample_count": WHOLE, "low_amount": sa.Text, "high_amount": sa.Text, "condition": sa.Text, "notes": sa.Text,
+    "form_factor": sa.Text, "fraction_ratio": sa.Float, "node_shape": sa.Text, "minimum_count": WHOLE,
     "includes": sa.Text, "median_amount": sa.Text, "until": sa.Text, "tax_ratio": sa.Float,
 }  # fmt: skip
 OPEN = ("low_amount", "high_amount", "median_amount")
@@ -58,11 +60,8 @@ def upgrade() -> None:
     for table in KEPT:
         if table != "price_imports":
             op.create_index(f"ix_{table}_import_id", table, ["import_id"])
-        for change in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
-                "BEGIN SELECT RAISE(ABORT, 'prices are only ever added'); END"
-            )
+            may_wait(table, "import_id")
+        only_added(table, "prices")
 
 
 def _texts(*names: str) -> list[sa.Column[Any]]:
@@ -70,7 +69,7 @@ def _texts(*names: str) -> list[sa.Column[Any]]:
 
 
 def _counts(*names: str) -> list[sa.Column[Any]]:
-    return [sa.Column(name, sa.Integer, nullable=False) for name in names]
+    return [sa.Column(name, WHOLE, nullable=False) for name in names]
 
 
 def _of_import() -> sa.Column[Any]:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from cabida.evidence.migrations.added import only_added
+
 revision = "0003"
 down_revision = "0002"
 
@@ -15,8 +17,4 @@ def upgrade() -> None:
         *(sa.Column(name, sa.Text, nullable=False) for name in ("decision", "option", "month", "at", "row")),
     )
     op.create_index("tracked_by_decision", "tracked_months", ["decision", "option", "month"])
-    for change in ("UPDATE", "DELETE"):
-        op.execute(
-            f"CREATE TRIGGER tracked_months_no_{change.lower()} BEFORE {change} ON tracked_months "
-            "BEGIN SELECT RAISE(ABORT, 'tracked months are only ever added'); END"
-        )
+    only_added("tracked_months", "tracked months")

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from cabida.evidence.migrations.added import only_added
+
 revision = "0004"
 down_revision = "0003"
 
@@ -21,8 +23,4 @@ def upgrade() -> None:
         *(sa.Column(name, sa.Text, nullable=False) for name in TEXTS),
     )
     op.create_index("quotes_by_vendor", "quotes", ["vendor", "quote_id"])
-    for change in ("UPDATE", "DELETE"):
-        op.execute(
-            f"CREATE TRIGGER quotes_no_{change.lower()} BEFORE {change} ON quotes "
-            "BEGIN SELECT RAISE(ABORT, 'quotes are only ever added'); END"
-        )
+    only_added("quotes", "quotes")

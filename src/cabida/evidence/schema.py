@@ -1,4 +1,4 @@
-"""The tables of the store. Every change is a migration in ``migrations/versions``; rows of evidence are never changed."""
+"""The tables of the store. Every change is a migration in ``migrations/versions``; evidence is never changed."""
 
 from __future__ import annotations
 

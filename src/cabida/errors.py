@@ -5,6 +5,8 @@
     CabidaError            exit 1   something unexpected
     ├── UsageProblem       exit 2   the command was typed wrongly
     ├── InvalidInput       exit 3   a brief, a fact or a file is invalid or incomplete
+    │   └── NotThere       exit 3   what was asked for by its name isn't kept here
+    ├── Conflict           exit 3   somebody else changed it first
     ├── NothingSatisfies   exit 4   no candidate satisfies the brief
     ├── EndpointFailed     exit 5   an endpoint or the network failed
     └── AuditBlocked       exit 6   an audit found blocking gaps
@@ -65,6 +67,20 @@ class InvalidInput(CabidaError):
     """A brief, a fact or a file is invalid, or says too little to decide."""
 
     exit_code = 3
+
+
+class NotThere(InvalidInput):
+    """What was asked for by its name isn't kept here, or no longer."""
+
+
+class Conflict(CabidaError):
+    """Somebody else changed it first. ``newest`` is the version that there is now, 0 where versions don't count."""
+
+    exit_code = 3
+
+    def __init__(self, problems: Problem | Sequence[Problem], newest: int = 0) -> None:
+        super().__init__(problems)
+        self.newest = newest
 
 
 class NothingSatisfies(CabidaError):

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from cabida.evidence.migrations.added import only_added
+from cabida.evidence.migrations.added import WHOLE, only_added
 
 revision = "0005"
 down_revision = "0004"
@@ -32,7 +32,7 @@ def _texts(*names: str) -> list[sa.Column[str]]:
 
 
 def _count(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=False)
+    return sa.Column(name, WHOLE, nullable=False)
 
 
 def _briefs() -> None:

@@ -1,0 +1,127 @@
+"""What is taken: names, texts and plain data, bounded in size and depth, without what drives a screen or opens a door."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+from cabida.errors import InvalidInput
+from cabida.evidence.secrets import redacted
+from cabida.text import problem
+
+LONGEST_NAME_CHARS = 120
+LONGEST_KEY_CHARS = 200
+LARGEST_BRIEF_BYTES = 1_000_000  # the brief reader's own bound
+LARGEST_DECISION_BYTES = 16_000_000  # one with every option is 3 MB
+LARGEST_JOB_BYTES = 2_000_000
+DEEPEST = 40  # levels of plain data
+MOST_AT_ONCE = 500
+LINE_CHARS, OVERLAP_CHARS = 3_000, 400  # of what is searched for secrets at a time
+
+
+def plain_name(name: str) -> str:
+    """A name as it is kept: one line, no control characters, no more than 120 characters.
+
+    Raises:
+        InvalidInput: CB-E221, nothing is left of it; CB-E222, it is longer.
+    """
+    words = "".join(one if one.isprintable() else " " if one.isspace() else "" for one in str(name)).split()
+    plain = unicodedata.normalize("NFC", " ".join(words))
+    if not plain:
+        raise InvalidInput([problem("CB-E221")])
+    if len(plain) > LONGEST_NAME_CHARS:
+        raise InvalidInput([problem("CB-E222", count=len(plain), most=LONGEST_NAME_CHARS)])
+    refuse_secrets(plain, "name")
+    return plain
+
+
+def searchable(text: str) -> str:
+    """A text without capitals and accents, as lists are searched."""
+    apart = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(one for one in apart if not unicodedata.combining(one))
+
+
+def cut(text: object, most: int) -> str:
+    """A short text of somebody's file as it may be listed: printable, and no longer than this."""
+    return "".join(one for one in str(text or "") if one.isprintable())[:most]
+
+
+def refuse_secrets(text: str, file: str = "") -> None:
+    """Refuse a text that holds what looks like a key, a token or a password.
+
+    Raises:
+        InvalidInput: CB-E223, with the line of each; never with what it is.
+    """
+    lines = [at for at, line in enumerate(text.splitlines(), 1) if _is_telling(line)]
+    if lines:
+        raise InvalidInput([problem("CB-E223", file=file, line=at) for at in lines[:20]])
+
+
+def _is_telling(line: str) -> bool:
+    step = LINE_CHARS - OVERLAP_CHARS
+    parts = (line[at : at + LINE_CHARS] for at in range(0, max(len(line), 1), step))
+    return any(redacted(part) != part for part in parts)
+
+
+def blanked(value: Any) -> Any:
+    """Plain data with keys, tokens and passwords in its texts blanked."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {str(key): blanked(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [blanked(one) for one in value]
+    return value
+
+
+def plain_json(value: Any, what: str, most_bytes: int = LARGEST_JOB_BYTES) -> str:
+    """Plain data as JSON text, its keys in order.
+
+    Raises:
+        InvalidInput: CB-E224, it is too large, too deep or no plain data.
+    """
+    refuse_depth(value, what)
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        size_bytes = len(text.encode("utf-8"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput([problem("CB-E224", what=what, why=str(error)[:200])]) from None
+    refuse_size(size_bytes, most_bytes, what)
+    return text
+
+
+def refuse_size(size_bytes: int, most_bytes: int, what: str) -> None:
+    """Refuse what is larger.
+
+    Raises:
+        InvalidInput: CB-E225.
+    """
+    if size_bytes > most_bytes:
+        size_mb, most_mb = f"{size_bytes / 1e6:,.1f}", f"{most_bytes / 1e6:g}"
+        raise InvalidInput([problem("CB-E225", what=what, size_mb=size_mb, most_mb=most_mb)])
+
+
+def refuse_depth(value: Any, what: str) -> None:
+    """Refuse plain data of more than 40 levels.
+
+    Raises:
+        InvalidInput: CB-E224.
+    """
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise InvalidInput([problem("CB-E224", what=what, why=f"> {DEEPEST}")])
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list | tuple)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list | tuple)
+        ]
+
+
+def most_of(most: int) -> int:
+    """How many of a list are given at once: as asked, from 1 to 500."""
+    return min(max(int(most), 1), MOST_AT_ONCE)

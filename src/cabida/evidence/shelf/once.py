@@ -1,0 +1,17 @@
+"""Adding a row that may be there already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+
+def added_once(connection: Connection, table: Table, values: dict[str, Any]) -> bool:
+    """Add a row unless one of the same key is there; whether it is new."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as inserted
+    else:
+        from sqlalchemy.dialects.sqlite import insert as inserted  # type: ignore[assignment]
+    return connection.execute(inserted(table).values(**values).on_conflict_do_nothing()).rowcount == 1

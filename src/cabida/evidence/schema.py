@@ -226,6 +226,7 @@ BRIEF_VERSIONS = Table(
     Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("workload", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
     Column("at", Text, nullable=False),
     Column("by_whom", Text, nullable=False),
     Column("gone", WHOLE, nullable=False),

@@ -19,7 +19,7 @@ _FLAGGED = re.compile(rf"(?i)((?<![\w-])--?{_NAMES}['\"]?,?\s+)(?!-){_NOTHING}{_
 _SHAPED = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|nvapi-[\w-]{16,}|"
     r"AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|xox[abprs]-[\w-]{10,}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|"
-    r"glpat-[\w-]{16,})"
+    r"glpat-[\w-]{16,}|cabida_[\w-]{40,})"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
 _LOGIN = re.compile(r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)")

@@ -39,7 +39,8 @@ def noted(
         kind: of the thing.
         of: its id.
         name: as people call it.
-        before, after: SHA-256 of what it was and is; "" = nothing.
+        before: SHA-256 of what it was; "" = nothing.
+        after: SHA-256 of what it is; "" = nothing.
         by: who; who acts when left out.
     """
     from sqlalchemy import insert, select, update

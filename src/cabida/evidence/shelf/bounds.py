@@ -1,4 +1,4 @@
-"""What is taken: names, texts and plain data, bounded in size and depth, without what drives a screen or opens a door."""
+"""What is taken: names, texts and plain data, bounded in size and depth; no secrets, nothing that drives a screen."""
 
 from __future__ import annotations
 

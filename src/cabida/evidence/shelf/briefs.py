@@ -48,8 +48,7 @@ def add_brief(name: str, text: str, *, by: str = "", store: Path | str | None = 
 
     values = _taken(name, text)
     id, at, who = new_id("b"), now(), actor(by)
-    said = {"made_at": at, "made_by": who, "changed_at": at, "changed_by": who}
-    one = KeptBrief(id=id, version=1, **said, **values)
+    one = KeptBrief(id=id, version=1, made_at=at, made_by=who, changed_at=at, changed_by=who, **values)
     with changing(store) as connection:
         connection.execute(insert(BRIEFS).values(_head(one)))
         _add_version(connection, one)
@@ -231,9 +230,10 @@ def _swapped(connection: Connection, one: KeptBrief, version: int) -> bool:
 
 
 def _overtaken(seen: KeptBrief) -> Conflict:
-    what = "gone" if seen.gone else "changed"
-    told = {"name": seen.name, "by": seen.changed_by, "at": seen.changed_at, "version": seen.version}
-    return Conflict([problem("CB-E233" if what == "gone" else "CB-E231", **told)], seen.version)
+    """The problem of who was slower: who was faster, when, and which version there is now."""
+    code = "CB-E233" if seen.gone else "CB-E231"
+    told = problem(code, name=seen.name, by=seen.changed_by, at=seen.changed_at, version=seen.version)
+    return Conflict([told], seen.version)
 
 
 def _one(connection: Connection, id: str, version: int | None) -> KeptBrief | None:
@@ -249,10 +249,9 @@ def _one(connection: Connection, id: str, version: int | None) -> KeptBrief | No
 
 
 def _of_version(row: Any) -> KeptBrief:
-    text = row.get("text", "")
     return KeptBrief(
-        row["brief_id"], row["name"], text, row["version"], row["made_at"], row["made_by"], row["at"],
-        row["by_whom"], bool(row["gone"]), row["workload"], len(text.encode("utf-8")),
+        row["brief_id"], row["name"], row.get("text", ""), row["version"], row["made_at"], row["made_by"], row["at"],
+        row["by_whom"], bool(row["gone"]), row["workload"], row["size_bytes"],
     )  # fmt: skip
 
 
@@ -287,7 +286,7 @@ def _add_version(connection: Connection, one: KeptBrief) -> None:
 
     from cabida.evidence.schema import BRIEF_VERSIONS
 
-    values = {name: getattr(one, name) for name in ("version", "name", "text", "workload")}
+    values = {name: getattr(one, name) for name in ("version", "name", "text", "workload", "size_bytes")}
     said = {"brief_id": one.id, "at": one.changed_at, "by_whom": one.changed_by, "gone": int(one.gone)}
     connection.execute(insert(BRIEF_VERSIONS).values(**values, **said))
 

@@ -49,7 +49,8 @@ def add_decision(
 
     Args:
         decision: its JSON, as text or as plain data; the text is kept as it is.
-        brief_id, brief_version: the kept brief that it answers; "" = none.
+        brief_id: the kept brief that it answers; "" = none.
+        brief_version: in this version.
         by: who; who acts when left out.
         store: file or address of the store.
 

@@ -57,8 +57,9 @@ def add_job(
     for one in texts_of(asked):
         refuse_secrets(one, KIND)
     digest = digest_of(kind, text)
-    values = {
-        "id": new_id("j"), "kind": kind, "asked": text, "asked_digest": digest, "state": "waiting",
+    id = new_id("j")
+    values: dict[str, Any] = {
+        "id": id, "kind": kind, "asked": text, "asked_digest": digest, "state": "waiting",
         "progress": "{}", "result": None, "errors": "[]", "made_by": who, "made_at": now(), "began_at": "",
         "ended_at": "", "key": key or None, "server": server,
     }  # fmt: skip
@@ -71,7 +72,7 @@ def add_job(
                 raise Conflict([problem("CB-E235", key=cut(key, 60))])
             return _of(found)
         _prune(connection)
-        noted(connection, "asked", KIND, values["id"], name=kind, after=digest, by=who)
+        noted(connection, "asked", KIND, id, name=kind, after=digest, by=who)
     return _of(values)
 
 
@@ -242,7 +243,7 @@ def _row(connection: Connection, where: Any) -> Any:
     return connection.execute(select(JOBS).where(where)).mappings().first()
 
 
-def _of(row: Mapping[str, Any]) -> Job:
+def _of(row: Any) -> Job:
     return Job(
         row["id"], row["kind"], json.loads(row["asked"]), row["state"], json.loads(row["progress"]),
         None if row["result"] is None else json.loads(row["result"]), tuple(json.loads(row["errors"])),

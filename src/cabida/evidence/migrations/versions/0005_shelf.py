@@ -49,7 +49,9 @@ def _briefs() -> None:
         "brief_versions",
         sa.Column("brief_id", _id(), sa.ForeignKey("briefs.id"), primary_key=True),
         sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
-        *_texts("name", "text", "workload", "at", "by_whom"),
+        *_texts("name", "text", "workload"),
+        _count("size_bytes"),
+        *_texts("at", "by_whom"),
         _count("gone"),
     )
 

@@ -118,4 +118,8 @@ class Cluster:
         import psycopg
 
         with psycopg.connect(self.url(database), autocommit=True) as opened:
-            return opened.execute(sql).fetchall() if sql.lstrip()[:6].upper() == "SELECT" else opened.execute(sql)
+            return (
+                opened.execute(sql).fetchall()
+                if sql.lstrip()[:6].upper() == "SELECT"
+                else opened.execute(sql)
+            )

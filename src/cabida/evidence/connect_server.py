@@ -99,7 +99,9 @@ def refusal(address: Address, error: BaseException) -> CabidaError:
     code = next((code for begin, code in STATES if state.startswith(begin)), "")
     if not state:
         low = str(error).lower()
-        if ("nul" in low and "0x00" in low) or isinstance(error, UnicodeError):
+        if "invalid integer value" in low or "invalid value for" in low or "invalid uri" in low:
+            code = "CB-E029"
+        elif ("nul" in low and "0x00" in low) or isinstance(error, UnicodeError):
             code = "CB-E027"
         elif "fatal" in low:
             code = next((code for word, code in WORDS if word in low), "")

@@ -15,7 +15,7 @@ HEAD = "0005"  # the newest migration of the store
 ADDRESS = re.compile(
     r"(?i)([a-z][a-z0-9+.-]{2,}):/|(postgres\w*|mysql|mariadb):\S*@"
 )  # of a database elsewhere
-POSTGRES = re.compile(r"(?i)postgres(?:ql)?(?:\+psycopg)?:/{1,2}(?=\S|$)")
+POSTGRES = re.compile(r"(?i)postgres(?:ql)?(?:\+psycopg)?:(?:/{1,2}|$)")
 SECRET = re.compile(r"(?i)([?&](?:password|sslpassword|passfile|sslkey)=)[^&]*")
 
 

@@ -14,4 +14,5 @@ def added_once(connection: Connection, table: Table, values: dict[str, Any]) -> 
         from sqlalchemy.dialects.postgresql import insert as inserted
     else:
         from sqlalchemy.dialects.sqlite import insert as inserted  # type: ignore[assignment]
-    return connection.execute(inserted(table).values(**values).on_conflict_do_nothing()).rowcount == 1
+    asked = inserted(table).values(**values).on_conflict_do_nothing()
+    return connection.execute(asked, execution_options={"preserve_rowcount": True}).rowcount == 1

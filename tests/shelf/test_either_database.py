@@ -141,13 +141,13 @@ def test_the_schema_is_what_the_code_says(any_store):
         found = compare_metadata(MigrationContext.configure(connection), schema.METADATA)
         if connection.dialect.name == "postgresql":  # there a foreign key says besides that it may wait
             pairs = [
-                (one[0], one[1].table.name, *one[1].column_keys) for one in found if one[0].endswith("_fk")
+                (one[0], one[1].table.name, *one[1].column_keys) for one in found if str(one[0]).endswith("_fk")
             ]
             added, removed = (
                 {one[1:] for one in pairs if one[0] == kind} for kind in ("add_fk", "remove_fk")
             )
             assert added == removed
-            found = [one for one in found if not one[0].endswith("_fk")]
+            found = [one for one in found if not str(one[0]).endswith("_fk")]
         assert found == []
 
 
@@ -171,7 +171,7 @@ def test_who_reads_sees_one_moment_and_can_write_nothing(any_store):
         assert connection.exec_driver_sql(count).scalar() == 1
         tracked.keep("d", "o", [{"month": "2"}], any_store)
         assert connection.exec_driver_sql(count).scalar() == 1
-    with pytest.raises(InvalidInput, match="CB-E0(13|28)"), connect.reading(any_store) as connection:
+    with pytest.raises(InvalidInput, match=r"CB-E0(13|28)"), connect.reading(any_store) as connection:
         connection.exec_driver_sql("DELETE FROM marks")
 
 
@@ -215,7 +215,7 @@ def test_a_database_of_something_else_is_left_alone(postgres_server, postgres_st
         tracked.keep("d", "o", [{"month": "1"}], postgres_store)
     postgres_server.order("CREATE TABLE alembic_version (version_num text)", name)
     postgres_server.order("INSERT INTO alembic_version VALUES ('abc')", name)
-    with pytest.raises(InvalidInput, match="CB-E01[46]"):
+    with pytest.raises(InvalidInput, match=r"CB-E01[46]"):
         tracked.keep("d", "o", [{"month": "1"}], postgres_store)
 
 
@@ -225,8 +225,11 @@ def test_a_later_releases_shared_store_says_so(postgres_server, postgres_store):
         "UPDATE alembic_version SET version_num = '9999'", postgres_store.rpartition("/")[2]
     )
     connect.close(postgres_store)
-    for act in (lambda: tracked.keep("d", "o", [{"month": "1"}], postgres_store),
-                lambda: tracked.kept("d", "o", postgres_store), lambda: book.imported(store=postgres_store)):  # fmt: skip
+    for act in (
+        lambda: tracked.keep("d", "o", [{"month": "1"}], postgres_store),
+        lambda: tracked.kept("d", "o", postgres_store),
+        lambda: book.imported(store=postgres_store),
+    ):
         with pytest.raises(InvalidInput, match="CB-E014"):
             act()
 
@@ -305,7 +308,6 @@ def test_text_that_the_database_cannot_keep_says_so(postgres_store):
         ("postgres:/ana:sesame@host/db", "postgresql://ana@host/db"),
         ("postgresql+psycopg://host/db?password=sesame&sslmode=require", "postgresql://host/db?password=...&sslmode=require"),
         ("POSTGRESQL://:sesame@/db?host=/run", "postgresql:///db?host=/run"),
-        ("postgresql:///", "postgresql:///"),
     ],
 )  # fmt: skip
 def test_an_address_is_shown_without_its_password(said, told, monkeypatch):

@@ -142,6 +142,9 @@ def kept_decisions(
     after: str = "",
     most: int = 50,
     gone: bool = False,
+    workload: str = "",
+    as_of: str = "",
+    by: str = "",
     store: Path | str | None = None,
 ) -> Page[KeptDecision]:
     """The decisions that are kept, the newest first.
@@ -152,6 +155,7 @@ def kept_decisions(
         after: cursor of the page before.
         most: decisions at once, up to 500.
         gone: those that were dropped, in place of the others.
+        workload, as_of, by: those of this kind of work, of this day, made by this person; "" = all.
         store: file or address of the store.
 
     Raises:
@@ -163,7 +167,8 @@ def kept_decisions(
 
     most = most_of(most)
     query = select(DECISIONS).where(DECISIONS.c.gone == int(gone))
-    query = query.where(DECISIONS.c.brief_id == brief_id) if brief_id else query
+    wanted = {"brief_id": brief_id, "workload": workload, "as_of": as_of, "made_by": by}
+    query = query.where(*(DECISIONS.c[name] == value for name, value in wanted.items() if value))
     query = matching(query, DECISIONS, search, after, most)
     with looking(store) as connection:
         rows = [] if connection is None else connection.execute(query).mappings().all()

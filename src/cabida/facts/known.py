@@ -6,27 +6,30 @@ decision made again at its own date and time rests on what it rested on, whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 _seen_by: ContextVar[str] = ContextVar("own facts seen by", default="")
 _recorded_by: ContextVar[str] = ContextVar("evidence recorded by", default="")
+_read: ContextVar[dict[str, Any] | None] = ContextVar("facts read so far", default=None)
 _by_name_only: ContextVar[bool] = ContextVar("models by name only", default=False)
 
 
 @contextmanager
 def as_known(seen_by: str = "", recorded_by: str = "") -> Iterator[None]:
-    """Know only what was seen by a day and recorded by a time; "" = everything.
+    """Know only what was seen by a day and recorded by a time; "" = everything. Facts are read once meanwhile.
 
     Args:
         seen_by: ISO date.
         recorded_by: ISO date and time, UTC, to the second.
     """
-    seen, recorded = _seen_by.set(seen_by), _recorded_by.set(recorded_by)
+    seen, recorded, read = _seen_by.set(seen_by), _recorded_by.set(recorded_by), _read.set({})
     try:
         yield
     finally:
+        _read.reset(read)
         _recorded_by.reset(recorded)
         _seen_by.reset(seen)
 
@@ -43,7 +46,7 @@ def recorded_by() -> str:
 
 @contextmanager
 def by_name_only() -> Iterator[None]:
-    """Whoever asks is somewhere else: a model is one of the catalogue, never a file of this machine nor one of the hub."""
+    """Whoever asks is somewhere else: a model is of the catalogue, never a file of this machine nor on the hub."""
     before = _by_name_only.set(True)
     try:
         yield
@@ -54,3 +57,13 @@ def by_name_only() -> Iterator[None]:
 def names_only() -> bool:
     """Whether names are all that is looked up: nothing of what was asked is opened here or fetched."""
     return _by_name_only.get()
+
+
+def once(name: str, read: Callable[[], Any]) -> Any:
+    """What ``read`` gives, asked only once while :func:`as_known` lasts: all of a decision rests on the same facts."""
+    kept = _read.get()
+    if kept is None:
+        return read()
+    if name not in kept:
+        kept[name] = read()
+    return kept[name]

@@ -22,7 +22,8 @@ from cabida.evidence.shelf.bounds import (
     refuse_size,
     searchable,
 )
-from cabida.evidence.shelf.ids import new_id
+from cabida.evidence.shelf.briefs import MOST_VERSIONS
+from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.lists import matching, page_of
 from cabida.evidence.shelf.nouns import KeptDecision, Page
 from cabida.evidence.shelf.once import added_once
@@ -99,7 +100,8 @@ def decision_text(id: str, *, store: Path | str | None = None) -> str:
 
     query = select(DECISION_TEXTS).join(DECISIONS, DECISIONS.c.digest == DECISION_TEXTS.c.digest)
     with looking(store) as connection:
-        row = None if connection is None else connection.execute(query.where(DECISIONS.c.id == id)).first()
+        asked = query.where(DECISIONS.c.id == id)
+        row = None if connection is None or not is_id(id, "d") else connection.execute(asked).first()
     if row is None:
         raise _absent(id)
     return unpacked(row.content, row.size_bytes, row.digest, id).decode("utf-8")
@@ -126,10 +128,8 @@ def kept_decision(id: str, *, store: Path | str | None = None) -> KeptDecision:
     Raises:
         NotThere: CB-E238.
     """
-    from cabida.evidence.schema import DECISIONS
-
     with looking(store) as connection:
-        found = None if connection is None else _row(connection, DECISIONS.c.id == id)
+        found = None if connection is None else _named(connection, id)
     if found is None:
         raise _absent(id)
     return found
@@ -155,7 +155,9 @@ def kept_decisions(
         after: cursor of the page before.
         most: decisions at once, up to 500.
         gone: those that were dropped, in place of the others.
-        workload, as_of, by: those of this kind of work, of this day, made by this person; "" = all.
+        workload: those of this kind of work; "" = all.
+        as_of: those of this day, ISO date; "" = all.
+        by: those that this person made; "" = all.
         store: file or address of the store.
 
     Raises:
@@ -181,11 +183,9 @@ def drop_decision(id: str, *, by: str = "", store: Path | str | None = None) -> 
     Raises:
         NotThere: CB-E238.
     """
-    from cabida.evidence.schema import DECISIONS
-
     who = actor(by)
     with changing(store) as connection:
-        seen = _row(connection, DECISIONS.c.id == id)
+        seen = _named(connection, id)
         if seen is None:
             raise _absent(id)
         return seen if seen.gone else _marked(connection, seen, gone=True, by=who)
@@ -256,9 +256,10 @@ def _refuse_absent(connection: Connection, brief_id: str, version: int) -> None:
     from cabida.evidence.schema import BRIEF_VERSIONS
 
     if brief_id:
+        sound = is_id(brief_id, "b") and 1 <= version <= MOST_VERSIONS
         one = BRIEF_VERSIONS.c
         asked = select(one.version).where(one.brief_id == brief_id, one.version == version)
-        if connection.execute(asked).first() is None:
+        if not sound or connection.execute(asked).first() is None:
             raise NotThere([problem("CB-E230", id=cut(brief_id, 40), version=version)])
 
 
@@ -274,6 +275,12 @@ def _marked(connection: Connection, one: KeptDecision, *, gone: bool, by: str) -
     what = "dropped" if gone else "restored"
     noted(connection, what, KIND, one.id, name=one.name, before=before, after=after, by=by)
     return replace(one, gone=gone)
+
+
+def _named(connection: Connection, id: str) -> KeptDecision | None:
+    from cabida.evidence.schema import DECISIONS
+
+    return _row(connection, DECISIONS.c.id == id) if is_id(id, "d") else None
 
 
 def _row(connection: Connection, where: Any) -> KeptDecision | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, update_wrapper
+from functools import cached_property, reduce, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from cabida.units import Unit, unit_of
@@ -43,7 +43,7 @@ def least(*values: Any) -> Any:
     if not _NUMBERS.issuperset(map(type, values)) and any(map(_is_array, values)):
         import numpy as np
 
-        return np.minimum.reduce(np.broadcast_arrays(*values))
+        return reduce(np.minimum, values)
     return min(values)
 
 
@@ -52,7 +52,7 @@ def most(*values: Any) -> Any:
     if not _NUMBERS.issuperset(map(type, values)) and any(map(_is_array, values)):
         import numpy as np
 
-        return np.maximum.reduce(np.broadcast_arrays(*values))
+        return reduce(np.maximum, values)
     return max(values)
 
 

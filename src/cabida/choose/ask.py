@@ -211,7 +211,8 @@ def needed_by_hour(ask: Ask, capacity_requests_per_s: float, acceptance_ratio: f
 
 def _switched_on(needed: Sequence[int]) -> int:
     """How often a replica is started while the profile goes round; each time it is paid before it serves."""
-    return sum(max(0, now - before) for before, now in zip((needed[-1], *needed), needed, strict=False))
+    pairs = zip((needed[-1], *needed), needed, strict=False)
+    return sum(now - before for before, now in pairs if now > before)
 
 
 def usage_of(ask: Ask, acceptance_ratio: float, shift: Shift) -> Usage:

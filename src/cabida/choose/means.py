@@ -110,6 +110,7 @@ class Means:
     way_counts: dict[str, int] = field(default_factory=dict)  # the same by offer
     _made: dict[tuple[str, int, bool], list[Tenure]] = field(default_factory=dict)
     _kept: dict[str, list[Offer]] = field(default_factory=dict)
+    _machines: dict[str, int] = field(default_factory=dict)
 
     @property
     def priced(self) -> set[str]:
@@ -126,8 +127,7 @@ class Means:
         ``together_count`` of them work as one: across machines they need a network between those, which
         single rented machines don't have; sellers of whole machines stand for them where there are any.
         """
-        per_machine = accelerators_per_node(accelerator, facts.node_for(accelerator))
-        spans = together_count > per_machine
+        spans = together_count > self._per_machine(accelerator)
         key = accelerator.id, count, spans
         if key not in self._made:
             believed = self._believed(accelerator)
@@ -137,6 +137,13 @@ class Means:
                 lawful = sorted([*lawful, *more], key=lambda way: (way.hourly_money, way.id))
             self._made[key] = self._networked(lawful) if spans else lawful
         return self._made[key]
+
+    def _per_machine(self, accelerator: Accelerator) -> int:
+        """How many of an accelerator a machine holds."""
+        if accelerator.id not in self._machines:
+            node = facts.node_for(accelerator)
+            self._machines[accelerator.id] = accelerators_per_node(accelerator, node)
+        return self._machines[accelerator.id]
 
     def _topped_up(self, accelerator: Accelerator, count: int, found: list[Tenure]) -> list[Tenure]:
         """At a desk the cards that are there with more of the same bought beside them."""

@@ -66,19 +66,29 @@ class Runnable:
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:
     """What an accepted output would cost at a capacity no simulation exceeds, under the cheapest ways to hold it."""
-    spare = spare_count(means.brief)
-    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
-    usage = usage_of(ask, one.acceptance_ratio, shift)
+    return min(_unit_money_each(one, most_requests_per_s, ask, means, _cheapest_ways(one, means)))
+
+
+def _cheapest_ways(one: Runnable, means: Means) -> list[Tenure]:
+    """The cheapest of each kind of holding one replica."""
     cheapest: dict[tuple[object, ...], Tenure] = {}
     for tenure in one.tenures(means):  # by price; what else sets a bill apart is in the key
         apart = tenure.id if tenure.capacity == "spot" else ""  # each is interrupted in its own way
         cheapest.setdefault((tenure.capacity, apart, tenure.offer.accelerators_count), tenure)
+    return list(cheapest.values())
+
+
+def _unit_money_each(
+    one: Runnable, most_requests_per_s: float, ask: Ask, means: Means, ways: list[Tenure]
+) -> Iterator[float]:
+    """What an accepted output would cost under each way, one after the other."""
+    shift = shift_of(ask, most_requests_per_s, one.acceptance_ratio)
+    usage = usage_of(ask, one.acceptance_ratio, shift)
+    spare = spare_count(means.brief)
     candidate = Candidate("", one.deployment, replicas_count=shift.replicas_count, spare_replicas_count=spare)
-    return min(
-        money.serving_cost(candidate, usage, means.terms, tenure).per_accepted_money
-        for way in cheapest.values()
-        for tenure in (rented_after(way, candidate, usage, cheapest.values(), means),)
-    )
+    for way in ways:
+        tenure = rented_after(way, candidate, usage, ways, means)
+        yield money.unit_money(candidate, usage, means.terms, tenure)
 
 
 def outbid(one: Runnable, best_money: float, ask: Ask, means: Means, seed: int) -> bool:
@@ -89,12 +99,17 @@ def outbid(one: Runnable, best_money: float, ask: Ask, means: Means, seed: int) 
     """
     if ask.batch:
         return False
+    ways = _cheapest_ways(one, means)
+
+    def costs_less(rate: float) -> bool:
+        return any(each < best_money for each in _unit_money_each(one, rate, ask, means, ways))
+
     dear, cheap = one.most_requests_per_s * LEAST_SHARE, one.most_requests_per_s
-    if least_unit_money(one, dear, ask, means) < best_money:
+    if costs_less(dear):
         return False
     for _ in range(RATE_HALVINGS):
         middle = (dear * cheap) ** 0.5
-        if least_unit_money(one, middle, ask, means) < best_money:
+        if costs_less(middle):
             cheap = middle
         else:
             dear = middle
@@ -117,10 +132,14 @@ class Serving:
     capacity_requests_per_s: float  # of one replica
 
 
-def priced(one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally) -> Iterator[Worked]:
-    """Simulated capacity, replicas for the peak, and the bill under every way to hold them."""
+def priced(
+    one: Runnable, ask: Ask, means: Means, seed: int, tally: Tally, found: Capacity | None = None
+) -> Iterator[Worked]:
+    """Simulated capacity (``found``, where it was simulated before), replicas for the peak, and the bill under every
+    way to hold them.
+    """
     spread = spread_of(one.deployment, ask.shape)
-    found = _capacity(one, ask, spread, seed)
+    found = found or simulated_capacity(one, ask, seed)
     name = name_of(one.deployment, named=several(means.brief))
     if found.requests_per_s <= 0:
         yield from held_too_slow(one, ask, means, seed)
@@ -202,7 +221,9 @@ def _billed(one: Runnable, ask: Ask, means: Means, tenure: Tenure, serving: Serv
     )
 
 
-def _capacity(one: Runnable, ask: Ask, spread: dict[str, tuple[float, float]], seed: int) -> Capacity:
+def simulated_capacity(one: Runnable, ask: Ask, seed: int) -> Capacity:
+    """The most that one replica carries while it keeps the objectives; of a batch, as fast as it goes."""
+    spread = spread_of(one.deployment, ask.shape)
     if not ask.batch:
         return capacity_of(one.steps, ask.shape, ask.objectives, spread, seed)
     rate, speed = batch_rate((Pool(one.steps),), ask.shape, int(ask.items_count), spread, seed)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from cabida import memory
 from cabida.brief import Brief
 from cabida.checks import runnable
+from cabida.choose.ahead import Ahead, ahead
 from cabida.choose.ask import Ask, ask_of, objective_name
 from cabida.choose.enumerate_serving import Served, accelerators_in_reach, served_models, serving_deployments
 from cabida.choose.limits import told_apart
 from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
-from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis
+from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis, simulated_capacity
 from cabida.choose.search import Search
 from cabida.choose.splits import name_of, several
 from cabida.choose.sure import surely_fits
@@ -24,6 +25,7 @@ from cabida.plan import Deployment, Progress
 from cabida.text import missed, percent, size, tr
 from cabida.timing.engine.estimate import capacities_at_best
 from cabida.timing.engine.steps import step_model
+from cabida.timing.sizing.capacity import Capacity
 
 SLACK = 1.1  # a simulated capacity is taken to exceed the steady state's best by no more than this
 NEAR_RATIO = 1.25  # of the best: setups of a runner-up that near are compared among themselves
@@ -198,7 +200,25 @@ def _simulated(
     exhaustive: bool,
 ) -> Iterator[Worked]:
     """Simulate and price, cheapest bound first, until nothing left could be cheaper than the best that satisfies."""
-    seen, most = _Seen(best_money), means.brief.budget.monthly_money
+    with ahead(lambda one: simulated_capacity(one, ask, seed)) as capacities:
+        yield from _best_first(
+            ranked, ask, means, seed, tally, tell, _Seen(best_money), capacities, exhaustive=exhaustive
+        )
+
+
+def _best_first(
+    ranked: list[Runnable],
+    ask: Ask,
+    means: Means,
+    seed: int,
+    tally: Tally,
+    tell: Progress,
+    seen: _Seen,
+    capacities: Ahead[Runnable, Capacity],
+    *,
+    exhaustive: bool,
+) -> Iterator[Worked]:
+    most = means.brief.budget.monthly_money
     for index, one in enumerate(ranked):
         month = (
             one.least_unit_money
@@ -220,6 +240,9 @@ def _simulated(
                 tally.reject("over_budget", ways, name, -month, currency=means.terms.currency, **limits)
             continue
         tell("simulate", index, len(ranked))
-        worked = list(priced(one, ask, means, seed, tally))
+        following = (later for later in ranked[index + 1 :] if exhaustive or seen.shows(later, means))
+        if (later := next(following, None)) is not None:
+            capacities.begin(later)
+        worked = list(priced(one, ask, means, seed, tally, capacities.found(one)))
         seen.note(one, worked, means)
         yield from worked

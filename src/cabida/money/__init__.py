@@ -2,7 +2,7 @@
 
 from cabida.money.assumptions import Range
 from cabida.money.bills.service_api import api_cached, api_cost, api_tree
-from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost
+from cabida.money.bills.serving import attempted_requests, cost_tree, serving_cost, unit_money
 from cabida.money.bills.training import stretch_ratio, training_cost, training_tree, training_use
 from cabida.money.currency import Rate
 from cabida.money.hold.paths import Route, replicas_by_hour, routes
@@ -38,4 +38,5 @@ __all__ = [
     "training_cost",
     "training_tree",
     "training_use",
+    "unit_money",
 ]

@@ -15,8 +15,8 @@ from typing import Any
 
 from cabida.files import home
 
-SOURCES = (  # all that is compiled
-    "engine/roofline.py", "engine/step_clock.py", "engine/step_time.py", "queues/columns.py",
+SOURCES = (  # all that is compiled, and how
+    "compiled.py", "engine/roofline.py", "engine/step_clock.py", "engine/step_time.py", "queues/columns.py",
     "queues/outcome.py", "queues/prefixes.py", "queues/queue.py", "queues/routing.py", "queues/schedule.py",
     "queues/waiting_line.py",
 )  # fmt: skip
@@ -43,13 +43,13 @@ def compiled(function: Callable[..., Any]) -> Any:
         return function
     kept = cache_path()
     if kept is None:
-        return numba.njit(function)
+        return numba.njit(nogil=True)(function)
     config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = str(kept)
     try:
-        return numba.njit(cache=True)(function)
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder that numba may write to: compiled anew by each process
-        return numba.njit(function)
+        return numba.njit(nogil=True)(function)
     finally:
         config.CACHE_DIR = before

@@ -68,6 +68,12 @@ def serving_cost(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenur
     )
 
 
+def unit_money(candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenure) -> float:
+    """Cost of one accepted output alone, as :func:`serving_cost` tells it: for bounds, which are asked for often."""
+    deployment, held_as = _parts(candidate, terms, tenure)
+    return float(_bill(Plain(terms), candidate, deployment, held_as, usage)["unit"])
+
+
 def cost_tree(
     candidate: Candidate, usage: Usage, terms: Terms, tenure: Tenure | None = None
 ) -> dict[str, Quantity]:

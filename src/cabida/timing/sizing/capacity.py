@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cabida.plan import Load
@@ -207,12 +208,17 @@ def _misses_alone(model: StepModel, shape: Load, objectives: Mapping[str, float]
 
 def _fluid_capacity(model: StepModel, shape: Load, objectives: Mapping[str, float]) -> float:
     """Share of its highest rate at which one replica would miss an objective, by the steady state."""
-    most = bounds_of(model, shape).requests_per_s_max
+    return _fluid_share(model, shape, tuple(objectives.items()))
+
+
+@lru_cache(maxsize=256)
+def _fluid_share(model: StepModel, shape: Load, objectives: tuple[tuple[str, float], ...]) -> float:
+    most, limits = bounds_of(model, shape).requests_per_s_max, dict(objectives)
     low, high = 0.0, 1.0
     for _ in range(6):
         share = 0.5 * (low + high)
         speed = fluid_of(model, replace(shape, requests_per_s=share * most, concurrency=None), {})
-        if first_missed(speed, objectives):
+        if first_missed(speed, limits):
             high = share
         else:
             low = share

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+
 from cabida.choose.ahead import ahead
 from cabida.facts import known
 from cabida.text import language, speaking

@@ -200,7 +200,11 @@ def _simulated(
     exhaustive: bool,
 ) -> Iterator[Worked]:
     """Simulate and price, cheapest bound first, until nothing left could be cheaper than the best that satisfies."""
-    with ahead(lambda one: simulated_capacity(one, ask, seed)) as capacities:
+
+    def work(one: Runnable) -> Capacity:
+        return simulated_capacity(one, ask, seed)
+
+    with ahead(work) as capacities:
         yield from _best_first(
             ranked, ask, means, seed, tally, tell, _Seen(best_money), capacities, exhaustive=exhaustive
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cabida.evidence.connect import alone, kept_text, placed, writing
 from cabida.evidence.price_rows import COLUMNS, api_text, cells_digest, offer_cells, sources_text
 from cabida.evidence.secrets import redacted
+from cabida.evidence.shelf.auditing import noted
 from cabida.facts.model import ApiOffer, Offer
 from cabida.quantity import Source
 
@@ -92,6 +93,7 @@ def add(found: Read, store: Path | str | None = None) -> Added:
             for one in found.unread[:UNREAD_MOST]
         ]
         _insert(connection, "price_unread", ("import_id", "line", "text", "why", "near"), unread)
+        noted(connection, "imported", "prices", str(import_id), name=found.name, after=found.sha256)
     return Added(import_id, at, new_count, all_count - new_count, len(found.unread))
 
 

@@ -20,6 +20,7 @@ from cabida.evidence.connect import reading as reading
 from cabida.evidence.observation import Observation, of_row
 from cabida.evidence.place import Where, store_path
 from cabida.evidence.read import ReadFile
+from cabida.evidence.shelf.auditing import digest_of, noted
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def add(read: ReadFile, store: Path | str | None = None) -> list[str]:
             ]
             if lines:
                 connection.execute(insert(LINES), lines)
+            noted(connection, "imported", "observations", str(import_id), name=read.name, after=read.sha256)
         _supersede(connection, read.sha256, ids)
         marked = _marks(connection)
         _mark(connection, [id for id in ids if id in marked], RESTORED, "")
@@ -141,6 +143,7 @@ def _mark(connection: Connection, ids: Sequence[str], mark: str, why: str) -> No
         connection.execute(
             insert(MARKS), [{"observation_id": id, "mark": mark, "why": why, "at": at} for id in ids]
         )
+        noted(connection, mark, "observations", ids[0], name=", ".join(ids), after=digest_of(mark, why, *ids))
 
 
 def _marks(connection: Connection) -> dict[str, tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cabida.evidence.connect import reading, there, writing
 from cabida.evidence.place import store_path
+from cabida.evidence.shelf.auditing import digest_of, noted
 
 
 def keep(
@@ -44,6 +45,8 @@ def keep(
     if rows:
         with writing(store) as connection:
             connection.execute(insert(TRACKED), rows)
+            after = digest_of(*(row["row"] for row in rows))
+            noted(connection, "kept", "month", decision, name=option, after=after)
     return len(rows)
 
 

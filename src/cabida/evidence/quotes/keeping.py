@@ -19,6 +19,7 @@ from cabida.evidence.place import store_path
 from cabida.evidence.quotes.forms import template
 from cabida.evidence.quotes.quote import Left, Quote, Seen
 from cabida.evidence.quotes.reading import read_quote
+from cabida.evidence.shelf.auditing import noted
 from cabida.facts.known import recorded_by
 from cabida.text import closest, problem
 
@@ -69,9 +70,12 @@ def keep(quotes: Sequence[Quote], store: Path | str | None = None) -> tuple[Kept
             row = _row(quote, at)
             digests.append(row["digest"])
             if row["digest"] not in known:
-                connection.execute(insert(QUOTES), [row])
+                made = connection.execute(insert(QUOTES).values(**row))
+                id = f"q{made.inserted_primary_key[0]}"  # type: ignore[index]
                 known.add(row["digest"])
                 fresh.add(row["digest"])
+                name = " ".join(filter(None, (row["vendor"], row["quote_id"])))
+                noted(connection, "kept", "quote", id, name=name, after=row["digest"].hex())
     every = dict(_all(store, "", ""))
     return tuple(replace(every[digest], new=digest in fresh) for digest in digests)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.brief.lines import read_lines
 from cabida.errors import Conflict, InvalidInput, NotThere
 from cabida.evidence.shelf.acting import actor
 from cabida.evidence.shelf.auditing import digest_of, noted
@@ -17,7 +16,7 @@ from cabida.evidence.shelf.bounds import (
     refuse_secrets,
     refuse_size,
 )
-from cabida.evidence.shelf.ids import new_id
+from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.lists import matching, page_of
 from cabida.evidence.shelf.nouns import KeptBrief, Page
 from cabida.evidence.shelf.opening import changing, looking, now
@@ -131,7 +130,7 @@ def brief_versions(id: str, *, store: Path | str | None = None) -> tuple[KeptBri
     query = select(*kept, BRIEFS.c.made_at, BRIEFS.c.made_by).join(BRIEFS, BRIEFS.c.id == one.c.brief_id)
     with looking(store) as connection:
         asked = query.where(one.c.brief_id == id).order_by(one.c.version.desc())
-        rows = [] if connection is None else connection.execute(asked).mappings().all()
+        rows = [] if connection is None or not is_id(id, "b") else connection.execute(asked).mappings().all()
     if not rows:
         raise NotThere([problem("CB-E230", id=cut(id, 40), version=1)])
     return tuple(_of_version(row) for row in rows)
@@ -176,6 +175,8 @@ def briefs(
 
 def _taken(name: str, text: str) -> dict[str, Any]:
     """What is kept of a name and a text."""
+    from cabida.brief.lines import read_lines
+
     plain = plain_name(name)
     size_bytes = len(text.encode("utf-8", "surrogatepass"))
     refuse_size(size_bytes, LARGEST_BRIEF_BYTES, plain)
@@ -241,6 +242,8 @@ def _one(connection: Connection, id: str, version: int | None) -> KeptBrief | No
 
     from cabida.evidence.schema import BRIEF_VERSIONS, BRIEFS
 
+    if not is_id(id, "b") or not 1 <= (version or 1) <= MOST_VERSIONS:
+        return None
     one = BRIEF_VERSIONS
     query = select(one, BRIEFS.c.made_at, BRIEFS.c.made_by).join(BRIEFS, BRIEFS.c.id == one.c.brief_id)
     wanted = BRIEFS.c.version if version is None else version

@@ -11,7 +11,7 @@ from cabida.errors import Conflict, InvalidInput, NotThere
 from cabida.evidence.shelf.acting import actor
 from cabida.evidence.shelf.auditing import digest_of, noted
 from cabida.evidence.shelf.bounds import LONGEST_KEY_CHARS, blanked, cut, most_of, plain_json, refuse_secrets
-from cabida.evidence.shelf.ids import new_id
+from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.lists import following, page_of
 from cabida.evidence.shelf.nouns import Job, Page
 from cabida.evidence.shelf.once import added_once
@@ -85,7 +85,7 @@ def job(id: str, *, store: Path | str | None = None) -> Job:
     from cabida.evidence.schema import JOBS
 
     with looking(store) as connection:
-        row = None if connection is None else _row(connection, JOBS.c.id == id)
+        row = None if connection is None or not is_id(id, "j") else _row(connection, JOBS.c.id == id)
     if row is None:
         raise absent(id)
     return _of(row)
@@ -163,6 +163,8 @@ def end_job(
     if state not in ENDS:
         message = f"no end of a job: {state}"
         raise ValueError(message)
+    if not is_id(id, "j"):
+        raise absent(id)
     told = None if result is None else plain_json(blanked(dict(result)), KIND, LARGEST_RESULT_BYTES)
     wrong = plain_json(blanked([dict(one) for one in errors]), KIND)
     with changing(store) as connection:

@@ -22,7 +22,7 @@ from cabida.evidence.shelf.bounds import (
     refuse_size,
     searchable,
 )
-from cabida.evidence.shelf.ids import new_id
+from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.lists import matching, page_of
 from cabida.evidence.shelf.nouns import KeptRun, Page
 from cabida.evidence.shelf.opening import changing, looking, now
@@ -170,6 +170,8 @@ def _one(connection: Connection, id: str, *, alone: bool = False) -> KeptRun | N
     from cabida.evidence.schema import RUNS
 
     query = select(RUNS).where(RUNS.c.id == id)
+    if not is_id(id, "r"):
+        return None
     row = connection.execute(query.with_for_update() if alone else query).mappings().first()
     return None if row is None else _of(row)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.errors import InvalidInput, NotThere
+from cabida.errors import CabidaError, InvalidInput, NotThere
 from cabida.evidence.shelf.acting import actor
 from cabida.evidence.shelf.auditing import digest_of, noted
 from cabida.evidence.shelf.bounds import cut, plain_name
-from cabida.evidence.shelf.ids import new_id
+from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.nouns import Token
 from cabida.evidence.shelf.opening import changing, later, looking, now
 from cabida.text import problem
@@ -70,7 +71,8 @@ def new_token(
 def token_of(secret: str, *, store: Path | str | None = None) -> Token | None:
     """The token of a secret; ``None`` where there is none, or it expired or was revoked.
 
-    What is looked up is a digest, so that how long it takes tells nothing of the secret.
+    That it was used is kept, to five minutes. What is looked up is a digest, so that how long it takes tells nothing
+    of the secret.
 
     Raises:
         InvalidInput: CB-E010 to CB-E029, the store can't be read.
@@ -88,7 +90,11 @@ def token_of(secret: str, *, store: Path | str | None = None) -> Token | None:
     if row is None or not hmac.compare_digest(row["secret_sha256"], digest):
         return None
     one = _of(row)
-    return one if one.holds(now()) else None
+    if not one.holds(now()):
+        return None
+    with suppress(CabidaError):  # the door opens also while nobody can write down that it did
+        token_used(one, store=store)
+    return one
 
 
 def token_used(one: Token, *, store: Path | str | None = None) -> bool:
@@ -150,6 +156,8 @@ def _one(connection: Connection, id: str) -> Token | None:
 
     from cabida.evidence.schema import TOKENS
 
+    if not is_id(id, "t"):
+        return None
     row = connection.execute(select(TOKENS).where(TOKENS.c.id == id).with_for_update()).mappings().first()
     return None if row is None else _of(row)
 

@@ -13,6 +13,8 @@ from cabida.errors import InvalidInput
 from cabida.plan.decision import Replica
 from cabida.report.diff import difference, flat, likeness
 from cabida.report.store import load, save
+from cabida.text import speaking, tr
+from cabida.timing.own import is_own_calibration
 
 DECISION = load(Path(__file__).parents[1] / "report" / "golden" / "decision.en.json")
 FIRST, SECOND, *OTHERS = DECISION.options
@@ -142,3 +144,19 @@ def test_the_same_again_takes_neither_another_day_nor_another_brief(more):
         app.rerun(DECISION, same=True, **more)
     with pytest.raises(InvalidInput, match="CB-Y004"):
         app.rerun(replace(DECISION, version="0.0.1"), same=True)
+
+
+def test_a_shipped_measurement_without_an_address_is_no_measurement_of_ones_own():
+    shipped = {
+        "what": "dense fp16 rate of a card, measured",
+        "url": "",
+        "seen": "2026-11-01",
+        "grade": "measured",
+    }
+    for language in ("en", "es"):
+        with speaking(language):
+            told = tr("timing.own_calibration", digest="abc", count=3)
+        own = {"what": told, "url": "", "seen": "2026-11-02", "grade": "measured"}
+        assert [is_own_calibration(one) for one in (shipped, own, own | {"url": "https://example.org"})] == [
+            False, True, False,
+        ]  # fmt: skip

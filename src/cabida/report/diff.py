@@ -8,6 +8,7 @@ from typing import Any
 
 from cabida.plan import Decision, Option
 from cabida.report.every_form import first
+from cabida.timing.own import is_own_calibration
 
 SAME_RATIO = 1e-9  # two figures nearer than this are one figure
 NOT_OF_THE_WORK = ("name", "file")  # of a brief: what it is called
@@ -79,10 +80,10 @@ def difference(before: Decision, after: Decision) -> Difference:
     return Difference(
         winner_changed=verdicts[0] != verdicts[1] or (not stays and "satisfied" in verdicts),
         verdicts=verdicts,
-        winner_before=_pick(one),
-        winner_after=_pick(two),
-        old_winner_now=_pick(_alike(one, after)),
-        new_winner_then=_pick(_alike(two, before)),
+        winner_before=pick(one),
+        winner_after=pick(two),
+        old_winner_now=pick(_alike(one, after)),
+        new_winner_then=pick(_alike(two, before)),
         changes=tuple(_changes(before, after)),
         as_of=(before.as_of, after.as_of),
         currency=before.currency,
@@ -108,7 +109,8 @@ def _alike(option: Option | None, decision: Decision) -> Option | None:
     return next((one for one in decision.options if likeness(one) == wanted), None)
 
 
-def _pick(option: Option | None) -> Pick | None:
+def pick(option: Option | None) -> Pick | None:
+    """An option as the other decision sees it."""
     if option is None:
         return None
     return Pick(
@@ -130,7 +132,7 @@ def _changes(before: Decision, after: Decision) -> Iterator[Change]:
 
 
 def _world(decision: Decision) -> dict[str, str]:
-    own = [one["what"] for one in decision.sources if one.get("grade") == "measured" and not one.get("url")]
+    own = [one["what"] for one in decision.sources if is_own_calibration(one)]
     return {
         "as_of": decision.as_of,
         "version": decision.version,

@@ -41,6 +41,8 @@ COEFFICIENTS = ("serving.json", "kernels.json", "links.json", "first_tokens.json
 _used: ContextVar[bool] = ContextVar("own calibration used", default=True)
 _tried: ContextVar[tuple[Residual, ...] | None] = ContextVar("residuals on trial", default=None)
 
+CALIBRATED_BY = "(cabida calibrate)"  # ends what a decision says of one's own calibration, in every language
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -176,6 +178,13 @@ def digest_of(residuals: Sequence[Residual]) -> str:
 def calibration_digest() -> str:
     """Digest of the calibration that predictions use now; "" for none."""
     return digest_of(own_residuals())
+
+
+def is_own_calibration(source: Mapping[str, str]) -> bool:
+    """Whether a source of a decision is one's own calibration: shipped measurements may lack an address as well."""
+    return (
+        source.get("grade") == MEASURED and not source.get("url") and CALIBRATED_BY in source.get("what", "")
+    )
 
 
 def own_source() -> tuple[dict[str, str], ...]:

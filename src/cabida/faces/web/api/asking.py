@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from cabida.errors import InvalidInput
 from cabida.faces.web.api import told
 from cabida.faces.web.api.asked import LONGEST_FILE, LONGEST_TEXT, command_of, form_of, words_of
-from cabida.faces.web.api.running import Answer, answered, store_of, worked_out
+from cabida.faces.web.api.running import Answer, answered, worked_out
 from cabida.faces.web.api.usecases import BRIEF, DECISION, USE_CASES, Given, UseCase
 from cabida.faces.web.telling import NotFound
 from cabida.text import has_text, problem, speaking, tr
@@ -126,13 +126,12 @@ def _endpoint(case: UseCase, form: type[BaseModel]) -> Callable[..., Awaitable[R
         _no_files_named(asked)
         flags, arguments = words_of(asked, case.words, out)
         files = await _uploaded(case, asked)
-        store = store_of(request)
         arguments = [id, *arguments] if "{id}" in case.path else arguments
         _only_kept(case, arguments)
 
         def work() -> Answer:
-            contents = {**given_contents(case.given, asked, store), **files}
-            return answered(case.words, [*case.always, *flags], arguments, files=contents, store=store)
+            contents = {**given_contents(case.given, asked), **files}
+            return answered(case.words, [*case.always, *flags], arguments, files=contents)
 
         try:
             answer = await worked_out(
@@ -171,9 +170,7 @@ def as_json(answer: Answer, status: int = 200, headers: dict[str, str] | None = 
     return JSONResponse(answer.data, status, headers={EXIT: str(answer.exit_code), **(headers or {})})
 
 
-def given_contents(
-    given: tuple[Given, ...], asked: BaseModel, store: str | None
-) -> dict[str, tuple[str, bytes]]:
+def given_contents(given: tuple[Given, ...], asked: BaseModel) -> dict[str, tuple[str, bytes]]:
     """The files that the command takes, from the request or from the shelf: flag -> name, content.
 
     Raises:
@@ -181,19 +178,19 @@ def given_contents(
     """
     found: dict[str, tuple[str, bytes]] = {}
     for at, one in enumerate(given):
-        content = content_of(one, asked, store)
+        content = content_of(one, asked)
         if content is not None:
             name = {BRIEF: f"{one.field}.yaml", DECISION: f"{one.field}.json"}.get(one.kind, one.kind)
             found[one.flag or f"{at}"] = (name, content)
         elif one.needed:
             raise InvalidInput([problem("CB-S041", where=one.field, why=tr("web.api.wrong.missing"))])
-    arguments = [one for one in given if not one.flag and not one.needed and content_of(one, asked, store)]
+    arguments = [one for one in given if not one.flag and not one.needed and content_of(one, asked)]
     if len(arguments) > 1:
         raise InvalidInput([problem("CB-S046", one=arguments[0].field, other=arguments[1].field)])
     return found
 
 
-def content_of(one: Given, asked: BaseModel, store: str | None) -> bytes | None:
+def content_of(one: Given, asked: BaseModel) -> bytes | None:
     """One of them; ``None`` when it wasn't given."""
     said, id = getattr(asked, one.field, None), getattr(asked, f"{one.field}_id", None)
     if said is not None and id is not None:
@@ -201,9 +198,9 @@ def content_of(one: Given, asked: BaseModel, store: str | None) -> bytes | None:
     if id is not None:
         from cabida.evidence import shelf
     if id is not None and one.kind == BRIEF:
-        text = shelf.brief(id, getattr(asked, f"{one.field}_version", None), store=store).text
+        text = shelf.brief(id, getattr(asked, f"{one.field}_version", None)).text
     elif id is not None:
-        text = shelf.decision_text(id, store=store)
+        text = shelf.decision_text(id)
     elif said is None:
         return None
     else:

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from cabida.faces.web.api import told
 from cabida.faces.web.api.asked import MOST_VALUES, Asked, no_text
 from cabida.faces.web.api.asking import given_contents, given_fields
-from cabida.faces.web.api.running import store_of, worked_out
+from cabida.faces.web.api.running import worked_out
 from cabida.faces.web.api.usecases import DECISION, Given
 
 TYPES = {
@@ -69,7 +69,7 @@ def add_decisions(router: APIRouter) -> None:
         """A decision, whole: the JSON that `cabida recommend --json` printed."""
         from cabida.evidence import shelf
 
-        text = await worked_out(request, lambda: shelf.decision_text(id, store=store_of(request)))
+        text = await worked_out(request, lambda: shelf.decision_text(id))
         return Response(text, media_type="application/json")
 
     @router.get(
@@ -99,7 +99,7 @@ def add_decisions(router: APIRouter) -> None:
             from cabida import app
             from cabida.report.metrics import plain
 
-            return [plain(asdict(one)) for one in app.levers(_read(asked, store_of(request)))]
+            return [plain(asdict(one)) for one in app.levers(_read(asked))]
 
         return JSONResponse(await worked_out(request, found))
 
@@ -111,15 +111,15 @@ def add_decisions(router: APIRouter) -> None:
             from cabida import app
             from cabida.report.store import to_json
 
-            return to_json(app.what_if(_read(asked, store_of(request)), asked.set))
+            return to_json(app.what_if(_read(asked), asked.set))
 
         return Response(await worked_out(request, found), media_type="application/json")
 
 
-def _read(asked: BaseModel, store: str | None) -> Any:
+def _read(asked: BaseModel) -> Any:
     from cabida.report.store import from_json
 
-    ((name, content),) = given_contents(GIVEN, asked, store).values()
+    ((name, content),) = given_contents(GIVEN, asked).values()
     return from_json(content.decode("utf-8"), file=name)
 
 
@@ -127,7 +127,7 @@ async def _record(request: Request, asked: BaseModel, form: str, changes: dict[s
     def written() -> tuple[str, bytes]:
         from cabida import app
 
-        decision = _read(asked, store_of(request))
+        decision = _read(asked)
         made = app.record(decision, form, changes)
         return decision.name, made if isinstance(made, bytes) else made.encode("utf-8")
 
@@ -177,7 +177,7 @@ def add_quote_texts(router: APIRouter) -> None:
             request: Request, id: Annotated[str, Path(max_length=100)], asked: Annotated[needs, Body()]
         ) -> Response:
             def written() -> str:
-                return _quote_text(kind, id, asked, store_of(request))
+                return _quote_text(kind, id, asked)
 
             return Response(await worked_out(request, written), media_type="text/markdown")
 
@@ -185,7 +185,7 @@ def add_quote_texts(router: APIRouter) -> None:
     add("annex", "The acceptance tests with their floors, as an annex to the contract.")
 
 
-def _quote_text(kind: str, id: str, asked: Any, store: str | None) -> str:
+def _quote_text(kind: str, id: str, asked: Any) -> str:
     from cabida import app
     from cabida.evidence.quotes.keeping import is_name
     from cabida.faces.commands_quote_audit import _needs
@@ -195,7 +195,7 @@ def _quote_text(kind: str, id: str, asked: Any, store: str | None) -> str:
 
     if not is_name(id):
         raise NotFound([problem("CB-S042", kind="quote", name=id[:60])])
-    files = given_contents((Given("decision", DECISION, "--decision", needed=False),), asked, store)
+    files = given_contents((Given("decision", DECISION, "--decision", needed=False),), asked)
     decision = from_json(files["--decision"][1].decode("utf-8")) if files else None
     said = {
         name: getattr(asked, name)
@@ -203,7 +203,7 @@ def _quote_text(kind: str, id: str, asked: Any, store: str | None) -> str:
         if name not in ("decision", "decision_id", "as_of")
     }
     made = app.quote_audit(
-        app.quote_read(id, store=store),
+        app.quote_read(id),
         decision=decision,
         as_of=getattr(asked, "as_of", None),
         **_needs(said),

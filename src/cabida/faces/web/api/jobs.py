@@ -1,8 +1,6 @@
 """What takes long: asked for, told about while it runs, and answered with when it is done."""
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -18,11 +16,11 @@ from cabida.faces.web.api import told
 from cabida.faces.web.api.asked import form_of
 from cabida.faces.web.api.asking import EXIT, EXITS, content_of, given_fields
 from cabida.faces.web.api.listing import Pages, listed, one_schema, page_schema
-from cabida.faces.web.api.running import store_of, worked_out
-from cabida.faces.web.api.usecases import BRIEF, DECISION, Given
+from cabida.faces.web.api.running import worked_out
+from cabida.faces.web.api.usecases import BRIEF, Given
 from cabida.text import locale, problem, tr
 
-LONGEST_WAIT_S, LONGEST_LISTEN_S, BEAT_S = 60, 3600.0, 15.0
+LONGEST_WAIT_S = 60
 Key = Annotated[
     str | None,
     Header(
@@ -94,7 +92,7 @@ def _asked(router: APIRouter) -> None:
         the answer when it is there in time.
         """
         said = _said(asked, ("name", "assume", "as_of", "scenarios", "seed"), all="every")
-        said |= await worked_out(request, lambda: _brief(asked, store_of(request)))
+        said |= await worked_out(request, lambda: _brief(asked))
         if not said.get("brief_id") and not said.get("text"):
             raise InvalidInput([problem("CB-S041", where="brief", why=tr("web.api.wrong.missing"))])
         return await _job(request, "recommend", said, wait, idempotency_key)
@@ -108,10 +106,10 @@ def _asked(router: APIRouter) -> None:
         wait: Wait = 0, idempotency_key: Key = None,
     ) -> Response:  # fmt: skip
         """Decide again with the prices, facts and evidence there are now: does the winner stay. A job."""
-        said = {"decision_id": id, **_said(asked, ("same", "as_of"))}
-        said |= await worked_out(request, lambda: _brief(asked, store_of(request)))
-        await worked_out(request, lambda: shelf.kept_decision(id, store=store_of(request)))
-        return await _job(request, "rerun", said, wait, idempotency_key)
+        said = {"decision": id, **_said(asked, ("same", "as_of"))}
+        said |= await worked_out(request, lambda: _brief(asked))
+        await worked_out(request, lambda: shelf.kept_decision(id))
+        return await _job(request, "remake", said, wait, idempotency_key)
 
     @router.post(
         "/calibration", tags=["evidence"], status_code=202,
@@ -134,12 +132,12 @@ def _said(asked: BaseModel, names: tuple[str, ...], **renamed: str) -> dict[str,
     return {"language": locale(), **found}
 
 
-def _brief(asked: Any, store: str | None) -> dict[str, Any]:
+def _brief(asked: Any) -> dict[str, Any]:
     """The brief of a job: its id and version on the shelf, or its text."""
     if asked.brief_id is not None and asked.brief is None:
-        kept = shelf.brief(asked.brief_id, asked.brief_version, store=store)
+        kept = shelf.brief(asked.brief_id, asked.brief_version)
         return {"brief_id": kept.id, "brief_version": kept.version}
-    content = content_of(OWN_BRIEF, asked, store)
+    content = content_of(OWN_BRIEF, asked)
     return {} if content is None else {"text": content.decode("utf-8")}
 
 
@@ -147,47 +145,28 @@ async def _job(request: Request, kind: str, asked: dict[str, Any], wait_s: int, 
     """Ask for a job: 202 and where it is, or 200 and its answer when that comes in time."""
     person = access.editor(request)
     jobs = request.app.state.jobs
-    store = store_of(request)
     made = await worked_out(request, lambda: jobs.submit(kind, asked, person, key=key or ""))
     if wait_s:
-        made = await _over(request, made, wait_s)
+        made = await jobs.ended(made.id, wait_s)
     headers = {"Location": f"/api/v1/jobs/{made.id}"}
     if made.state == "failed":
         raise InvalidInput([Problem(**one) for one in made.errors])
     if made.state == "done":
-        answer, code = await worked_out(request, lambda: answer_of(made, store))
+        answer, code = await worked_out(request, lambda: answer_of(made))
         return Response(answer, media_type="application/json", headers={**headers, EXIT: str(code)})
     return JSONResponse(plain(made), 202, headers=headers)
 
 
-async def _over(request: Request, job: Any, wait_s: float) -> Any:
-    """The job when it is over, or as it is when the wait is."""
-    until = time.monotonic() + wait_s
-    while not job.over and (left_s := until - time.monotonic()) > 0:
-        await _changed(request, job.id, left_s)
-        job = await _now(request, job.id)
-    return job
-
-
-async def _changed(request: Request, id: str, most_s: float) -> bool:
-    """Wait until something changes of a job; false when nothing does in that time."""
-    try:
-        await asyncio.wait_for(request.app.state.jobs.changed(id), most_s)
-    except TimeoutError:
-        return False
-    return True
-
-
-async def _now(request: Request, id: str) -> Any:
-    return await worked_out(request, lambda: shelf.job(id, store=store_of(request)))
-
-
-def answer_of(job: Any, store: str | None) -> tuple[str, int]:
+def answer_of(job: Any) -> tuple[str, int]:
     """What the command line would print for a job that is done, and its exit code."""
     result = dict(job.result or {})
     code = int(result.pop("exit_code", 0))
+    if job.kind == "remake":
+        from cabida.faces.web.api.doings import remade
+
+        return json.dumps(remade(result), ensure_ascii=False), code
     if job.kind == "recommend":
-        return shelf.decision_text(result["decision"], store=store), code
+        return shelf.decision_text(result["decision"]), code
     return json.dumps(result.get("answer", result), ensure_ascii=False), code
 
 
@@ -206,30 +185,22 @@ def _looked_at(router: APIRouter) -> None:
         """What was asked for in the background, the newest first."""
         found = await worked_out(
             request,
-            lambda: shelf.jobs(
-                state=asked.state,
-                kind=asked.kind,
-                after=asked.after,
-                most=asked.most,
-                store=store_of(request),
-            ),
+            lambda: shelf.jobs(state=asked.state, kind=asked.kind, after=asked.after, most=asked.most),
         )
         return listed(request, found, plain)
 
     @router.get("/jobs/{id}", tags=["jobs"], responses={200: one_schema("Job"), **told.responses(404, 422)})
     async def get_jobs_one(request: Request, id: Id) -> Response:
         """A job: how it stands, and what came out."""
-        return JSONResponse(plain(await _now(request, id)))
+        return JSONResponse(plain(await worked_out(request, lambda: request.app.state.jobs.job(id))))
 
     @router.delete(
         "/jobs/{id}", tags=["jobs"], responses={200: one_schema("Job"), **told.responses(404, 422)}
     )
     async def delete_jobs_one(request: Request, id: Id) -> Response:
         """Cancel a job; one that is over stays as it ended."""
-        access.editor(request)
-        await _now(request, id)
-        await worked_out(request, lambda: request.app.state.jobs.cancel(id), writes=True)
-        return JSONResponse(plain(await _now(request, id)))
+        person, jobs = access.editor(request), request.app.state.jobs
+        return JSONResponse(plain(await worked_out(request, lambda: jobs.cancel(id, person), writes=True)))
 
     @router.get(
         "/jobs/{id}/events", tags=["jobs"],
@@ -240,24 +211,22 @@ def _looked_at(router: APIRouter) -> None:
     )  # fmt: skip
     async def get_jobs_one_events(request: Request, id: Id) -> Response:
         """How a job goes on, told as it happens (server-sent events), until it is over."""
-        first = await _now(request, id)
+        await worked_out(request, lambda: request.app.state.jobs.job(id))
         return StreamingResponse(
-            _events(request, first), media_type="text/event-stream",
+            _events(request, id), media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )  # fmt: skip
 
 
-async def _events(request: Request, job: Any) -> AsyncIterator[str]:
-    until = time.monotonic() + LONGEST_LISTEN_S
+async def _events(request: Request, id: str) -> AsyncIterator[str]:
     state = ""
-    while True:
-        name = "end" if job.over else "progress" if job.state == state else "state"
-        state = job.state
-        yield f"event: {name}\ndata: {json.dumps(plain(job), ensure_ascii=False)}\n\n"
-        if job.over or time.monotonic() > until:
-            return
-        while not await _changed(request, job.id, BEAT_S):
+    async for seen in request.app.state.jobs.follow(id):
+        if seen is None:
             if await request.is_disconnected():
                 return
             yield ": still here\n\n"
-        job = await _now(request, job.id)
+            continue
+        seq, job = seen
+        name = "end" if job.over else "progress" if job.state == state else "state"
+        state = job.state
+        yield f"id: {seq}\nevent: {name}\ndata: {json.dumps(plain(job), ensure_ascii=False)}\n\n"

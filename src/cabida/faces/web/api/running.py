@@ -80,11 +80,6 @@ def room(request: Request) -> Room:
     return found
 
 
-def store_of(request: Request) -> str | None:
-    """The store of the server; ``None`` = as ``evidence.place`` finds it."""
-    return request.app.state.settings.store or None
-
-
 async def worked_out(request: Request, work: Callable[[], T], *, writes: bool = False) -> T:
     """``work`` in the application's room; nothing that is asked there opens a file of this machine.
 
@@ -111,7 +106,6 @@ def answered(
     arguments: Sequence[str] = (),
     *,
     files: Mapping[str, tuple[str, bytes]] | None = None,
-    store: str | None = None,
 ) -> Answer:
     """Run a command as it would be typed with ``--json``; nothing is printed.
 
@@ -121,7 +115,6 @@ def answered(
         arguments: what has no flag.
         files: what came with the request: flag, or "" for an argument and "0", "1" ... for the first of several
             arguments -> name and content. They lie in a folder of their own while the command runs.
-        store: where the shelf is, when not in its usual place.
 
     Raises:
         CabidaError: what the command refuses, files under the names they came by.
@@ -132,8 +125,6 @@ def answered(
 
     command = command_of(words)
     typed = ["--json", *flags]
-    if store is not None and any(one.name == "store" for one in command.params):
-        typed.append(f"--store={store}")
     with TemporaryDirectory(prefix="cabida-") as folder, answers_kept() as kept:
         lead = []
         for at, (flag, (name, content)) in enumerate((files or {}).items()):

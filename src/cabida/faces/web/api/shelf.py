@@ -24,7 +24,7 @@ from cabida.faces.web.api.listing import (
     page_schema,
     version_of,
 )
-from cabida.faces.web.api.running import store_of, worked_out
+from cabida.faces.web.api.running import worked_out
 from cabida.faces.web.telling import Refused
 
 Id = Annotated[str, Path(description="Its id.", max_length=100)]
@@ -113,9 +113,7 @@ def _briefs(router: APIRouter) -> None:
         """The briefs that are kept, the newest first, without their texts."""
         found = await worked_out(
             request,
-            lambda: shelf.briefs(
-                search=asked.search, after=asked.after, most=asked.most, store=store_of(request)
-            ),
+            lambda: shelf.briefs(search=asked.search, after=asked.after, most=asked.most),
         )
         return listed(request, found)
 
@@ -126,9 +124,7 @@ def _briefs(router: APIRouter) -> None:
     )  # fmt: skip
     async def post_briefs(request: Request, asked: Annotated[NewBrief, Body()]) -> Response:
         """Keep a brief; it is version 1."""
-        made = await worked_out(
-            request, lambda: shelf.add_brief(asked.name, asked.text, store=store_of(request)), writes=True
-        )
+        made = await worked_out(request, lambda: shelf.add_brief(asked.name, asked.text), writes=True)
         return _tagged(made, 201, request)
 
     @router.get(
@@ -140,7 +136,7 @@ def _briefs(router: APIRouter) -> None:
         request: Request, id: Id, version: Annotated[int | None, Query(ge=1, le=10**6)] = None
     ) -> Response:
         """A brief as it is, or as it was in one version."""
-        return _tagged(await worked_out(request, lambda: shelf.brief(id, version, store=store_of(request))))
+        return _tagged(await worked_out(request, lambda: shelf.brief(id, version)))
 
     @router.get(
         "/briefs/{id}/versions", tags=["briefs"],
@@ -148,7 +144,7 @@ def _briefs(router: APIRouter) -> None:
     )  # fmt: skip
     async def get_briefs_one_versions(request: Request, id: Id) -> Response:
         """Every version of a brief without its text, the newest first."""
-        found = await worked_out(request, lambda: shelf.brief_versions(id, store=store_of(request)))
+        found = await worked_out(request, lambda: shelf.brief_versions(id))
         return listed(request, shelf.Page(tuple(found)))
 
     @router.put(
@@ -162,8 +158,7 @@ def _briefs(router: APIRouter) -> None:
         seen = version_of(if_match)
         return _tagged(await _newest(
             request, lambda: shelf.change_brief(
-                id, version=seen, name=asked.name, text=asked.text, store=store_of(request)
-            ),
+                id, version=seen, name=asked.name, text=asked.text),
         ))  # fmt: skip
 
     @router.delete(
@@ -173,9 +168,7 @@ def _briefs(router: APIRouter) -> None:
     async def delete_briefs_one(request: Request, id: Id, if_match: IfMatch = None) -> Response:
         """Take a brief off the list; its versions stay. `If-Match` names the version that you saw."""
         seen = version_of(if_match)
-        return _tagged(
-            await _newest(request, lambda: shelf.drop_brief(id, version=seen, store=store_of(request)))
-        )
+        return _tagged(await _newest(request, lambda: shelf.drop_brief(id, version=seen)))
 
 
 async def _newest(request: Request, work: Any) -> Any:
@@ -195,9 +188,7 @@ def _decisions(router: APIRouter) -> None:
         found = await worked_out(
             request,
             lambda: shelf.kept_decisions(
-                search=asked.search, brief_id=asked.brief_id, after=asked.after, most=asked.most,
-                store=store_of(request),
-            ),
+                search=asked.search, brief_id=asked.brief_id, after=asked.after, most=asked.most),
         )  # fmt: skip
         return listed(request, found)
 
@@ -214,12 +205,7 @@ def _decisions(router: APIRouter) -> None:
 
             text = json.dumps(asked.decision)
             from_json(text, file="decision.json")  # only what can be read again is kept
-            return shelf.add_decision(
-                text,
-                brief_id=asked.brief_id or "",
-                brief_version=asked.brief_version,
-                store=store_of(request),
-            )
+            return shelf.add_decision(text, brief_id=asked.brief_id or "", brief_version=asked.brief_version)
 
         made = await worked_out(request, keep, writes=True)
         headers = {"Location": f"{request.url.path.rstrip('/')}/{made.id}"}
@@ -231,7 +217,7 @@ def _decisions(router: APIRouter) -> None:
     )  # fmt: skip
     async def get_decisions_one_about(request: Request, id: Id) -> Response:
         """A decision without its content: its brief, day, winner and cost."""
-        found = await worked_out(request, lambda: shelf.kept_decision(id, store=store_of(request)))
+        found = await worked_out(request, lambda: shelf.kept_decision(id))
         return JSONResponse(asdict(found))
 
     @router.delete(
@@ -242,8 +228,8 @@ def _decisions(router: APIRouter) -> None:
         """Take a decision off the list."""
 
         def drop() -> Any:
-            shelf.drop_decision(id, store=store_of(request))
-            return shelf.kept_decision(id, store=store_of(request))
+            shelf.drop_decision(id)
+            return shelf.kept_decision(id)
 
         return JSONResponse(asdict(await worked_out(request, drop, writes=True)))
 
@@ -252,9 +238,7 @@ def _runs(router: APIRouter) -> None:
     @router.get("/runs", tags=["bench"], responses={200: page_schema("KeptRun"), **told.responses(422)})
     async def get_runs(request: Request, asked: Paged) -> Response:
         """The benchmarks that are kept, the newest first."""
-        found = await worked_out(
-            request, lambda: shelf.kept_runs(after=asked.after, most=asked.most, store=store_of(request))
-        )
+        found = await worked_out(request, lambda: shelf.kept_runs(after=asked.after, most=asked.most))
         return listed(request, found, _run)
 
     @router.get(
@@ -262,9 +246,7 @@ def _runs(router: APIRouter) -> None:
     )
     async def get_runs_one(request: Request, id: Id) -> Response:
         """A benchmark: its plan, and how it stands."""
-        return JSONResponse(
-            _run(await worked_out(request, lambda: shelf.kept_run(id, store=store_of(request))))
-        )
+        return JSONResponse(_run(await worked_out(request, lambda: shelf.kept_run(id))))
 
     @router.get(
         "/runs/{id}/report", tags=["bench"],
@@ -277,8 +259,8 @@ def _runs(router: APIRouter) -> None:
         def report() -> Any:
             from cabida.faces.web.api.running import answered
 
-            kept = shelf.kept_run(id, store=store_of(request))
-            return answered("bench report", (), [kept.folder], store=store_of(request)).data
+            kept = shelf.kept_run(id)
+            return answered("bench report", (), [kept.folder]).data
 
         return JSONResponse(await worked_out(request, report))
 
@@ -300,7 +282,7 @@ def _people(router: APIRouter) -> None:
         access.editor(request)
         return listed(
             request,
-            shelf.Page(tuple(await worked_out(request, lambda: shelf.tokens(store=store_of(request))))),
+            shelf.Page(tuple(await worked_out(request, lambda: shelf.tokens()))),
         )
 
     @router.post(
@@ -312,7 +294,7 @@ def _people(router: APIRouter) -> None:
         """Make a token. Its secret is told once and kept nowhere."""
         token, secret = await worked_out(
             request,
-            lambda: shelf.new_token(asked.name, asked.role, days=asked.days, store=store_of(request)),
+            lambda: shelf.new_token(asked.name, asked.role, days=asked.days),
             writes=True,
         )
         return JSONResponse(
@@ -326,8 +308,8 @@ def _people(router: APIRouter) -> None:
         """Revoke a token: from now on it opens nothing."""
 
         def revoke() -> Any:
-            shelf.revoke_token(id, store=store_of(request))
-            return next((one for one in shelf.tokens(store=store_of(request)) if one.id == id), None)
+            shelf.revoke_token(id)
+            return next((one for one in shelf.tokens() if one.id == id), None)
 
         return JSONResponse(asdict(await worked_out(request, revoke, writes=True)))
 
@@ -336,8 +318,6 @@ def _people(router: APIRouter) -> None:
         """Who changed what, the newest first."""
         found = await worked_out(
             request,
-            lambda: shelf.audit_log(
-                of=asked.of, by=asked.by, after=asked.after, most=asked.most, store=store_of(request)
-            ),
+            lambda: shelf.audit_log(of=asked.of, by=asked.by, after=asked.after, most=asked.most),
         )
         return listed(request, found)

@@ -26,6 +26,7 @@ from cabida.app.price_book import exchange_rates, price, price_history, prices, 
 from cabida.app.quoting import quote_add, quote_offer, quote_read, quote_template, quotes
 from cabida.app.recording import explain, levers, record, what_if
 from cabida.app.rerunning import diff, rerun
+from cabida.app.shelving import briefs, decisions, keep_answer, keep_brief, keep_decision
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.known import as_known
@@ -66,15 +67,18 @@ def check(path: Path | str, *, assume: bool = False, as_of: str = "") -> list[Mi
 
 
 def load_brief(path: Path | str, *, as_of: str = "") -> Brief:
-    """A brief from its file; every fault at once."""
-    from cabida.brief import read_brief
+    """A brief from its file, or by its id from the shelf; every fault at once."""
+    from cabida.brief import parse_brief, read_brief
     from cabida.evidence import book
+    from cabida.evidence.shelf.named import brief_named
 
+    if (kept := brief_named(path)) is not None:
+        return parse_brief(kept, file=str(path), as_of=as_of, sellers=book.sellers)
     return read_brief(path, as_of=as_of, sellers=book.sellers)
 
 
 def load_decision(path: Path | str) -> Decision:
-    """A decision from its JSON file."""
+    """A decision from its JSON file, or by its id from the shelf."""
     from cabida.report.store import load
 
     return load(path)
@@ -96,7 +100,7 @@ def recommend(
     """The main job: a ranked, explained, dated decision, with its records in ``out`` when a folder is given.
 
     Args:
-        brief: the YAML file.
+        brief: the YAML file, or the id of a kept brief.
         assume: go on with graded defaults where the brief leaves something open.
         as_of: ISO date; facts and prices seen later don't exist. Today when left out.
         language: of the sentences; the one in use when left out.
@@ -262,11 +266,13 @@ __all__ = [
     "bench_run",
     "bench_selftest",
     "bench_write",
+    "briefs",
     "calibrate",
     "calibration",
     "check",
     "compare",
     "cost",
+    "decisions",
     "diff",
     "energy",
     "exchange_rates",
@@ -280,6 +286,9 @@ __all__ = [
     "hours_of",
     "import_prices",
     "init",
+    "keep_answer",
+    "keep_brief",
+    "keep_decision",
     "launch_files",
     "levers",
     "load_brief",

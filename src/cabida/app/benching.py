@@ -159,7 +159,11 @@ def _whole(source: Path | str, assume: bool, as_of: str | None) -> Any:
 
 
 def _is_decision(source: Path | str) -> bool:
-    """Whether a file holds JSON: its first character that says anything is a brace."""
+    """Whether a file holds JSON (its first character that says anything is a brace), or the shelf has it."""
+    from cabida.evidence.shelf.named import is_named
+
+    if is_named(source, "d"):
+        return True
     try:
         with Path(source).open("rb") as file:
             return file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")

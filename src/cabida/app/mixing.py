@@ -51,15 +51,15 @@ def mix(
     """
     from cabida import brief as briefs
     from cabida import facts
+    from cabida.app import load_brief
     from cabida.choose import decide
     from cabida.choose.mixing import WORKLOADS
-    from cabida.evidence import book
     from cabida.report.mix import mix_answer
 
     if language:
         use_language(language)
     day = as_of or date.today().isoformat()
-    read = briefs.read_brief(brief, as_of=day, sellers=book.sellers)
+    read = load_brief(brief, as_of=day)
     if read.workload not in WORKLOADS:
         line = read.line("workload")
         raise InvalidInput([problem("CB-X073", file=read.file, line=line, workload=read.workload)])

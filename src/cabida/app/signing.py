@@ -34,9 +34,12 @@ def sign(decision: Path | str, signatures: Mapping[str, str]) -> Path:
     Raises:
         InvalidInput: the decision can't be read (CB-R004), a role or a name is empty or too long (CB-R091).
     """
+    from cabida.evidence.shelf.named import is_named
     from cabida.report.store import load
 
     path = Path(decision)
+    if is_named(path, "d"):
+        raise InvalidInput([problem("CB-R093", id=str(path))])
     load(path)  # what is signed is a decision
     rows = []
     for role, name in signatures.items():

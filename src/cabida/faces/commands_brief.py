@@ -195,6 +195,7 @@ def _goes_together(
 @option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @option("--scenarios", type=click.IntRange(0, 100_000), default=0, show_default=True)
 @option("--on", type=click.Choice(["here", "ray"]), default="here", show_default=True)
+@option("--keep", is_flag=True)
 @shared
 def recommend(
     brief: Path,
@@ -204,6 +205,7 @@ def recommend(
     seed: int,
     scenarios: int,
     on: str,
+    keep: bool,
     as_json: bool,
     as_of: str | None,
 ) -> int:
@@ -223,6 +225,9 @@ def recommend(
             scenarios=scenarios,
             on=on,
         )
+    if keep:
+        kept, answer = app.keep_answer(brief, decision)
+        click.echo(tr("faces.kept", brief=kept.id, version=kept.version, decision=answer.id), err=True)
     if as_json:
         from cabida.report.store import to_json
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from cabida.errors import InvalidInput, Problem
+from cabida.evidence.shelf.named import decision_named
 from cabida.files import read_text, write_text
 from cabida.plan import Decision
 from cabida.plan.decision import SCHEMA
@@ -90,7 +91,9 @@ def save(decision: Decision, path: Path | str) -> Path:
 
 
 def load(path: Path | str) -> Decision:
-    """Read a decision from a file. A missing or unreadable file is CB-R004."""
+    """Read a decision from a file, or by its id from the shelf. A missing or unreadable file is CB-R004."""
+    if (kept := decision_named(path)) is not None:
+        return from_json(kept, file=str(path))
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=tr("report.no_file"))])

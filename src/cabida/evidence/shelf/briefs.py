@@ -106,12 +106,12 @@ def brief(id: str, version: int | None = None, *, store: Path | str | None = Non
     """A brief as it is, or as it was in one version; one that was dropped too, told by its ``gone``.
 
     Raises:
-        NotThere: CB-E230, there is no such brief or version.
+        NotThere: CB-E230, there is no such brief; CB-E229, no such version.
     """
     with looking(store) as connection:
         found = None if connection is None else _one(connection, id, version)
     if found is None:
-        raise NotThere([problem("CB-E230", id=cut(id, 40), version=version or 1)])
+        raise absent(id, version)
     return found
 
 
@@ -132,7 +132,7 @@ def brief_versions(id: str, *, store: Path | str | None = None) -> tuple[KeptBri
         asked = query.where(one.c.brief_id == id).order_by(one.c.version.desc())
         rows = [] if connection is None or not is_id(id, "b") else connection.execute(asked).mappings().all()
     if not rows:
-        raise NotThere([problem("CB-E230", id=cut(id, 40), version=1)])
+        raise absent(id)
     return tuple(_of_version(row) for row in rows)
 
 
@@ -173,6 +173,13 @@ def briefs(
     return page_of([_of_head(row) for row in rows], most)
 
 
+def absent(id: str, version: int | None = None) -> NotThere:
+    """The problem of a brief, or a version of it, that isn't there."""
+    if version is None:
+        return NotThere([problem("CB-E230", id=cut(id, 40))])
+    return NotThere([problem("CB-E229", id=cut(id, 40), version=cut(version, 20))])
+
+
 def _taken(name: str, text: str) -> dict[str, Any]:
     """What is kept of a name and a text."""
     from cabida.brief.lines import read_lines
@@ -199,7 +206,7 @@ def _next_version(
     with changing(store) as connection:
         seen = _one(connection, id, None)
         if seen is None:
-            raise NotThere([problem("CB-E230", id=cut(id, 40), version=1)])
+            raise absent(id)
         restored = what == "restored"
         if seen.version != version or seen.gone != restored:
             raise _overtaken(seen)

@@ -22,7 +22,7 @@ from cabida.evidence.shelf.bounds import (
     refuse_size,
     searchable,
 )
-from cabida.evidence.shelf.briefs import MOST_VERSIONS
+from cabida.evidence.shelf.briefs import MOST_VERSIONS, absent
 from cabida.evidence.shelf.ids import is_id, new_id
 from cabida.evidence.shelf.lists import matching, page_of
 from cabida.evidence.shelf.nouns import KeptDecision, Page
@@ -57,7 +57,7 @@ def add_decision(
 
     Raises:
         InvalidInput: CB-E234, it is no decision; CB-E223 to CB-E225, it holds a secret, is too deep or too large.
-        NotThere: CB-E230, no such brief or version.
+        NotThere: CB-E229, no such brief or version.
     """
     text = decision if isinstance(decision, str) else _written(decision)
     raw, plain = _read(text)
@@ -260,7 +260,7 @@ def _refuse_absent(connection: Connection, brief_id: str, version: int) -> None:
         one = BRIEF_VERSIONS.c
         asked = select(one.version).where(one.brief_id == brief_id, one.version == version)
         if not sound or connection.execute(asked).first() is None:
-            raise NotThere([problem("CB-E230", id=cut(brief_id, 40), version=version)])
+            raise absent(brief_id, version)
 
 
 def _marked(connection: Connection, one: KeptDecision, *, gone: bool, by: str) -> KeptDecision:

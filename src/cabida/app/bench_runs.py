@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.errors import CabidaError
+from cabida.errors import CabidaError, EndpointFailed, Problem
+from cabida.text import printable, problem, tr
 
 SAID_OF_LOGS = ("model", "gpu", "gpus", "engine", "engine_version", "weights", "kv_cache")
 
@@ -86,6 +88,8 @@ def bench_run(
         problems = [one.as_dict() for one in error.problems]
         done = {"folder": str(folder), "interrupted": False, "problems": problems, "exit": error.exit_code}
     answer = bench_report([folder], store=store, keep=True) | done
+    if not answer.get("problems") and (told_off := _nothing_answered(answer["runs"])):
+        answer |= {"problems": [told_off.as_dict()], "exit": EndpointFailed.exit_code}
     logs = _logs(read, only, phases, store)
     return answer | {"logs": logs} if logs else answer
 
@@ -109,6 +113,19 @@ def _logs(
             with suppress(InvalidInput):
                 found.append(observe_files([one.target.log], store, keep=True, said=said))
     return found
+
+
+def _nothing_answered(runs: Sequence[dict[str, Any]]) -> Problem | None:
+    """The problem of a benchmark whose requests all came to nothing; drills break servers on purpose."""
+    sent = [one["summary"] for one in runs if one["phase"] != "drill" and one["summary"]["requests_count"]]
+    if not sent or any(one["generated_count"] for one in sent):
+        return None
+    reasons: Counter[str] = Counter()
+    for one in sent:
+        reasons.update(one["reasons"])
+    why = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
+    count = sum(one["requests_count"] for one in sent)
+    return problem("CB-N030", count=count, why=printable(why) or tr("bench.no_reason"))
 
 
 def _others_made(folder: Path, error: CabidaError) -> bool:

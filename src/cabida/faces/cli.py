@@ -45,6 +45,8 @@ COMMANDS = {
     "calibrate": "commands_calibrate",
     "observe": "commands_observe",
     "observations": "commands_observe",
+    "serve": "commands_serve",
+    "mcp": "commands_mcp",
 }
 
 # what a group named without a command raises, its message the help; click 8.1 shows the help itself

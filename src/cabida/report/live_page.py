@@ -76,7 +76,7 @@ def live_page(decision: Decision, tiles: Sequence[Sequence[tuple[str, str, str]]
     for one, row in zip(data["options"], tiles, strict=False):
         one["tiles"] = [list(tile) for tile in row]
     made = scripts(found.functions)
-    groups, locked = _groups(found, decision), _locked(found.locked, decision.currency)
+    groups, locked = grouped(found, decision), locked_of(found.locked, decision.currency)
     told = json_for_script(data)
     again = tried_already(decision)
     return LivePage(made.markup, made.sources, told, groups, locked, again, found.budget_reasons)
@@ -95,7 +95,7 @@ def tried_already(decision: Decision) -> bool:
     return any(isinstance(one, dict) and one.get("what") == ORIGIN for one in sources)
 
 
-def _groups(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
+def grouped(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
     """The levers of all options, then those of each option under its title, the first option's first."""
     grouped: dict[str, list[Lever]] = {id: [] for id in ("", *(one.id for one in decision.options))}
     for one in found.free:
@@ -104,7 +104,7 @@ def _groups(found: Live, decision: Decision) -> list[tuple[str, list[Lever]]]:
     return [(titles.get(id, ""), levers) for id, levers in grouped.items() if levers]
 
 
-def _locked(levers: Sequence[Lever], currency: str) -> list[tuple[str, list[tuple[str, str]]]]:
+def locked_of(levers: Sequence[Lever], currency: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """What can't be moved here, by the reason why: each input once, with its first values."""
     grouped: dict[str, dict[str, list[str]]] = {}
     for one in levers:

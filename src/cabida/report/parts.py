@@ -93,7 +93,7 @@ def style() -> str:
     """
     css = (resources.files("cabida.report") / "templates" / "style.css").read_text(encoding="utf-8")
     phone = css[css.index(".card{padding:16px") : css.index("@media print")].rstrip().removesuffix("}")
-    drawn = css[css.index(".wide{") : css.index("footer{")]
+    drawn = css[css.index(".wide{") : css.index("footer{padding-top")]
     return f".record{{\n{drawn}.live{{display:none}}\n}}\n@media screen and (max-width:760px){{.record{{{phone}}}}}\n"
 
 

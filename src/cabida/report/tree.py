@@ -96,7 +96,7 @@ def branch(
             if left > 0:
                 grown = (grow(id, left - 1, param) for param, id in inputs)
                 below = tuple(one for one in grown if one is not None)
-        source = _source(node)
+        source = source_of(node)
         return Branch(
             name=name if called in ("", name) else f"{called} ← {name}",
             value=value_of(node, currency),
@@ -117,7 +117,8 @@ def inputs_of(node: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(str(one["param"]), one["id"]) if isinstance(one, Mapping) else ("", one) for one in found]
 
 
-def _source(node: Mapping[str, Any]) -> dict[str, str]:
+def source_of(node: Mapping[str, Any]) -> dict[str, str]:
+    """Where a node's value is from: ``what`` in words, ``seen`` and ``url`` as far as known."""
     source = node.get("source")
     if not isinstance(source, Mapping):
         return {"what": str(source)} if source else {}

@@ -124,7 +124,7 @@ def _nothing_answered(runs: Sequence[dict[str, Any]]) -> Problem | None:
     for one in sent:
         reasons.update(one["reasons"])
     why = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
-    count = sum(one["requests_count"] for one in sent)
+    count = sum(one["all_requests_count"] for one in sent)
     return problem("CB-N030", count=count, why=printable(why) or tr("bench.no_reason"))
 
 

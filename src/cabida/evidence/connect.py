@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -81,6 +81,24 @@ def writing(where: Where | str | None, locations: Sequence[Path] = ()) -> Iterat
 
 
 @contextmanager
+def replacing(where: Address, before: Callable[[Connection], None]) -> Iterator[Connection]:
+    """As ``writing`` a shared store, but first ``before`` clears the way in the same transaction, without others.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E029. EndpointFailed: CB-E021.
+    """
+    from cabida.evidence import connect_server
+
+    close(where)
+    with told(where), _engine(where, "write").begin() as connection:
+        connect_server.alone_while_upgrading(connection)
+        before(connection)
+        _upgrade(connection, where, ())
+        connect_server.alone_while_upgrading(connection)  # a large copy may take its time
+        yield connection
+
+
+@contextmanager
 def reading(where: Where | str | None) -> Iterator[Connection]:
     """A transaction that can't write, of the store as it is now; one of an earlier release is upgraded first.
 
@@ -94,8 +112,7 @@ def reading(where: Where | str | None) -> Iterator[Connection]:
         raise refusal(place, "unable to open")
     with told(place):
         if not _known(place):
-            with _engine(place, "read").connect() as connection:
-                _begin(connection, place, reading=True)
+            with looking_at(place) as connection:
                 found = revision(connection)
             if found is None and isinstance(place, Address):
                 raise InvalidInput([problem("CB-E019", file=str(place))])
@@ -106,8 +123,7 @@ def reading(where: Where | str | None) -> Iterator[Connection]:
                 raise newer(place, found)
             if isinstance(place, Address):
                 _looked[os.getpid(), place] = time.monotonic()
-        with _engine(place, "read").connect() as connection:
-            _begin(connection, place, reading=True)
+        with looking_at(place) as connection:
             yield connection
 
 
@@ -122,9 +138,21 @@ def exists(where: Where | str | None = None) -> bool:
         return place.is_file()
     if _known(place):
         return True
+    with looking_at(place) as connection:
+        return revision(connection) is not None
+
+
+@contextmanager
+def looking_at(where: Where | str | None) -> Iterator[Connection]:
+    """A transaction that can't write, of a store as it is, of whatever release.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E029. EndpointFailed: CB-E021.
+    """
+    place = store_path(where)
     with told(place), _engine(place, "read").connect() as connection:
         _begin(connection, place, reading=True)
-        return revision(connection) is not None
+        yield connection
 
 
 def there(place: Where) -> bool:
@@ -156,8 +184,7 @@ def rows(where: Where, query: str, values: Sequence[Any] = (), busy_s: float = 5
         from cabida.evidence import connect_file
 
         return connect_file.rows(where, query, values, HEAD, busy_s)
-    with told(where), _engine(where, "read").connect() as connection:
-        _begin(connection, where, reading=True)
+    with looking_at(where) as connection:
         if not _known(where):
             found = revision(connection)
             if found is not None and found > HEAD:

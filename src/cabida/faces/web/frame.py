@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.text import LANGUAGES, duration, language, locale, money, number, percent, rate, size, tr
+from cabida.text import LANGUAGES, LOCALES, duration, language, locale, money, number, percent, rate, size, tr
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,6 +25,13 @@ PLACES = (  # the way through the house: path, text of its name
 
 
 @cache
+def static(name: str) -> str:
+    """The address of a file of ``static``, with a digest of its content, so that browsers keep it until it changes."""
+    content = (Path(__file__).parent / "static" / name).read_bytes()
+    return f"/static/{name}?{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+@cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -35,7 +44,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "tr": tr, "number": number, "money": money, "percent": percent, "duration": duration, "rate": rate,
-        "size": size, "places": PLACES, "languages": LANGUAGES,
+        "size": size, "places": PLACES, "languages": LANGUAGES, "locales": LOCALES, "static": static,
     }  # fmt: skip
     return environment
 
@@ -48,7 +57,8 @@ def page(
     A template extends ``base.html.j2`` and fills its blocks ``title`` and ``main``; a part of a page, swapped in by
     htmx, is a template of its own that extends nothing. Beside ``values`` a template has ``request``, ``person`` (name
     and role), ``nonce`` (of inline scripts), ``csrf`` (the token every form carries in its field of that name),
-    ``language`` and ``locale``.
+    ``language`` and ``locale``, ``theme`` (light, dark, "" = as the system), ``alone`` (nobody needs a token here), and
+    ``static(name)``, the address of a file of ``static``.
     """
     from starlette.responses import HTMLResponse
 
@@ -60,6 +70,8 @@ def page(
         csrf=getattr(state, "csrf", ""),
         language=language(),
         locale=locale(),
+        theme=getattr(state, "theme", ""),
+        alone=request.app.state.settings.open_to_loopback_only,
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status_code=status, headers=headers)

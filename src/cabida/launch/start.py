@@ -193,7 +193,8 @@ def _plain_words(text: str) -> str:
     bare = re.sub(r"'[^']*'", "", text).replace("<<<", "", 1)
     odd = re.search(r"[;&|`()<>]|\$(?!\{[A-Z_]{1,40}:\?\})", bare)
     if odd:
-        raise InvalidInput([problem("CB-L003", where="command", found=odd.group())])
+        around = bare[max(0, odd.start() - 30) : odd.end() + 30].strip()
+        raise InvalidInput([problem("CB-L003", where="command", found=f"…{around}…")])
     return text
 
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "evidence"))
+sys.path.append(str(Path(__file__).parents[1] / "evidence"))
 
 import logs
 from test_price_book import SAID, api, offer, price_file
@@ -17,6 +16,7 @@ from cabida.evidence.prices import Unread
 from cabida.evidence.quotes import keeping
 from cabida.evidence.quotes.reading import read_quote
 
+HERE = Path(__file__).parent
 BRIEF = (HERE.parents[1] / "examples" / "nightly-batch.yaml").read_text(encoding="utf-8")
 DECISION = (HERE.parent / "report" / "golden" / "decision.en.json").read_text(encoding="utf-8")
 QUOTE = "vendor: Aïda\nquote_id: Q-1\npurpose: buy\naccelerator: l40s\naccelerators_count: 8\n"

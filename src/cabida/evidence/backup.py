@@ -1,7 +1,8 @@
 """A copy of a store, and a store from a copy.
 
-A file is copied by SQLite itself while others go on writing; a shared store as a ZIP of files that people can read, which
-also goes into a file. What is restored takes the place of nothing unless that is said, and what was there is kept aside.
+A file is copied by SQLite itself while others go on writing; a shared store as a ZIP of files that people can read,
+which also goes into a file. What is restored takes the place of nothing unless that is said, and what was there is
+kept aside.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def _table(connection: Connection, table: Table, export: Export) -> tuple[int, i
         added += len(fresh)
         known += len(some) - len(fresh)
     if export.rows.get(table.name, 0) != added + known:
-        raise export.differs(f"{table.name}.jsonl", f"{added + known} / {export.rows.get(table.name, 0)}")
+        name = f"{table.name}.jsonl"
+        raise export.differs(name, f"{added + known} / {export.rows.get(table.name, 0)}")
     return added, known
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, Protocol
 
 from cabida.errors import InvalidInput
 from cabida.evidence.portable import forms
+from cabida.evidence.shelf.bounds import cut
 from cabida.text import problem, tr
 
 MANIFEST_BYTES = 64 * 2**20
@@ -22,7 +24,10 @@ LINE_BYTES = 4 * 2**20
 TEXT_BYTES = 64 * 2**20
 TOTAL_BYTES = 16 * 2**30
 FILES_MOST = 500_000
-PART_BYTES = 2**20
+UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError, NotImplementedError,
+    EOFError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class Source(Protocol):
@@ -120,12 +125,16 @@ class Export:
         try:
             with self.source.open(name) as file:
                 yield file
-        except (OSError, KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        except (
+            OSError,
+            KeyError,
+            zipfile.BadZipFile,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            zlib.error,
+        ) as error:
             raise self.differs(name, getattr(error, "strerror", None) or str(error)) from None
-        except Exception as error:  # what zlib raises for a broken member
-            if type(error).__module__ != "zlib":
-                raise
-            raise self.differs(name, str(error)) from None
 
     def _as_said(self, name: str, sha256: str, count: int, said: str, size: int) -> None:
         if (sha256, count) != (said, size):
@@ -145,34 +154,32 @@ def read(source: Source, shown: str) -> Export:
     """An export by its manifest.
 
     Raises:
-        InvalidInput: CB-E064, there is no manifest or it says something that can't be; CB-E014, a later release wrote it.
+        InvalidInput: CB-E064, there is no manifest, or it says what can't be; CB-E014, a later release wrote it.
     """
     from cabida.evidence.place import HEAD
 
     try:
         with source.open(forms.MANIFEST) as file:
             said = json.loads(file.read(MANIFEST_BYTES + 1)[:MANIFEST_BYTES])
-        form, schema, rows = str(said["form"]), str(said["schema"]), said["rows"]
+        form, schema, rows = str(said["form"]), str(said["schema"]), {**said["rows"]}
         files = {str(name): (str(one["sha256"]), one["size_bytes"]) for name, one in said["files"].items()}
-        for name, (_, size) in files.items():
-            if not forms.NAME.fullmatch(name) or type(size) is not int or size < 0:
-                raise ValueError(name[:80])
-        total = sum(size for _, size in files.values())
-        if form != forms.FORM or total > TOTAL_BYTES or len(files) > FILES_MOST or not isinstance(rows, dict):
-            raise ValueError(f"{form[:40]} {total} {len(files)}")
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise InvalidInput([problem("CB-E064", file=shown, why=str(error)[:200])]) from None
+    except UNREADABLE as error:
+        raise _none(shown, str(error)) from None
+    if form != forms.FORM:
+        raise _none(shown, form)
+    for name, (_, size) in files.items():
+        if not forms.NAME.fullmatch(name) or type(size) is not int or size < 0:
+            raise _none(shown, name)
+    total = sum(size for _, size in files.values())
+    if total > TOTAL_BYTES or len(files) > FILES_MOST:
+        raise _none(shown, f"{len(files):,} / {total / 1e9:,.0f} GB")
     if schema > HEAD:
         raise InvalidInput([problem("CB-E014", file=shown, found=schema[:20], known=HEAD)])
     return Export(source, shown, schema, rows, files)
+
+
+def _none(shown: str, why: str) -> InvalidInput:
+    return InvalidInput([problem("CB-E064", file=shown, why=cut(why, 200))])
 
 
 @contextmanager

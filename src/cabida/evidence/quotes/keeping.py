@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence.connect import alone, reading, there, writing
 from cabida.evidence.place import store_path
 from cabida.evidence.quotes.forms import template
-from cabida.evidence.quotes.quote import Left, Quote, Seen
+from cabida.evidence.quotes.quote import Left, Quote, QuoteItem, Seen
 from cabida.evidence.quotes.reading import read_quote
 from cabida.evidence.shelf.auditing import noted
 from cabida.facts.known import recorded_by
@@ -129,7 +130,11 @@ def _row(quote: Quote, at: str) -> dict[str, Any]:
         "form": quote.form,
         "content": content,
         "seen": json.dumps(
-            {"seen": [asdict(one) for one in quote.seen], "left": [asdict(one) for one in quote.left]},
+            {
+                "seen": [asdict(one) for one in quote.seen],
+                "left": [asdict(one) for one in quote.left],
+                "items": [one.place for one in quote.items],
+            },
             ensure_ascii=False,
         ),
     }
@@ -162,8 +167,10 @@ def _all(store: Path | str | None, as_of: str, by: str) -> list[tuple[bytes, Kep
 
 def _quote(row: Any) -> Quote:
     """The quote as it was read; its places are those of the vendor's file."""
-    read = read_quote("quote.yaml", text=row["content"])
-    beside = json.loads(row["seen"])
+    read, beside = _read(row["content"]), json.loads(row["seen"])
+    places = beside.get("items", [])
+    if len(places) == len(read.items):  # stores of earlier releases have none
+        read = replace(read, items=tuple(map(_placed, read.items, places)))
     return replace(
         read,
         file=row["file_name"],
@@ -172,3 +179,13 @@ def _quote(row: Any) -> Quote:
         seen=tuple(Seen(**one) for one in beside["seen"]),
         left=tuple(Left(**one) for one in beside["left"]),
     )
+
+
+@lru_cache(maxsize=512)
+def _read(content: str) -> Quote:
+    """What was kept, read again; a row never changes, so once is enough."""
+    return read_quote("quote.yaml", text=content)
+
+
+def _placed(item: QuoteItem, place: str) -> QuoteItem:
+    return replace(item, place=place)

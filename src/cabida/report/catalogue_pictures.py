@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from cabida.report import words as say
-from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, words
+from cabida.report.svg import WIDTH, Chart, clip, dot, legend, line, path, rect, svg, ticks, words
 from cabida.report.trade import Axis
 from cabida.text import money, number, tr
 
@@ -20,6 +20,7 @@ MOST_LABELS = 14
 SEGMENTS = ("datacenter", "workstation", "consumer")  # with a colour of their own; the rest share one
 MARGIN_RATIO = 1.12
 LEAST_DAYS = 2  # that make a movement
+MANY_SELLERS = 3  # whose middle says more than one of them
 
 
 def memory_and_price(cards: Sequence[dict[str, Any]]) -> Chart | None:
@@ -134,8 +135,6 @@ def price_moves(answer: dict[str, Any]) -> Chart | None:
     up = Axis(0.0 if low < 0.6 * high else low * 0.94, high, BOTTOM - 40, TOP)
     unit = f"{answer['currency']}/{tr('faces.unit.' + answer['unit'])}"
     marks = [words(0, 12, unit, "small")]
-    from cabida.report.svg import ticks
-
     for value in ticks(up.low, up.high, 4):
         y = up.at(value)
         marks += [line(LEFT, y, RIGHT, y, "grid"), words(LEFT - 6, y + 4, number(value), "small", "end")]
@@ -148,9 +147,9 @@ def price_moves(answer: dict[str, Any]) -> Chart | None:
         if one["p25"] is not None:
             top, bottom = up.at(one["p75"]), up.at(one["p25"])
             marks.append(rect(x - 4, top, 8, max(1.0, bottom - top), "half", tip))
-        points.append((x, up.at(one["median"]), tip))
-    marks.append(path([(x, y) for x, y, _ in points], "stairs"))
-    marks += [dot(x, y, 4, "dot chosen", tip) for x, y, tip in points]
+        points.append((x, up.at(one["median"]), tip, 4.5 if one["sellers"] >= MANY_SELLERS else 2.5))
+    marks.append(path([(x, y) for x, y, *_ in points], "stairs"))
+    marks += [dot(x, y, radius, "dot chosen", tip) for x, y, tip, radius in points]
     title = tr("pages_catalogue.picture.moves", name=answer["name"])
     caption = tr("pages_catalogue.picture.moves_caption")
     header = tuple(

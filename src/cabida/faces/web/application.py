@@ -25,6 +25,8 @@ PAGES = (
     "decisions_what_if",
     "compare",
     "briefs",
+    "quotes",
+    "catalogue",
 )  # files of ``pages``; each lists its ROUTES
 STATIC = Path(__file__).parent / "static"
 

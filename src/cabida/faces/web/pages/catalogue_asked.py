@@ -78,6 +78,12 @@ def address(path: str, query: Mapping[str, Any], **changed: Any) -> str:
     return f"{path}?{told}" if told else path
 
 
+def part(request: Request, name: str, template: str) -> tuple[str, dict[str, str]]:
+    """The template to answer with: its table alone where htmx swaps in ``name``; and what the answer varies by."""
+    alone = request.headers.get("hx-target", "").rpartition("#")[2] == name
+    return (template.replace(".html", "_table.html") if alone else template), {"Vary": "HX-Target"}
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """One sheet of a long table: its rows, and the sheets there are. ``at`` counts from 1."""

@@ -9,7 +9,16 @@ from cabida.errors import InvalidInput
 from cabida.faces.web.frame import page
 from cabida.faces.web.pages import catalogue_held as keep
 from cabida.faces.web.pages import catalogue_told as told
-from cabida.faces.web.pages.catalogue_asked import address, currency_of, day_of, figure, said, sheet, store_of
+from cabida.faces.web.pages.catalogue_asked import (
+    address,
+    currency_of,
+    day_of,
+    figure,
+    part,
+    said,
+    sheet,
+    store_of,
+)
 from cabida.text import has_text, money, number, problem, tr
 
 if TYPE_CHECKING:
@@ -55,14 +64,11 @@ def gpus(request: Request) -> Response:
         "sort": said(request, "sort"),
         "down": said(request, "down"),
     }
-    template = (
-        "catalogue_gpus_table.html.j2"
-        if request.headers.get("hx-target") == "found"
-        else "catalogue_gpus.html.j2"
-    )
+    template, vary = part(request, "found", "catalogue_gpus.html.j2")
     return page(
         request,
         template,
+        headers=vary,
         rows=[_row(one) for one in rows],
         count=len(rows),
         all_count=len(every),
@@ -170,6 +176,7 @@ def gpu(request: Request) -> Response:
         request,
         "catalogue_gpu.html.j2",
         gpu=one,
+        others=[(row.id, row.name) for row in facts.accelerators().values() if row.id != one.id],
         card=_row(card) if card else None,
         about=card,
         figures=figures,

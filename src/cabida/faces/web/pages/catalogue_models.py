@@ -9,7 +9,7 @@ from cabida.errors import InvalidInput
 from cabida.faces.web.frame import page
 from cabida.faces.web.pages import catalogue_held as keep
 from cabida.faces.web.pages import catalogue_told as told
-from cabida.faces.web.pages.catalogue_asked import address, day_of, figure, said, sheet, store_of
+from cabida.faces.web.pages.catalogue_asked import address, day_of, figure, part, said, sheet, store_of
 from cabida.text import number, size, tr
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def models(request: Request) -> Response:
     rows.sort(key=_by(sort), reverse=down)
     rows.sort(key=lambda one: one[sort] in (None, ""))
     query = {**asked, "sort": said(request, "sort"), "down": said(request, "down")}
-    part = request.headers.get("hx-target") == "found"
+    template, vary = part(request, "found", "catalogue_models.html.j2")
     return page(
         request,
-        "catalogue_models_table.html.j2" if part else "catalogue_models.html.j2",
+        template,
+        headers=vary,
         sheet=sheet(request, [_row(one) for one in rows]),
         asked=asked,
         sort=sort,

@@ -12,6 +12,7 @@ from cabida.faces.web.pages.catalogue_asked import (
     currency_of,
     day_of,
     figure,
+    part,
     said,
     sheet,
     store_of,
@@ -48,10 +49,11 @@ def prices(request: Request) -> Response:
         currency=currency, store=store_of(request),
     )  # fmt: skip
     query = {**asked, "as_of": said(request, "as_of"), "currency": said(request, "currency")}
-    part = request.headers.get("hx-target") == "found"
+    template, vary = part(request, "found", "catalogue_prices.html.j2")
     return page(
         request,
-        "catalogue_prices_table.html.j2" if part else "catalogue_prices.html.j2",
+        template,
+        headers=vary,
         sheet=sheet(request, [told.price_row(row) for row in rows]),
         rates=told.rates_of(rows),
         asked=asked,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cabida import text
 from cabida.report import words as say
 from cabida.report.svg import Chart
 from cabida.text import has_text, money, number, percent, size, tr
@@ -173,6 +172,8 @@ def fitted(one: dict[str, Any]) -> dict[str, Any]:
         "engine": one["engine"],
         "verdict": one["verdict"] if one["runs"] else "idle",
         "told": tr(f"pages_catalogue.fits.{one['verdict'] if one['runs'] else 'idle'}"),
-        "room": f"{text.number(one['headroom_gib'])} GiB",
-        "context": number(one["largest_context_tokens"], 6) if one["largest_context_tokens"] > 0 else "–",
+        "room": "–" if one["headroom_gib"] is None else f"{number(one['headroom_gib'])} GiB",
+        "context": number(one["largest_context_tokens"], 6)
+        if (one["largest_context_tokens"] or 0) > 0
+        else "–",
     }

@@ -22,7 +22,7 @@ from cabida.faces.web.pages.catalogue_asked import (
     texts_of,
     upload_of,
 )
-from cabida.faces.web.pages.quotes_told import listed, needed, read_groups, score, verdict_tone
+from cabida.faces.web.pages.quotes_told import lined, listed, needed, read_groups, score, verdict_tone
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -199,12 +199,12 @@ def quote(request: Request) -> Response:
         request,
         "quote.html.j2",
         kept=kept,
-        name=name,
+        heading=name,
         answer=answer,
         made=made,
         tone=verdict_tone(made.verdict),
         tiles=score(made),
-        parts=parts(made),
+        parts=[lined(part, kept.quote.file) for part in parts(made)],
         groups=read_groups(kept.quote),
         letter=app.quote_letter(made),
         needs=needed(request.query_params, NEEDS, SHARES),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cabida.text import money, number, percent, printable, tr
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from cabida.evidence.quotes.keeping import KeptQuote
     from cabida.evidence.quotes.quote import Quote
     from cabida.procure import Audit
+    from cabida.report.quote import Part
 
 TONES = {"sound": "satisfies", "doubts": "misses", "blocked": "ruled_out"}
 
@@ -108,6 +111,19 @@ def read_groups(quote: Quote) -> list[dict[str, Any]]:
             }
         )
     return [{"title": tr(f"procure.group.{key}"), "rows": rows} for key, rows in groups.items()]
+
+
+def lined(part: Part, file: str) -> Part:
+    """A part whose places in the vendor's own file, which the page names once, are told by their lines."""
+    if not file:
+        return part
+    place = re.compile(re.escape(file) + r":(\d+)")
+
+    def told(cell: str) -> str:
+        return place.sub(lambda found: tr("pages_quotes.line", line=found[1]), cell)
+
+    tables = tuple(replace(one, rows=tuple(tuple(map(told, row)) for row in one.rows)) for one in part.tables)
+    return replace(part, tables=tables)
 
 
 def needed(query: Mapping[str, str], names: Sequence[str], shares: Sequence[str]) -> list[dict[str, str]]:

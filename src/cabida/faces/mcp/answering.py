@@ -1,4 +1,4 @@
-"""One call answered: read, worked out in a thread of its own, made to fit, told; what goes wrong is told as problems."""
+"""One call answered: read, worked out, made to fit, told; what goes wrong is told as problems."""
 
 from __future__ import annotations
 

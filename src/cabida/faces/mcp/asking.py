@@ -166,8 +166,8 @@ TOOLS = (
     tool_of(
         "cost", "cost", f"model gpu {SETUP} input_tokens output_tokens concurrency demand utilisation acceptance"
         " capacity currency", _cost_said, brief=_cost_shown, gives="model:string currency:string rows:array",
-        called={"what": "model"}, beside=(Arg("decision", said="costed_decision"),), files=_cost_files, left_out="trace",
-        covers="cost energy", reaches=True,
+        called={"what": "model"}, beside=(Arg("decision", said="costed_decision"),), files=_cost_files,
+        left_out="trace", covers="cost energy", reaches=True,
     ),
     tool_of(
         "hold", "hold", "gpu mean peak profile horizon growth provider on_demand reserved currency", _hold_said,

@@ -1,4 +1,4 @@
-"""Tools around measurements: what to measure, what was measured, and measuring, where whoever runs the server allows it."""
+"""Tools around measurements: what to measure, what was measured, and measuring, where that is allowed."""
 
 from __future__ import annotations
 
@@ -133,10 +133,13 @@ FILES = Arg("files", "strings", needed=True, most=MOST_FILES)
 TOOLS = (
     tool_of(
         "bench_plan", "bench plan", "options target api precision", _planned, brief=_plan_shown,
-        gives="text:string plan:object runs:array duration_s:number", left_out="source decision brief", files=_plan_files,
+        gives="text:string plan:object runs:array duration_s:number", left_out="source", files=_plan_files,
         beside=(Arg("decision"), Arg("brief", most=LONG_CHARS)), long=True,
     ),
-    Tool("bench_report", _report, (Arg("folders", "strings", needed=True, most=20),), {"runs": "array"}, ("bench_report",), here=True),
+    Tool(
+        "bench_report", _report, (Arg("folders", "strings", needed=True, most=20),), {"runs": "array"},
+        ("bench_report",), here=True,
+    ),
     Tool(
         "bench_run", _run,
         (

@@ -32,7 +32,7 @@ LETTERS_PER_TOKEN, SIGNS_PER_TOKEN = 3.2, 1.5
 def tokens(text: str) -> int:
     """How many tokens a text is, by rule: each digit one, a word or a run of signs one for each few characters begun.
 
-    Over an answer it counts no fewer than a tokenizer that takes digits one by one (SmolLM2's, which it is tested with).
+    Over an answer it counts no fewer than a tokenizer that takes digits one by one: tested with SmolLM2's.
     """
     count = 0
     for piece in _PIECES.findall(text):
@@ -62,19 +62,19 @@ def part_at(data: Any, at: str) -> Any:
     while place < len(at):
         step = _STEP.match(at, place)
         try:
-            if step is None:
-                raise KeyError(at)
             here = _stepped(here, step)
         except (KeyError, IndexError, TypeError):
             there = ", ".join(map(str, here))[:300] if isinstance(here, dict) else _shape(here)
             raise InvalidInput(
                 [problem("CB-O009", at=at[:200], done=at[:place] or "–", there=there)]
             ) from None
-        place = step.end()
+        place = step.end() if step else len(at)
     return here
 
 
-def _stepped(here: Any, step: re.Match[str]) -> Any:
+def _stepped(here: Any, step: re.Match[str] | None) -> Any:
+    if step is None:
+        raise KeyError
     name, index, first, last = step.groups()
     if name is not None:
         if not isinstance(here, dict):

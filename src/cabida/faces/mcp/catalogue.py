@@ -47,7 +47,7 @@ def _software(asked: Asked) -> Told:
 
     stack = parts_of(asked, "stack", "stack.txt")
     if asked.place.root is None and str(stack).strip().lower() == HERE:
-        raise InvalidInput([problem("CB-O006", file=HERE)])
+        raise InvalidInput([problem("CB-O006", path=HERE)])
     return _found(check_software(stack, as_of=asked.get("as_of", "")))
 
 

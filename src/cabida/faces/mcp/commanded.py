@@ -65,7 +65,7 @@ def tool_of(
     args = [_arg(field, words, fields[field], params, needed=field in needed) for field in first.split()]
     others = {
         field: _arg(field, words, place, params).kind for field, place in fields.items()
-        if field not in first.split() and field not in ("as_of",) and not isinstance(params[place.name].type, click.Path)
+        if field not in (*first.split(), "as_of") and not isinstance(params[place.name].type, click.Path)
     }  # fmt: skip
     args += beside
     if others:

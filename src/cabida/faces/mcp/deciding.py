@@ -140,7 +140,13 @@ def _levers(asked: Asked) -> Told:
 def _explain(asked: Asked) -> Told:
     from cabida import app
 
-    nodes = app.explain(decision_of(asked), asked.said["name"], asked.get("changes"))
+    decision = decision_of(asked)
+    if "name" not in asked.said:
+        names = sorted({node["name"] for node in decision.trees})
+        chosen = sorted(decision.options[0].trees) if decision.options else []
+        say = tr("mcp.say.figures", count=len(names))
+        return Told({"figures_of_first": chosen, "figures": names}, say)
+    nodes = app.explain(decision, asked.said["name"], asked.get("changes"))
     first = nodes[0]
     say = tr("mcp.say.explained", name=first["name"], count=len(nodes))
     shown = [
@@ -251,7 +257,7 @@ TOOLS = (
     ),
     Tool("levers", _levers, (DECISION,), {"levers": "array"}, ("levers",)),
     Tool(
-        "explain", _explain, (DECISION, Arg("name", needed=True, said="figure"), CHANGES), {"nodes": "array"},
+        "explain", _explain, (DECISION, Arg("name", said="figure"), CHANGES), {"nodes": "array", "figures": "array"},
         ("explain",),
     ),
     Tool("record", _record, (DECISION, CHANGES), {"text": "string", "lines_count": "integer"}, ("record",)),

@@ -33,32 +33,32 @@ def path_of(place: Place, text: str) -> Path:
         InvalidInput: CB-O006, no file may be named; CB-O005, it lies elsewhere (a link is where it leads to).
     """
     if place.root is None:
-        raise InvalidInput([problem("CB-O006", file=text[:200])])
+        raise InvalidInput([problem("CB-O006", path=text[:200])])
     root = place.root.resolve()
     try:
         found = (root / Path(text).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError):
         found = None
     if found is None or not found.is_relative_to(root):
-        raise InvalidInput([problem("CB-O005", file=text[:200], root=str(root))])
+        raise InvalidInput([problem("CB-O005", path=text[:200], root=str(root))])
     return found
 
 
-def looks_like_path(text: str) -> bool:
-    """Whether a name may be meant as a path of this machine."""
-    if text.startswith(("hf:", "http://", "https://")):
+def looks_like_path(text: str, *, here: bool = True) -> bool:
+    """Whether a name may be meant as a path; ``here``: of this machine, where one may lie under a plain name."""
+    if here and text.startswith(("hf:", "http://", "https://")):
         return False
     if _PATH.match(text) or text.lower().endswith(_ENDS):
         return True
     try:
-        return Path(text).exists()
+        return here and Path(text).exists()
     except (OSError, ValueError):
         return False
 
 
 def named(asked: Asked, text: str) -> str:
     """A model's name as it is; one that is a path, as that path under the server's folder."""
-    if asked.place.root is None or not looks_like_path(text):
+    if not looks_like_path(text, here=asked.place.root is not None):
         return text
     return str(path_of(asked.place, text))
 

@@ -115,7 +115,10 @@ TOOLS = (
     ),
     Tool(
         "brief_keep", _keep,
-        (Arg("brief", needed=True, most=LONG_CHARS), Arg("name", said="brief_name"), Arg("id", said="brief_id"), VERSION),
+        (
+            Arg("brief", needed=True, most=LONG_CHARS), Arg("name", said="brief_name"), Arg("id", said="brief_id"),
+            VERSION,
+        ),
         {"id": "string", "version": "integer"}, changes=True,
     ),
     Tool("decisions", _decisions, LIST, {"rows": "array", "held": "array", "next": "string"}),

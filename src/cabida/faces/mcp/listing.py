@@ -28,7 +28,7 @@ def tools() -> dict[str, Tool]:
 
 
 def offered(place: Place, *, may_edit: bool) -> dict[str, Tool]:
-    """The tools of a server for whoever asks: elsewhere none about this machine, to readers none that changes things."""
+    """The tools for whoever asks: elsewhere none about this machine, to readers none that changes things."""
     return {
         name: one
         for name, one in tools().items()

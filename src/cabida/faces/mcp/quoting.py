@@ -1,4 +1,4 @@
-"""Tools about vendors' offers: one audited, several compared, the letter and annex that go back, those that are kept."""
+"""Tools about vendors' offers: audited, compared, answered with a letter and an annex, kept."""
 
 from __future__ import annotations
 

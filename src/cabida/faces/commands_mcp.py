@@ -80,8 +80,9 @@ def _over_http(host: str, port: int, behind: str, *, as_text: bool) -> None:
     settings = Settings(host=host, port=port, behind=behind)
     if not settings.open_to_loopback_only:
         from cabida.evidence import shelf
+        from cabida.faces.web.access import holds
 
-        if not any(not one.revoked_at for one in shelf.tokens()):
+        if not any(map(holds, shelf.tokens())):
             raise InvalidInput([problem("CB-O016", host=host)])
     import uvicorn
 

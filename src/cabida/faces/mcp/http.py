@@ -72,9 +72,8 @@ def http_app(settings: Settings, *, as_text: bool = False) -> ASGIApp:
     """An application of its own, door included: tokens of the shelf unless only this machine reaches it."""
     from starlette.applications import Starlette
 
-    from cabida.faces.web import access
+    from cabida.faces.web import access, limits
     from cabida.faces.web.door import Door
 
-    return Door(
-        Starlette(routes=[route(settings, as_text=as_text)]), settings, access.Known(), access.new_key()
-    )
+    inside = Starlette(routes=[route(settings, as_text=as_text)])
+    return Door(inside, settings, known=access.Known(), key=access.new_key(), guesses=limits.Guesses())

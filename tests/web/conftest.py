@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -10,16 +11,28 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
+from cabida.evidence import connect
 from cabida.faces.web.application import application
 from cabida.faces.web.settings import Settings
 
 HOME = "http://127.0.0.1:8765"
 
 
+@pytest.fixture(scope="session")
+def _made_store(tmp_path_factory):
+    """An empty store at today's schema, to copy: making one takes half a second."""
+    store = tmp_path_factory.mktemp("made") / "made.db"
+    with connect.writing(store):
+        pass
+    connect.close(store)
+    return store
+
+
 @pytest.fixture
-def web_store(tmp_path, monkeypatch):
+def web_store(tmp_path, monkeypatch, _made_store):
     """A store of this test's own, empty: its path."""
     store = tmp_path / "web.db"
+    shutil.copyfile(_made_store, store)
     monkeypatch.setenv("CABIDA_STORE", str(store))
     return store
 

@@ -53,6 +53,7 @@ def recommend(asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
     with as_known(day):
         brief = parse_brief(text, file=str(asked.get("name") or "brief"), as_of=day, sellers=book.sellers)
         made = decided(brief, day, flags, seed=int(asked.get("seed") or 0), progress=tell)
+    tell("keep", 0, 0)
     kept_one = shelf.add_decision(to_json(made), brief_id=brief_id, brief_version=version)
     return {"decision": kept_one.id, "exit_code": kept_one.exit_code or 0}
 

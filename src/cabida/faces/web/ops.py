@@ -102,6 +102,10 @@ def route_of(scope: Scope) -> str:
     path = getattr(scope.get("route"), "path", "")
     if path:
         return str(path)
+    if endpoint := scope.get("endpoint"):
+        for route in scope["app"].router.routes:
+            if getattr(route, "endpoint", None) is endpoint:
+                return str(getattr(route, "path", "-"))
     asked: str = scope["path"]
     return next((f"{one}*" for one in ("/static/", "/mcp") if asked.startswith(one)), "-")
 

@@ -40,6 +40,7 @@ def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = Fal
     """
     log_to(as_json=log_json, requests=log_json)
     sock = _listening(settings)
+    url = address(settings, sock.getsockname()[1])
     app = application(settings)
     config = uvicorn.Config(
         app,
@@ -69,19 +70,19 @@ def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = Fal
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if not self.should_exit:
-                told(address(settings, sock))
+                told(url)
 
     server = Server(config)
     server.run(sockets=[sock])
     return 0 if server.started else 1
 
 
-def address(settings: Settings, sock: socket.socket) -> str:
+def address(settings: Settings, port: int) -> str:
     """What people type to get here."""
     if settings.behind:
         return settings.behind + "/"
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{sock.getsockname()[1]}/"
+    return f"http://{host}:{port}/"
 
 
 def _listening(settings: Settings) -> socket.socket:

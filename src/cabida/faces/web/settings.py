@@ -30,6 +30,7 @@ class Settings:
     jobs_here: bool = (
         False  # jobs in a thread of this process: for tests and notebooks, nothing can be cancelled
     )
+    warm: bool = True  # whether a new worker decides an example for itself before it takes a job
     most_waiting: int = 64  # jobs that may wait
     most_waiting_each: int = 16  # of them, those of one person
     worker_bytes: int = 4 * 2**30  # most memory of a worker's own

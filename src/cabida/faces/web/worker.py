@@ -11,6 +11,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from cabida.faces.web.doing import ELSEWHERE
+
 TOLD_AGAIN_S = 0.05  # between two lines about the same thing
 WARM_ON = "chat-llama-70b"  # the example that a new worker decides for itself, so that nobody waits for what it loads
 
@@ -72,6 +74,8 @@ def main() -> None:
                 told_at, told = at, what
                 say(progress=[what, done, of])
 
+        if one.get("at"):
+            ELSEWHERE[one["kind"]] = one["at"]
         end = work(one["kind"], one["asked"], one["by"], tell)
         say(end=end, peak_bytes=_peak_bytes())
 

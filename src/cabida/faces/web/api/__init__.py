@@ -28,7 +28,7 @@ def include(app: FastAPI) -> None:
     from cabida.faces.web.api.usecases import USE_CASES
 
     app.state.room = Room()
-    router = APIRouter(prefix=ROOT, route_class=Read)
+    router = APIRouter(prefix=ROOT, route_class=Read, generate_unique_id_function=lambda one: one.name)
     for add in (add_jobs, add_shelf, add_decisions, add_quote_texts, add_use_cases):
         add(router)
     app.include_router(router)

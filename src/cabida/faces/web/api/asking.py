@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, File, Form, Path, Query, Request, UploadFile
 from pydantic import BaseModel, Field
@@ -15,7 +15,7 @@ from cabida.faces.web.api.asked import LONGEST_FILE, LONGEST_TEXT, command_of, f
 from cabida.faces.web.api.running import Answer, answered, worked_out
 from cabida.faces.web.api.usecases import BRIEF, DECISION, USE_CASES, Given, UseCase
 from cabida.faces.web.telling import NotFound
-from cabida.text import has_text, problem, speaking, tr
+from cabida.text import LOCALES, has_text, problem, speaking, tr
 
 EXIT = "Cabida-Exit-Code"
 EXITS = "0 done, 4 nothing satisfies what was asked, 6 something blocks, 7 the winner is another one"
@@ -95,6 +95,8 @@ def _form(case: UseCase) -> type[BaseModel]:
     as_text = case.method != "POST" or bool(case.upload)
     more = given_fields(case.given, as_text=as_text)
     out = [*case.left_out, *(param for param in _file_params(case))]
+    if case.method != "POST":
+        more["lang"] = (Literal[LOCALES], _field("Language of what is told."))
     if case.upload:
         files = Annotated[list[UploadFile], File(), Field(max_length=MOST_FILES)]
         more["files"] = (files, _field(f"The files, {MOST_FILES} at most."))
@@ -134,9 +136,7 @@ def _endpoint(case: UseCase, form: type[BaseModel]) -> Callable[..., Awaitable[R
             return answered(case.words, [*case.always, *flags], arguments, files=contents)
 
         try:
-            answer = await worked_out(
-                request, work, writes=case.writes and not getattr(asked, "dry_run", None)
-            )
+            answer = await worked_out(request, work, writes=_writes(case, asked))
         except InvalidInput as error:
             if case.names and not isinstance(error, NotFound):
                 raise NotFound(error.problems) from None
@@ -144,6 +144,11 @@ def _endpoint(case: UseCase, form: type[BaseModel]) -> Callable[..., Awaitable[R
         return as_json(answer)
 
     return shaped(endpoint, case, form)
+
+
+def _writes(case: UseCase, asked: BaseModel) -> bool:
+    """Whether this request changes the store."""
+    return bool((case.writes and not getattr(asked, "dry_run", None)) or getattr(asked, "keep", None))
 
 
 def shaped(endpoint: Any, case: UseCase, form: type[BaseModel]) -> Any:

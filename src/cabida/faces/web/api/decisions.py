@@ -78,8 +78,7 @@ def add_decisions(router: APIRouter) -> None:
     )  # fmt: skip
     async def get_decisions_one_record(request: Request, id: Id, form: Form = "html") -> Response:
         """The record of a decision: one HTML page, Markdown, JSON, a workbook of live formulas or PDF."""
-        asked = DecisionAsked(decision_id=id)
-        return await _record(request, asked, form, {})
+        return await _record(request, DecisionAsked.model_construct(decision_id=id), form, {})
 
     @router.post(
         "/record", tags=["decisions"], response_class=Response,
@@ -171,7 +170,7 @@ def add_quote_texts(router: APIRouter) -> None:
     def add(kind: str, said: str) -> None:
         @router.post(
             f"/quotes/{{id}}/{kind}", tags=["quotes"], response_class=Response, summary=said,
-            operation_id=f"post_quotes_one_{kind}", responses={200: markdown, **told.responses(404, 415, 422)},
+            operation_id=f"post_quotes_one_{kind}", description=f"{said} Markdown.", responses={200: markdown, **told.responses(404, 415, 422)},
         )  # fmt: skip
         async def post(
             request: Request, id: Annotated[str, Path(max_length=100)], asked: Annotated[needs, Body()]

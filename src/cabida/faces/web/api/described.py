@@ -53,6 +53,10 @@ def _made(app: FastAPI) -> dict[str, Any]:
     }
     if not settings.open_to_loopback_only:
         found["security"] = [{"token": []}]
+    for methods in found["paths"].values():
+        for one in methods.values():
+            if one["summary"].lower().replace(" ", "_") == one["operationId"]:  # nobody gave it one
+                one["summary"] = one["description"].partition(". ")[0].partition("\n")[0].rstrip(".")
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     return found

@@ -170,9 +170,11 @@ def answer_of(job: Any) -> tuple[str, int]:
     return json.dumps(result.get("answer", result), ensure_ascii=False), code
 
 
-def plain(job: Any) -> dict[str, Any]:
-    """A job as programs see it: not on which server, nor under which key it was asked."""
+def plain(job: Any, *, whole: bool = True) -> dict[str, Any]:
+    """A job as programs see it: not on which server, nor under which key it was asked; in lists without its texts."""
     found = asdict(job)
+    if not whole:
+        found["asked"].pop("text", None)
     for name in ("server", "key"):
         found.pop(name, None)
     found["errors"] = list(found["errors"])
@@ -187,7 +189,7 @@ def _looked_at(router: APIRouter) -> None:
             request,
             lambda: shelf.jobs(state=asked.state, kind=asked.kind, after=asked.after, most=asked.most),
         )
-        return listed(request, found, plain)
+        return listed(request, found, lambda one: plain(one, whole=False))
 
     @router.get("/jobs/{id}", tags=["jobs"], responses={200: one_schema("Job"), **told.responses(404, 422)})
     async def get_jobs_one(request: Request, id: Id) -> Response:
@@ -229,4 +231,4 @@ async def _events(request: Request, id: str) -> AsyncIterator[str]:
         seq, job = seen
         name = "end" if job.over else "progress" if job.state == state else "state"
         state = job.state
-        yield f"id: {seq}\nevent: {name}\ndata: {json.dumps(plain(job), ensure_ascii=False)}\n\n"
+        yield f"id: {seq}\nevent: {name}\ndata: {json.dumps(plain(job, whole=False), ensure_ascii=False)}\n\n"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Header, Query, Request
@@ -27,6 +27,7 @@ class Pages(BaseModel):
         str, Field(max_length=100, description="The `next` of the page before; empty = the first.")
     ] = ""
     most: Annotated[int, Field(ge=1, le=MOST, description="Items at once.")] = USUAL
+    lang: Annotated[Literal["en", "es", "es-MX"] | None, Field(description="Of what is told.")] = None
 
 
 class Search(Pages):

@@ -170,9 +170,23 @@ def _as_sent(one: Problem, folder: str) -> Problem:
 
 
 def _without(data: Any, folder: str) -> Any:
-    """``data`` without the folder that its files lay in."""
+    """``data`` without the folder that its files lay in, nor where on this machine the store is."""
     text = json.dumps(data, ensure_ascii=True)
-    lead = json.dumps(folder, ensure_ascii=True)[1:-1]
-    if lead not in text:
-        return data
-    return json.loads(re.sub(re.escape(lead) + r"(?:/\d+)?/?", "", text))
+    for place in (folder, *_own_places()):
+        lead = json.dumps(place, ensure_ascii=True)[1:-1]
+        if lead in text:
+            text = re.sub(re.escape(lead) + (r"(?:/\d+)?/?" if place == folder else "/?"), "", text)
+    return json.loads(text)
+
+
+def _own_places() -> tuple[str, ...]:
+    """Folders of this machine that answers name, and nobody else needs to know."""
+    from cabida.evidence.place import shown, store_path
+    from cabida.timing.own import own_path
+
+    try:
+        store = store_path()
+    except CabidaError:
+        return ()
+    where = str(store.parent) if isinstance(store, Path) else shown(store)
+    return tuple(one for one in (where, str(own_path().parent)) if len(one) > 1)

@@ -46,14 +46,10 @@ RecordAsked: Any = create_model(
 
 
 def _forms(types: dict[str, str]) -> dict[str, Any]:
-    binary = ("xlsx", "pdf")
-    content = {
-        kind.partition(";")[0]: {
-            "schema": {"type": "object"} if form == "json" else {"type": "string", "format": "binary"}
-            if form in binary else {"type": "string"}
-        }
-        for form, kind in types.items()
-    }  # fmt: skip
+    text: dict[str, Any] = {"type": "string"}
+    schemas = {"json": {"type": "object"}, "yaml": {"type": "object"}}
+    schemas |= {form: {**text, "format": "binary"} for form in ("xlsx", "pdf")}
+    content = {kind.partition(";")[0]: {"schema": schemas.get(form, text)} for form, kind in types.items()}
     return {"description": "It, in the form asked for.", "content": content}
 
 
@@ -170,7 +166,8 @@ def add_quote_texts(router: APIRouter) -> None:
     def add(kind: str, said: str) -> None:
         @router.post(
             f"/quotes/{{id}}/{kind}", tags=["quotes"], response_class=Response, summary=said,
-            operation_id=f"post_quotes_one_{kind}", description=f"{said} Markdown.", responses={200: markdown, **told.responses(404, 415, 422)},
+            operation_id=f"post_quotes_one_{kind}", description=f"{said} Markdown.",
+            responses={200: markdown, **told.responses(404, 415, 422)},
         )  # fmt: skip
         async def post(
             request: Request, id: Annotated[str, Path(max_length=100)], asked: Annotated[needs, Body()]

@@ -49,7 +49,9 @@ def mcp_journal(mcp_folder):
         journal.event("run", run=run.name, candidate="here", phase="load", at_s=0.0)
         for at, due in enumerate(poisson(40.0, 20.0)):
             journal.request(outcome(at, start + due, run=run.name, accepted=at % 2 == 0))
-        journal.event("run-end", run=run.name, at_s=41.0, steady_from_s=5.0, steady_until_s=39.0, client_bound=False)
+        journal.event(
+            "run-end", run=run.name, at_s=41.0, steady_from_s=5.0, steady_until_s=39.0, client_bound=False
+        )
         journal.event("end", at_s=42.0)
     return mcp_folder / "journal"
 

@@ -134,7 +134,10 @@ BAD = {  # each refused with a code of this kind
 
 def put_in(arguments, given):
     """The arguments with ids in the place of their marks."""
-    return {name: given.get(value, value) if isinstance(value, str) else value for name, value in arguments.items()}
+    return {
+        name: given.get(value, value) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
 
 
 def free_port():
@@ -173,7 +176,10 @@ def smollm2():
     words = {word: id for id, word in enumerate(said["tokenizer.ggml.tokens"])}
     merges = [tuple(pair.split(" ", 1)) for pair in said["tokenizer.ggml.merges"]]
     made = Tokenizer(models.BPE(words, merges))
-    digits, letters = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)
+    digits, letters = (
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+    )
     made.pre_tokenizer = pre_tokenizers.Sequence([digits, letters])
     return made
 

@@ -25,8 +25,12 @@ async def every_call(server):
                 faults.append(f"{name}: {sound.content[0].text}")
             if name == "recommend":
                 given[ID] = sound.structured_content["decision"]
-                part = await client.call_tool("decision", {"decision": given[ID], "at": "options", "detail": "all"})
-                given[RANK] = next(str(one["rank"]) for one in part.structured_content["part"] if one["accelerator"])
+                part = await client.call_tool(
+                    "decision", {"decision": given[ID], "at": "options", "detail": "all"}
+                )
+                given[RANK] = next(
+                    str(one["rank"]) for one in part.structured_content["part"] if one["accelerator"]
+                )
             if name == "brief_keep":
                 given[KEPT] = sound.structured_content["id"]
             found[name] = sound
@@ -44,8 +48,12 @@ def held_to(listed, found, bad):
         jsonschema.Draft202012Validator.check_schema(listed[name].input_schema)
     wrong = {name: answer.structured_content for name, answer in bad.items() if not answer.is_error}
     assert not wrong
-    codes = {name: [one["code"] for one in answer.structured_content["errors"]] for name, answer in bad.items()}
-    assert not {name: each for name, each in codes.items() if not all(one.startswith(BAD[name][1]) for one in each)}
+    codes = {
+        name: [one["code"] for one in answer.structured_content["errors"]] for name, answer in bad.items()
+    }
+    assert not {
+        name: each for name, each in codes.items() if not all(one.startswith(BAD[name][1]) for one in each)
+    }
     for name, answer in bad.items():
         errors = answer.structured_content["errors"]
         assert errors, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -80,9 +81,9 @@ def _over_http(host: str, port: int, behind: str, *, as_text: bool) -> None:
     settings = Settings(host=host, port=port, behind=behind)
     if not settings.open_to_loopback_only:
         from cabida.evidence import shelf
-        from cabida.faces.web.access import holds
 
-        if not any(map(holds, shelf.tokens())):
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        if not any(not one.revoked_at and (one.expires_at or now) >= now for one in shelf.tokens()):
             raise InvalidInput([problem("CB-O016", host=host)])
     import uvicorn
 

@@ -226,10 +226,9 @@ def _mix(asked: Asked) -> Told:
 
 
 def _keep(asked: Asked) -> Told:
-    from cabida.faces.mcp import kept
-    from cabida.report.store import to_json
+    from cabida import app
 
-    id = kept.keep_decision(asked.store, to_json(decision_of(asked)), asked.person)
+    id = app.keep_decision(decision_of(asked), by=asked.person, store=asked.store).id
     return Told({"decision": id}, tr("mcp.say.kept", id=id), links={f"cabida://decisions/{id}": id})
 
 
@@ -277,5 +276,5 @@ TOOLS = (
         "mix", _mix, (BRIEF, Arg("types", "strings", most=20), SCENARIOS, ASSUME, AS_OF, SEED),
         {"name": "string", "mix": "object"}, ("mix",), long=True,
     ),
-    Tool("decision_keep", _keep, (DECISION,), {"decision": "string"}, changes=True),
+    Tool("decision_keep", _keep, (DECISION,), {"decision": "string"}, ("keep_decision",), changes=True),
 )  # fmt: skip

@@ -43,13 +43,6 @@ def decision_text(store: str | None, id: str) -> str | None:
     return None
 
 
-def keep_decision(store: str | None, text: str, by: str) -> str:
-    """Put a decision on the shelf; its id there."""
-    from cabida.evidence import shelf
-
-    return shelf.add_decision(text, by=by, store=store).id
-
-
 def _listed(asked: Asked, page: Any, left_out: tuple[str, ...]) -> Told:
     rows = [
         {name: value for name, value in asdict(one).items() if name not in left_out} for one in page.items
@@ -108,7 +101,7 @@ def _keep(asked: Asked) -> Told:
 
 VERSION = Arg("version", "integer", low=0, high=1_000_000)
 TOOLS = (
-    Tool("briefs", _briefs, LIST, {"rows": "array", "next": "string"}),
+    Tool("briefs", _briefs, LIST, {"rows": "array", "next": "string"}, ("briefs",)),
     Tool(
         "brief", _brief, (Arg("id", needed=True, said="brief_id"), VERSION),
         {"id": "string", "text": "string", "version": "integer"},
@@ -119,7 +112,7 @@ TOOLS = (
             Arg("brief", needed=True, most=LONG_CHARS), Arg("name", said="brief_name"), Arg("id", said="brief_id"),
             VERSION,
         ),
-        {"id": "string", "version": "integer"}, changes=True,
+        {"id": "string", "version": "integer"}, ("keep_brief",), changes=True,
     ),
-    Tool("decisions", _decisions, LIST, {"rows": "array", "held": "array", "next": "string"}),
+    Tool("decisions", _decisions, LIST, {"rows": "array", "held": "array", "next": "string"}, ("decisions",)),
 )  # fmt: skip

@@ -13,6 +13,7 @@ NO_TOOLS = {  # use case -> why no assistant is offered it
     "bench_selftest": "loads this machine for minutes to measure itself",
     "bench_write": "writes files",
     "calibrate": "changes every prediction from then on: a person's decision",
+    "keep_answer": "brief_keep and decision_keep do it one by one",
     "hours_of": "reads one file for hold",
     "import_prices": "changes the price book: a person's decision",
 }

@@ -140,7 +140,7 @@ def _described(tool: Tool, place: Place) -> Any:
         name=tool.name, title=tool.title, description=tool.description, input_schema=tool.input_schema(),
         output_schema=None if place.as_text else tool.output_schema(),
         annotations=types.ToolAnnotations(
-            read_only_hint=not tool.changes, destructive_hint=tool.loses, idempotent_hint=not tool.changes,
+            read_only_hint=not tool.changes, destructive_hint=tool.loses, idempotent_hint=tool.name != "bench_run",
             open_world_hint=tool.reaches and place.root is not None,
         ),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,10 @@ def application(settings: Settings) -> FastAPI:
         app.router.routes.extend(import_module(f"cabida.faces.web.pages.{name}").ROUTES)
     app.router.routes.extend(ops.ROUTES)
     api.include(app)
+    if find_spec("mcp") is not None:
+        from cabida.faces.mcp.http import route
+
+        app.router.routes.append(route(settings))
     return app
 
 

@@ -68,13 +68,16 @@ def test_a_server_that_is_killed_is_told_to_the_client_and_the_next_one_starts(s
     line = f'echo $$ > "{pid}"; exec "$0" "$@"'
     own = StdioServerParameters(command="bash", args=["-c", line, stdio.command, *stdio.args], env=stdio.env)
 
+    async def killed():
+        async with Client(own, read_timeout_seconds=30) as client:
+            call = asyncio.create_task(client.call_tool("recommend", HEAVY))
+            await asyncio.sleep(0.5)
+            os.kill(int(pid.read_text()), signal.SIGKILL)
+            await call
+
     async def work():
         with pytest.raises(BaseExceptionGroup):
-            async with Client(own, read_timeout_seconds=30) as client:
-                call = asyncio.create_task(client.call_tool("recommend", HEAVY))
-                await asyncio.sleep(0.5)
-                os.kill(int(pid.read_text()), signal.SIGKILL)
-                await call
+            await killed()
         async with Client(own) as client:
             assert not (await client.call_tool("models", {})).is_error
 
@@ -146,16 +149,18 @@ def test_a_reader_is_offered_nothing_that_changes_what_is_kept(open_to_others):
 
     async def names(role):
         headers = {"Authorization": f"Bearer {secrets[role]}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as web:
-            async with Client(streamable_http_client(url, http_client=web)) as client:
-                found = {one.name for one in (await client.list_tools()).tools}
-                kept = None
-                if "brief_keep" in found:
-                    kept = await client.call_tool("brief_keep", {"brief": BRIEF, "name": "over http"})
-                    assert not kept.is_error
-                    one = await client.call_tool("brief", {"id": kept.structured_content["id"]})
-                    assert one.structured_content["made_by"] == "editor"
-                return found
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as web,
+            Client(streamable_http_client(url, http_client=web)) as client,
+        ):
+            found = {one.name for one in (await client.list_tools()).tools}
+            kept = None
+            if "brief_keep" in found:
+                kept = await client.call_tool("brief_keep", {"brief": BRIEF, "name": "over http"})
+                assert not kept.is_error
+                one = await client.call_tool("brief", {"id": kept.structured_content["id"]})
+                assert one.structured_content["made_by"] == "editor"
+            return found
 
     reader, editor = asyncio.run(names("reader")), asyncio.run(names("editor"))
     assert editor - reader == {"brief_keep", "decision_keep", "quote_keep"}
@@ -166,9 +171,11 @@ def test_what_one_decided_another_does_not_see(open_to_others):
 
     async def asked(role, name, said):
         headers = {"Authorization": f"Bearer {secrets[role]}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as web:
-            async with Client(streamable_http_client(url, http_client=web)) as client:
-                return await client.call_tool(name, said)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as web,
+            Client(streamable_http_client(url, http_client=web)) as client,
+        ):
+            return await client.call_tool(name, said)
 
     made = asyncio.run(asked("reader", "recommend", CALLS["recommend"]))
     id = made.structured_content["decision"]
@@ -178,7 +185,10 @@ def test_what_one_decided_another_does_not_see(open_to_others):
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [(["--http", "--root", "."], "CB-O015"), (["--http", "--allow-bench"], "CB-O015"), (["--http", "--host", "0.0.0.0"], "CB-O016")],
+    [
+        (["--http", "--root", "."], "CB-O015"), (["--http", "--allow-bench"], "CB-O015"),
+        (["--http", "--host", "0.0.0.0"], "CB-O016"),
+    ],
 )  # fmt: skip
 def test_a_server_that_should_not_start_says_why(words, code, mcp_env, tmp_path):
     env = mcp_env | {"CABIDA_STORE": str(tmp_path / "none.db")}

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from cabida.choose.levers import Lever, bills_of, levers
 from cabida.choose.limits import over_budget
+from cabida.choose.recompute import node_value
 from cabida.choose.tied import TIE_MONEY, TIE_SHARE_RATIO
 from cabida.choose.what_if import bill_lines, bill_nodes, is_had, other_misses, spending_of
 from cabida.equation import NotAFormula
@@ -167,6 +169,30 @@ class _Moved:
         which = self.texts.setdefault(text, len(self.texts))
         inputs = [self.place(named[name]) for name in expression(text).names]
         self.steps.append([self.place(node["id"]), which, *inputs])
+
+
+NEAR_RATIO = 0.1  # how far an input is moved to see what hangs on it
+
+
+def by_effect(decision: Decision, free: Sequence[Lever]) -> list[Lever]:
+    """The levers of a decision, the one that moves a unit cost most first: each a tenth up (or down), alone."""
+    nodes = {node["id"]: node for node in decision.trees}
+    roots = {one.trees["unit_cost"] for one in decision.options if "unit_cost" in one.trees} & nodes.keys()
+    values = {id: node["value"] for id, node in nodes.items()}
+    return sorted(free, key=lambda one: -_effect(nodes, values, roots, one))
+
+
+def _effect(nodes: dict[Any, dict[str, Any]], values: dict[Any, Any], roots: set[Any], one: Lever) -> float:
+    """The largest change of a unit cost, as a share of it."""
+    up, down = (min(one.high, max(one.low, one.value * (1 + by))) for by in (NEAR_RATIO, -NEAR_RATIO))
+    now = ChainMap(dict.fromkeys(one.nodes, down if up == one.value else up), values)
+    moved = _downstream(nodes, set(one.nodes))
+    try:
+        for at in _in_order(nodes, roots & moved, moved):
+            now[at] = node_value(nodes[at], now)
+        return max((abs(now[at] / values[at] - 1) for at in roots & moved if values[at]), default=0.0)
+    except (InvalidInput, ArithmeticError, KeyError, TypeError, ValueError):
+        return 0.0
 
 
 def _under(nodes: dict[Any, dict[str, Any]], roots: Iterable[Any]) -> set[Any]:

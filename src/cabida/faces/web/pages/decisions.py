@@ -33,7 +33,7 @@ ORDER = (  # of the sections after the candidates; the record's others follow
     "why", "rejected", "flips", "measure", "careful", "assumptions", "finance", "platform", "product",
 )  # fmt: skip
 LAST = ("command", "sources", "signing")
-APART = ("frontier",)  # stands beside the candidates
+APART = ("frontier", "rejected")  # stand beside the candidates
 
 
 def decisions(request: Request) -> Response:
@@ -91,7 +91,7 @@ def decision(request: Request) -> Response:
     values |= {"parted": table.parted, "address": wanted.address, "parts": sections(kept)}
     if request.headers.get("hx-target", "").endswith("candidates"):
         return page(request, "decision_table.html.j2", headers={"Vary": "HX-Target"}, **values)
-    ordered = in_order(values["parts"])
+    ordered = in_order(values["parts"], bool(kept.decision.options))
     return page(
         request, "decision.html.j2", headers={"Vary": "HX-Target"}, **values, **short(kept), ordered=ordered,
         beside=beside(request, about), other_language=kept.decision.language[:2] != text.language(),
@@ -112,10 +112,11 @@ def sections(kept: Kept) -> dict[str, Any]:
     return kept.once("sections", make)
 
 
-def in_order(found: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The sections in the order of the page."""
-    rest = [key for key in found if key not in (*ORDER, *LAST, *APART)]
-    return [(key, found[key]) for key in (*ORDER, *rest, *LAST) if key in found]
+def in_order(found: dict[str, Any], beside: bool) -> list[tuple[str, Any]]:
+    """The sections in the order of the page, without what stands ``beside`` the candidates."""
+    rest = [key for key in found if key not in (*ORDER, *LAST)]
+    apart = APART if beside else ("frontier",)
+    return [(key, found[key]) for key in (*ORDER, *rest, *LAST) if key in found and key not in apart]
 
 
 def short(kept: Kept) -> dict[str, Any]:

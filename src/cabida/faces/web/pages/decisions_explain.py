@@ -12,10 +12,11 @@ from cabida.faces.web.frame import page
 from cabida.faces.web.pages.decisions_kept import Kept, asked, changed, changes_of
 from cabida.faces.web.telling import NotFound
 from cabida.plan import Decision, Option
+from cabida.plan.outputs import per_output
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.every_form import first, safe_url
-from cabida.text import closest, has_text, number, problem
+from cabida.text import closest, has_text, language, number, problem
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -167,13 +168,14 @@ def grown(
 
 
 def words_of(name: str) -> str:
-    """A node's name in words; "" where it has none."""
+    """A node's name in words; "" where there are none in the language in use."""
     from cabida.choose.levers import title_of_input
 
     told = title_of_input(name)
     if told != name:
         return told
-    return say.label(name) if has_text(f"report.metric.{name}") else ""
+    known = has_text(f"report.metric.{name}") or language() == "en"
+    return say.label(name) if known else ""
 
 
 def figures_of(decision: Decision, option: Option | None) -> list[tuple[str, str, str]]:
@@ -194,8 +196,13 @@ def figure_words(name: str, decision: Decision) -> str:
     """The figure of an option in words."""
     if name.startswith("cost."):
         return say.cost_line(name.removeprefix("cost."))
-    whole = {"cost_per_month": say.cost_head, "cost_per_run": say.cost_head, "unit_cost": say.per_output}
-    return whole[name](decision) if name in whole else words_of(name) or say.label(name)
+    if name == "unit_cost":
+        return per_output(decision.denominator, 1.0)
+    return (
+        say.cost_head(decision)
+        if name in ("cost_per_month", "cost_per_run")
+        else words_of(name) or say.label(name)
+    )
 
 
 def option_named(decision: Decision, name: str) -> Option | None:

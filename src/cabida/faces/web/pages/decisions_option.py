@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from cabida.plan import Decision, Option
 
 ORDER = (
+    "why",
     "platform",
     "command",
-    "why",
     "product",
     "flexibility",
     "ownership",
@@ -80,10 +80,9 @@ def facts(one: Option) -> list[tuple[str, str]]:
     told = []
     for name in FACTS:
         value = str(getattr(one, name))
-        if name == "engine":
-            value = f"{value} {one.engine_version}".strip()
         if value:
-            told.append((tr(f"pages_decision.column.{name}"), said(name, value)))
+            version = one.engine_version if name == "engine" else ""
+            told.append((tr(f"pages_decision.column.{name}"), f"{said(name, value)} {version}".strip()))
     if one.accelerator:
         told.append((tr("pages_decision.column.replicas_count"), replicas_of(one)))
         told.append((tr("pages_decision.column.accelerators_count"), text.number(one.accelerators_count, 7)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -24,8 +25,8 @@ SHOWN_METRICS = 4
 USUAL = (
     "ttft_ms_p95",
     "tpot_ms_p95",
-    "output_tok_s",
     "capacity_req_s",
+    "output_tok_s",
 )  # shown although nobody asked for them
 FILTERS = (
     "status",
@@ -68,7 +69,12 @@ class Asked:
     def address(self, **other: Any) -> str:
         """The same as a query, with what is ``other``: a sort starts again at the first page."""
         sort = f"{'-' if self.downwards else ''}{self.sort}" if self.sort else ""
-        values: dict[str, Any] = {"q": self.search, **dict(self.filters), "sort": sort, "columns": self.columns}
+        values: dict[str, Any] = {
+            "q": self.search,
+            **dict(self.filters),
+            "sort": sort,
+            "columns": self.columns,
+        }
         values |= {"page": self.page if self.page > 1 else ""} | other
         pairs: list[tuple[str, str]] = []
         for name, value in values.items():
@@ -178,9 +184,10 @@ def metrics_of(options: Iterable[Option]) -> list[str]:
 
 def _usual(decision: Decision) -> list[str]:
     """The metrics that are shown unasked: what the brief asks for, then what one looks at."""
-    wanted = dict.fromkeys(name for one in decision.options[:ROWS] for name in say.headline(one, decision))
     known = set(metrics_of(decision.options))
-    return [name for name in dict.fromkeys([*wanted, *USUAL]) if name in known][:SHOWN_METRICS]
+    asked = [f"{name.partition('_')[0]}_ms_{name.rpartition('_')[2]}" for name in say.objectives(decision)]
+    wanted = dict.fromkeys(name for one in decision.options[:ROWS] for name in say.headline(one, decision))
+    return [name for name in dict.fromkeys([*asked, *USUAL, *wanted]) if name in known][:SHOWN_METRICS]
 
 
 def _metric(name: str, decision: Decision, shown: bool) -> Column:
@@ -198,7 +205,7 @@ def _metric(name: str, decision: Decision, shown: bool) -> Column:
 def _plain(name: str) -> Column:
     def cell(one: Option) -> tuple[str, str]:
         value = str(getattr(one, name))
-        told = f"{value} {one.engine_version}".strip() if name == "engine" and value else said(name, value)
+        told = f"{said(name, value)} {one.engine_version if name == 'engine' else ''}".strip()
         return told or "–", ""
 
     def key(one: Option) -> Any:
@@ -212,8 +219,23 @@ def _plain(name: str) -> Column:
 
 def said(name: str, value: str) -> str:
     """A value of what an option is, in words."""
+    if name in ("accelerator", "engine"):
+        return named(name, value)
     full = {"status": f"report.status.{value}", "capacity": f"choose.capacity.{value}"}.get(name, "")
     return tr(full) if full and has_text(full) else value
+
+
+@lru_cache(maxsize=512)
+def named(kind: str, id: str) -> str:
+    """An accelerator or an engine as people call it; its id where nobody knows it (any more)."""
+    from cabida import facts
+    from cabida.plan.media import ENGINE_NAMES
+
+    if kind == "engine":
+        known = facts.engines().get(id)
+        return ENGINE_NAMES.get(id) or (known.name if known is not None else id)
+    found = facts.find_accelerator(id) if id else None
+    return found.name if found is not None else id
 
 
 def choices(decision: Decision) -> dict[str, tuple[tuple[str, str], ...]]:

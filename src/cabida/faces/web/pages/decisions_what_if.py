@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from cabida.plan import Decision, Option
 
 MOST_ROWS = 12  # options beside the result
-MOST_FIRST = 7  # sliders in sight; the others are folded away
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The sliders of a decision: those that matter most, the rest of the first option and of all, those of others."""
+    """The sliders of a decision: of all options and of the first, what moves the costs most first; those of others."""
 
     groups: list[tuple[str, list[Lever]]]  # heading ("" = of all options) and sliders
     locked: list[tuple[str, list[tuple[str, str]]]]  # why, then input and value
@@ -103,14 +102,14 @@ def settings_of(changes: Mapping[str, float]) -> str:
 
 def board_of(decision: Decision) -> Board:
     """The sliders, by whose they are; those that can't be moved by why."""
-    from cabida.report.live import live
+    from cabida.report.live import by_effect, live
     from cabida.report.live_page import grouped, locked_of
 
     found = live(decision)
     by_option = grouped(found, decision)
     best = first(decision)
     mine = f"{best.rank} · {best.title}" if best is not None else ""
-    near = [one for title, group in by_option if title in ("", mine) for one in group]
+    near = by_effect(decision, [one for title, group in by_option if title in ("", mine) for one in group])
     groups = [("", near), *((title, group) for title, group in by_option if title not in ("", mine))]
     return Board(
         [(title, group) for title, group in groups if group], locked_of(found.locked, decision.currency)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 from cabida.errors import InvalidInput
@@ -17,7 +18,17 @@ LARGEST_DECISION_BYTES = 16_000_000  # one with every option is 3 MB
 LARGEST_JOB_BYTES = 2_000_000
 DEEPEST = 40  # levels of plain data
 MOST_AT_ONCE = 500
-LINE_CHARS, OVERLAP_CHARS = 3_000, 400  # of what is searched for secrets at a time
+MOST_TOLD = 20  # lines with a secret
+MOST_SUSPECT_CHARS = (
+    100_000  # looked at for secrets; a text that is nothing but words they come with isn't taken
+)
+BEFORE_CHARS, BEHIND_CHARS, WINDOW_CHARS = 110, 300, 3_900
+HINTS = (  # words and beginnings that every secret known to ``secrets`` comes with
+    "key", "token", "passw", "secret", "credential", "authoriz", "_pat", "bearer", "basic", "://", "?sig", "&sig",
+    "x-amz", "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "nvapi-", "akia", "asia", "xox", "aiza", "eyj",
+    "glpat-", "cabida_",
+)  # fmt: skip
+LOWER = {ord(one): one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def plain_name(name: str) -> str:
@@ -53,26 +64,71 @@ def refuse_secrets(text: str, file: str = "") -> None:
     Raises:
         InvalidInput: CB-E223, with the line of each; never with what it is.
     """
-    lines = [at for at, line in enumerate(text.splitlines(), 1) if _is_telling(line)]
+    lines: list[int] = []
+    looked_chars, after, line = 0, 0, 1
+    for begin, end in _suspects(text):
+        looked_chars += end - begin
+        if looked_chars > MOST_SUSPECT_CHARS or redacted(text[begin:end]) != text[begin:end]:
+            line, after = line + text.count("\n", after, begin), begin
+            lines += [line] if line not in lines else []
+            if len(lines) == MOST_TOLD:
+                break
     if lines:
-        raise InvalidInput([problem("CB-E223", file=file, line=at) for at in lines[:20]])
+        raise InvalidInput([problem("CB-E223", file=file, line=at) for at in lines])
 
 
-def _is_telling(line: str) -> bool:
-    step = LINE_CHARS - OVERLAP_CHARS
-    parts = (line[at : at + LINE_CHARS] for at in range(0, max(len(line), 1), step))
-    return any(redacted(part) != part for part in parts)
+def _suspects(text: str) -> Iterator[tuple[int, int]]:
+    """The places around every word that a secret comes with, each within its line; those that touch are one."""
+    begin = end = -1
+    for hint in _hints(text):
+        earliest, latest = max(hint - BEFORE_CHARS, 0), hint + BEHIND_CHARS
+        first = max(earliest, text.rfind("\n", earliest, hint) + 1)
+        at = text.find("\n", hint, latest)
+        last = at if at >= 0 else latest
+        if first <= end and last - begin <= WINDOW_CHARS:
+            end = last
+            continue
+        if begin >= 0:
+            yield begin, end
+        begin, end = first, last
+    if begin >= 0:
+        yield begin, end
+
+
+def _hints(text: str) -> list[int]:
+    """Where the words stand that a secret comes with, in order."""
+    low, found = text.translate(LOWER), []
+    for word in HINTS:
+        at = low.find(word)
+        while at >= 0:
+            found.append(at)
+            at = low.find(word, at + 1)
+    return sorted(found)
 
 
 def blanked(value: Any) -> Any:
     """Plain data with keys, tokens and passwords in its texts blanked."""
     if isinstance(value, str):
-        return redacted(value)
+        return _blanked_text(value) if _hints(value) else value
     if isinstance(value, dict):
         return {str(key): blanked(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [blanked(one) for one in value]
     return value
+
+
+def _blanked_text(text: str) -> str:
+    """A text of any length, line by line; a long line in parts that end at a space where there is one."""
+    parts: list[str] = []
+    for line in text.splitlines(keepends=True):
+        rest = line
+        while len(rest) > WINDOW_CHARS:
+            at = rest.rfind(" ", WINDOW_CHARS // 2, WINDOW_CHARS)
+            at = at if at > 0 else WINDOW_CHARS
+            parts.append(redacted(rest[:at]))
+            rest = rest[at:]
+        parts.append(redacted(rest))
+    return "".join(parts)
 
 
 def plain_json(value: Any, what: str, most_bytes: int = LARGEST_JOB_BYTES) -> str:

@@ -225,7 +225,7 @@ def _from_our_own_page(request: Request, settings: Settings) -> None:
 def host_of(header: str) -> str:
     """The name in a Host header, without its port, in lower case; "" when it is none."""
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+)\.?(?::\d{1,5})?", header)
-    return found[1].strip("[]").lower() if found else ""
+    return found[1].strip("[]").rstrip(".").lower() if found else ""
 
 
 def _is_address(host: str) -> bool:

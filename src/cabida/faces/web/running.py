@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -91,8 +92,11 @@ def _listening(settings: Settings) -> socket.socket:
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         sock = socket.socket(family, kind, protocol)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(place)
+        with ExitStack() as closed:
+            closed.callback(sock.close)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(place)
+            closed.pop_all()
     except OSError as error:
         why = "taken" if error.errno == errno.EADDRINUSE else (error.strerror or str(error)).lower()
         raise InvalidInput([problem("CB-S033", host=settings.host, port=settings.port, why=why)]) from None

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from cabida.brief.form import Tree, tree_of
+from cabida.brief.form import UNKNOWN, Tree, something, tree_of
 from cabida.brief.model import Missing
 from cabida.errors import InvalidInput, Problem
 from cabida.plan import Caution
 from cabida.text import problem
 
 if TYPE_CHECKING:
-    from cabida.brief import Brief
+    from pathlib import Path
+
+    from cabida.brief import Brief, Lengths
 
 TOP = ""  # path of what is about the whole text
 MOST_TOLD = 100  # problems told at once
@@ -28,6 +30,23 @@ class Fault:
 
     path: str
     problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The traffic that a log or a trace shows: fields of ``traffic`` as a form has them.
+
+    Attributes:
+        traffic: of the model most asked.
+        requests_count: in the file.
+        models: names of all that were asked, the most asked first.
+        notes: what was left out, and why.
+    """
+
+    traffic: dict[str, Any]
+    requests_count: int
+    models: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +106,27 @@ def _looked_over(text: str, as_of: str, file: str) -> Written:
     from cabida.brief import classify, missing, not_yet, parse_brief
     from cabida.evidence import book
 
-    if _says_nothing(text):
+    if not something(text):
         text = f"{text}\nname: brief\n"
     try:
         brief = parse_brief(text, file=file, as_of=as_of, sellers=book.sellers)
     except InvalidInput as invalid:
         return Written(workload=_class_of(text), faults=_placed(text, file, invalid.problems[:MOST_TOLD]))
     except (ValueError, ArithmeticError):  # a figure beyond what a machine counts
-        return Written(workload=_class_of(text), faults=(Fault(TOP, problem("CB-B009", file=file, limit="1e18")),))
+        return Written(
+            workload=_class_of(text), faults=(Fault(TOP, problem("CB-B009", file=file, limit="1e18")),)
+        )
     refusal = not_yet(brief)
     kind = classify(brief)
     faults = _placed(text, file, [refusal] if refusal else [])
     claims, pitfalls = _careful(brief, as_of) if not faults else ((), ())
     return Written(
-        kind.name, kind.why, faults, tuple(missing(brief, as_of)), _placed(text, file, claims), tuple(pitfalls)
+        kind.name,
+        kind.why,
+        faults,
+        tuple(missing(brief, as_of)),
+        _placed(text, file, claims),
+        tuple(pitfalls),
     )
 
 
@@ -117,17 +143,59 @@ def _careful(brief: Brief, as_of: str) -> tuple[Iterable[Problem], Iterable[Caut
     return claims(brief), weighed(found, brief.accepted_risks, whole=False)
 
 
+def measured(file: Path, timezone: str = "") -> Measured:
+    """What a log, an export or a trace (``arrival_s,input_tokens,output_tokens``) says of the traffic.
+
+    Args:
+        file: on this machine.
+        timezone: whose hours the profile has; "" = UTC.
+
+    Raises:
+        InvalidInput: CB-I001 to CB-I025, CB-B039: it can't be read.
+    """
+    from cabida.app.arriving import traffic
+    from cabida.brief.trace import COLUMNS
+
+    with file.open("rb") as stream:
+        head = stream.readline(2000).decode("utf-8", "replace")
+    if all(name in head for name in COLUMNS):
+        return _of_trace(file)
+    found = traffic([file], timezone=timezone)
+    first = found["traffic"][0]
+    said = tree_of(first["yaml"]).get("traffic", {})
+    count = sum(one.get("requests_count") or 0 for one in found["files"])
+    names = tuple(str(one["model"] or "?") for one in found["traffic"])
+    kept = {key: one for key, one in said.items() if not _nobody_knows(one)}
+    return Measured(kept, count, names, tuple(str(one) for one in found["notes"]))
+
+
+def _of_trace(file: Path) -> Measured:
+    from cabida.brief.trace import read_trace, summarise
+    from cabida.evidence.traffic.block import figure
+
+    rows = read_trace(file)
+    found = summarise(rows)
+
+    def lengths(one: Lengths) -> dict[str, str]:
+        said = {key: getattr(one, f"{key}_tokens") for key in ("mean", "p50", "p95", "max")}
+        return {key: str(max(1, round(value))) for key, value in said.items()}
+
+    rate = {"mean": figure(found.requests_per_s_mean), "peak": figure(found.requests_per_s_peak)}
+    told: dict[str, Any] = {"requests_per_s": rate, "burst": figure(found.burst_ratio, 3)}
+    told |= {"input_tokens": lengths(found.input), "output_tokens": lengths(found.output)}
+    return Measured(told, len(rows))
+
+
+def _nobody_knows(one: Any) -> bool:
+    return one == UNKNOWN or (isinstance(one, dict) and set(one.values()) == {UNKNOWN})
+
+
 def tree_or_nothing(text: str) -> dict[str, Any]:
     """What a form shows of a text; of one that can't be read, nothing."""
     try:
         return tree_of(text)
     except InvalidInput:
         return {}
-
-
-def _says_nothing(text: str) -> bool:
-    """Whether there are only comments, so that it is the beginning of a brief and not a faulty one."""
-    return not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def _class_of(text: str) -> str:

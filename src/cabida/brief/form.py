@@ -53,14 +53,15 @@ def tree_of(text: str) -> dict[str, Any]:
     Raises:
         InvalidInput: nothing can be read: not YAML, not a mapping, too big or too deep.
     """
-    if not _something(text):
+    if not something(text):
         return {}
     said, _ = read_lines(text)
     found = told(said, WHOLE_BRIEF)
     return found if isinstance(found, dict) else {}
 
 
-def _something(text: str) -> bool:
+def something(text: str) -> bool:
+    """Whether a text has more than comments."""
     return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cabida.brief.fields import WHOLE_BRIEF
-from cabida.brief.form import ANY, UNKNOWN, Tree, fields_of, role, same, tree_of, trimmed
+from cabida.brief.form import ANY, UNKNOWN, Tree, fields_of, role, same, something, tree_of, trimmed
 from cabida.brief.lines import read_lines
 from cabida.brief.shapes import OneOf, Table
 from cabida.errors import InvalidInput
@@ -34,6 +34,8 @@ def placed(text: str, wanted: dict[str, Any]) -> tuple[str, bool]:
     Raises:
         InvalidInput: the text can't be read.
     """
+    if not something(text):
+        return f"{text.rstrip()}\n{written(wanted)}".lstrip("\n"), True
     changed = text
     try:
         for _ in range(MOST_EDITS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -112,15 +113,15 @@ def _quoted(name: str) -> str:
 
 async def upload(request: Request) -> Response:
     """A brief that was brought along, opened in the form; nothing is kept yet."""
-    form = await _sent(request)
-    file, pasted = form.get("file"), form.get("text")
-    content = pasted if isinstance(pasted, str) else ""
-    if file is not None and not isinstance(file, str) and file.filename:
-        raw = await file.read(MOST_PART_BYTES + 1)
-        try:
-            content = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InvalidInput([problem("CB-S072", file=plain_name(file.filename))]) from None
+    async with _sent(request) as form:
+        file, pasted = form.get("file"), form.get("text")
+        content = pasted if isinstance(pasted, str) else ""
+        if file is not None and not isinstance(file, str) and file.filename:
+            raw = await file.read(MOST_PART_BYTES + 1)
+            try:
+                content = raw.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise InvalidInput([problem("CB-S072", file=plain_name(file.filename))]) from None
     if not content.strip():
         raise InvalidInput([problem("CB-S070")])
     return await run_in_threadpool(lambda: _form(request, desk_of(content, _here(request))))
@@ -128,35 +129,32 @@ async def upload(request: Request) -> Response:
 
 async def check(request: Request) -> Response:
     """The form and the text after a change, each in step with the other: a part of the page."""
-    form = await _sent(request)
-    return await run_in_threadpool(lambda: _form(request, _worked(request, form), part=True))
+    async with _sent(request) as form:
+        return await run_in_threadpool(lambda: _form(request, _worked(request, form), part=True))
 
 
 async def change(request: Request) -> Response:
     """What the form was sent for: to check, save, decide, read a log, or drop the brief."""
-    form = await _sent(request)
-    do = str(form.get("do") or "check")
-    if do == "log":
-        file = form.get("log")
-        content = await file.read(request.app.state.settings.most_upload_bytes + 1) if _is_file(file) else b""
-        name = plain_name(getattr(file, "filename", "") or "")
-        return await run_in_threadpool(lambda: _from_log(request, form, name, content))
     ways: dict[str, Callable[[Request, FormData], Response]] = {
         "save": _save, "autosave": _autosave, "decide": _decide, "drop": _drop,
     }  # fmt: skip
-    way = ways.get(do)
-    if way is None:
-        return await run_in_threadpool(lambda: _form(request, _worked(request, form)))
-    access.editor(request)
-    return await run_in_threadpool(lambda: way(request, form))
+    async with _sent(request) as form:
+        do = str(form.get("do") or "check")
+        if do == "log":
+            file = form.get("log")
+            most = request.app.state.settings.most_upload_bytes
+            content = await file.read(most + 1) if file is not None and not isinstance(file, str) else b""
+            name = plain_name(getattr(file, "filename", "") or "")
+            return await run_in_threadpool(lambda: _from_log(request, form, name, content))
+        way = ways.get(do)
+        if way is None:
+            return await run_in_threadpool(lambda: _form(request, _worked(request, form)))
+        access.editor(request)
+        return await run_in_threadpool(lambda: way(request, form))
 
 
-async def _sent(request: Request) -> FormData:
-    return await request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART_BYTES)
-
-
-def _is_file(one: Any) -> bool:
-    return one is not None and not isinstance(one, str) and bool(one.filename)
+def _sent(request: Request) -> AbstractAsyncContextManager[FormData]:
+    return request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART_BYTES)
 
 
 def _here(request: Request) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cabida.app.writing import Written, looked_over, tree_or_nothing
+from cabida.app.writing import Written, looked_over, measured, tree_or_nothing
 from cabida.brief.fields import WHOLE_BRIEF
 from cabida.brief.form import same, tree_of
 from cabida.brief.placing import placed
@@ -145,15 +145,13 @@ def _together(before: Any, mine: Any, theirs: Any) -> Any:
 
 
 def filled_from_log(desk: Desk, name: str, content: bytes, here: bool) -> Desk:
-    """The desk with the traffic that a log shows in place of what was said of it.
+    """The desk with the traffic that a log or a trace shows in place of what was said of it.
 
     Raises:
-        InvalidInput: CB-I001 to CB-I025, the log can't be read.
+        InvalidInput: CB-I001 to CB-I025, CB-B039: it can't be read.
     """
     from pathlib import Path
     from tempfile import TemporaryDirectory
-
-    from cabida import app
 
     traffic = desk.tree.get("traffic") or {}
     profile = str((traffic.get("requests_per_s") or {}).get("profile") or traffic.get("profile") or "")
@@ -162,32 +160,25 @@ def filled_from_log(desk: Desk, name: str, content: bytes, here: bool) -> Desk:
         file = Path(folder) / (name or "log")
         file.write_bytes(content)
         try:
-            found = app.traffic([file], timezone=zone)
+            found = measured(file, zone)
         except InvalidInput as error:  # a path of this machine is nobody's business
             raise InvalidInput([_without_folder(one, folder) for one in error.problems]) from None
-    first = found["traffic"][0]
-    said = {key: one for key, one in tree_of(first["yaml"])["traffic"].items() if not _nothing(one)}
+    said = found.traffic
     kept = {
         key: one for key, one in traffic.items() if key not in ("requests_per_day", "concurrency", "trace")
     }
     rate = kept.get("requests_per_s") or {}
-    if "profile" in said and "profile" in rate:
-        kept["requests_per_s"] = {key: one for key, one in rate.items() if key != "profile"}
+    if "profile" in rate and "profile" not in said:  # a trace says nothing of the hours
+        said = {**said, "requests_per_s": {**said.get("requests_per_s", {}), "profile": rate["profile"]}}
     text, comments = placed(desk.text, {**desk.tree, "traffic": {**kept, **said}})
     done = desk_of(text, here, id=desk.id, version=desk.version)
-    count = sum(one["requests_count"] for one in found["files"] if "requests_count" in one)
-    done.notes.append(tr("pages_brief.log_done", file=name, count=number(count, 6)))
-    if len(found["traffic"]) > 1:
-        values = {"count": len(found["traffic"]), "model": first["model"] or "?"}
-        done.notes.append(tr("pages_brief.log_models", **values))
-    done.notes += [str(one).replace(f"{folder}/", "") for one in found["notes"]]
+    done.notes.append(tr("pages_brief.log_done", file=name, count=number(found.requests_count, 6)))
+    if len(found.models) > 1:
+        done.notes.append(tr("pages_brief.log_models", count=len(found.models), model=found.models[0]))
+    done.notes += [one.replace(f"{folder}/", "") for one in found.notes]
     if not comments:
         done.notes.append(tr("pages_brief.rewritten"))
     return done
-
-
-def _nothing(one: Any) -> bool:
-    return one == "unknown" or (isinstance(one, dict) and set(one.values()) == {"unknown"})
 
 
 def _without_folder(one: Problem, folder: str) -> Problem:

@@ -21,8 +21,6 @@ UNITS: dict[str, tuple[str, ...]] = {  # of a kind of value: what may stand behi
     "share": ("", "%"),
     "growth": ("%/year",),
     "rate": ("", "/min", "/h", "/day"),
-    "tokens": ("", "k", "M", "B"),
-    "amount": ("", "k", "M"),
     "carbon": ("g/kWh",),
     "token_rate": ("tokens/s",),
 }
@@ -30,9 +28,12 @@ PERIODS = {"month": "", "hour": "/h", "year": "/year", "kwh": "/kWh", "output": 
 CURRENCIES = ("EUR", "USD", "MXN", "GBP")
 LISTS = {"model": "models", "accelerator": "accelerators", "provider": "providers", "format": "formats",
          "engine": "engines", "place": "places", "profile": "profiles"}  # fmt: skip
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
 NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?")
 SPLIT = re.compile(rf"({NUMBER.pattern}) ?(\S.*)?")
-LONG = ("text",)  # kinds that take several lines
+USUAL = ("p50", "p95")  # of lengths: enough to know them by
+LONG = ("notes", "claims", "why")  # fields that take several lines
+NEEDED = ("name", "workload")  # whoever asks knows these
 FEW_PARTS = 8  # of a row that is shown whole
 FRONT_PARTS = 3  # of a longer one
 BLANK_ROWS = 1  # to fill in, at the end of each list
@@ -83,11 +84,17 @@ class View:
     later: bool = False
     whole: str = ""
     kind: str = ""
+    most_front: int = 0
 
     @property
     def id(self) -> str:
         """Of the element, and of links to it."""
         return id_of(self.path)
+
+    @property
+    def is_date(self) -> bool:
+        """Whether a browser may offer a calendar: one that is no date would be thrown away by it."""
+        return self.kind == "date" and (not self.value or DATE.fullmatch(self.value) is not None)
 
     @property
     def says(self) -> bool:
@@ -97,11 +104,12 @@ class View:
     @property
     def front(self) -> list[View]:
         """What is shown of a row; the rest, where there is much, is a step away."""
-        few = len(self.parts) <= FEW_PARTS
+        few = len(self.parts) <= FEW_PARTS and not self.most_front
+        most = self.most_front or FRONT_PARTS
         return [
             one
             for place, one in enumerate(self.parts)
-            if few or place < FRONT_PARTS or one.says or any(part.problems for part in one.every())
+            if few or place < most or one.says or any(part.problems for part in one.every())
         ]
 
     @property
@@ -162,7 +170,9 @@ def view(path: str, shape: OneOf, tree: Any, asked: Asked, group: str = "brief")
     else:
         _grouped(one, shape, tree, asked)
     if question:
-        one.may_be_unknown = what == "leaf" or bool(shape.shorthand)
+        one.may_be_unknown = path not in NEEDED and (what == "leaf" or bool(shape.shorthand))
+        if path == "workload":
+            one.hint, one.help = "", ""
         one.hint = one.hint or f"{tr('brief.template.example')} {_plainly(question.example)}"
     return one
 
@@ -187,7 +197,7 @@ def _fill(one: View, shape: OneOf, value: str, asked: Asked, example: str) -> No
         one.options = [(word, word_of(word)) for word in words]
         return
     one.suggest = LISTS.get(one.kind, "currencies" if one.kind == "currency" else "")
-    one.long = one.kind in LONG or shape.free
+    one.long = shape.free or re.sub(r"\[\d+\]$", "", one.path).rpartition(".")[2] in LONG
     one.hint = tr(f"brief.kind.{one.kind}") if kind else tr("pages_brief.free")
     one.units = units_of(one.kind, asked.currency)
     if one.units:
@@ -283,7 +293,16 @@ def _under(path: str, named: str, row: View) -> bool:
 def _grouped(one: View, shape: OneOf, tree: Any, asked: Asked) -> None:
     group = shape.mapping
     name = group.name if isinstance(group, Group) else ""
-    for key, inner in fields_of(shape).items():
+    fields = fields_of(shape)
+    if name == "lengths":  # the two that are enough come first, then the others
+        order, one.most_front = (
+            sorted(fields, key=lambda key: (key not in USUAL, key == shape.shorthand)),
+            len(USUAL),
+        )
+    else:
+        order = list(fields)
+    for key in order:
+        inner = fields[key]
         one.parts.append(view(f"{one.path}.{key}", inner, tree.get(key), asked, name))
     short = tree.get(shape.shorthand)
     if shape.shorthand:

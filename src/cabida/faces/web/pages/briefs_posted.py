@@ -89,7 +89,8 @@ def _rows(posted: Posted, path: str, without: str) -> Iterator[tuple[int, str]]:
 
 def _list(posted: Posted, path: str, shape: OneOf, before: list[Any], without: str) -> list[Any]:
     if f"w:{path}" in posted:
-        return [one.strip() for one in posted.get(f"f:{path}", []) if one.strip()]
+        ticked = [one.strip() for one in posted.get(f"f:{path}", []) if one.strip()]
+        return [one for one in before if one in ticked] + [one for one in ticked if one not in before]
     if f"n:{path}" not in posted or shape.sequence is None:
         return before
     item = shape.sequence.item

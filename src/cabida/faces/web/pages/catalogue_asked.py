@@ -13,6 +13,7 @@ from cabida.text import iso_day, problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from starlette.datastructures import FormData, UploadFile
     from starlette.requests import Request
@@ -102,9 +103,9 @@ def sheet(request: Request, rows: Sequence[Any], most: int = ROWS) -> Sheet:
     return Sheet(rows[(at - 1) * most : at * most], at, count, len(rows))
 
 
-async def form_of(request: Request) -> FormData:
-    """The form that was sent, bounded."""
-    return await request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=2**20)
+def form_of(request: Request) -> AbstractAsyncContextManager[FormData]:
+    """The form that was sent, bounded; its files are gone afterwards."""
+    return request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=2**20)
 
 
 async def upload_of(request: Request, form: FormData, name: str) -> tuple[str, bytes] | None:

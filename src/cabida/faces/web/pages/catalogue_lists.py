@@ -48,10 +48,11 @@ async def brought(request: Request) -> Response:
     from cabida.faces.web import access
 
     access.editor(request)
-    form = await form_of(request)
-    typed = texts_of(form, "provider", "currency", "seen", "only_look")
+    typed: dict[str, str] = {}
     try:
-        file = await upload_of(request, form, "file")
+        async with form_of(request) as form:
+            typed = texts_of(form, "provider", "currency", "seen", "only_look")
+            file = await upload_of(request, form, "file")
         iso_day(typed["seen"])
         answer = await run_in_threadpool(_imported, request, file, typed)
     except InvalidInput as error:

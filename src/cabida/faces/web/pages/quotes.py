@@ -22,7 +22,7 @@ from cabida.faces.web.pages.catalogue_asked import (
     texts_of,
     upload_of,
 )
-from cabida.faces.web.pages.quotes_told import lined, listed, needed, read_groups, score, verdict_tone
+from cabida.faces.web.pages.quotes_told import lined, listed, needed, placed, read_groups, score, verdict_tone
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ async def take(request: Request) -> Response:
     access.editor(request)
     typed: dict[str, str] = {}
     try:
-        form = await form_of(request)
-        typed = texts_of(form, "vendor", "quote_id")
-        pasted = form.get("text")
-        typed["text"] = pasted if isinstance(pasted, str) else ""
-        name, content = await upload_of(request, form, "file") or _pasted(typed["text"])
+        async with form_of(request) as form:
+            typed = texts_of(form, "vendor", "quote_id")
+            pasted = form.get("text")
+            typed["text"] = pasted if isinstance(pasted, str) else ""
+            name, content = await upload_of(request, form, "file") or _pasted(typed["text"])
         kept = await run_in_threadpool(
             app.quote_add,
             name,
@@ -206,6 +206,7 @@ def quote(request: Request) -> Response:
         tiles=score(made),
         parts=[lined(part, kept.quote.file) for part in parts(made)],
         groups=read_groups(kept.quote),
+        where_in=lambda place: placed(place, kept.quote.file),
         letter=app.quote_letter(made),
         needs=needed(request.query_params, NEEDS, SHARES),
         decisions=_decisions(request),

@@ -105,7 +105,7 @@ def read_groups(quote: Quote) -> list[dict[str, Any]]:
             {
                 "title": title_of(one.name),
                 "value": printable(shown(one.name, value)),
-                "place": printable(seen.place) if seen else "–",
+                "place": placed(printable(seen.place), quote.file) if seen else "–",
                 "words": printable(seen.words[:200]) if seen else "",
                 "grade": tr(f"procure.grade.{seen.grade}") if seen and seen.grade != "stated" else "",
             }
@@ -115,15 +115,23 @@ def read_groups(quote: Quote) -> list[dict[str, Any]]:
 
 def lined(part: Part, file: str) -> Part:
     """A part whose places in the vendor's own file, which the page names once, are told by their lines."""
+    tables = tuple(
+        replace(one, rows=tuple(tuple(placed(cell, file) for cell in row) for row in one.rows))
+        for one in part.tables
+    )
+    return replace(part, tables=tables) if file else part
+
+
+def placed(told: str, file: str) -> str:
+    """Places in ``file`` by their lines alone: ``offer.pdf:p2:14`` as page 2, line 14."""
     if not file:
-        return part
-    place = re.compile(re.escape(file) + r":(\d+)")
+        return told
+    return re.sub(re.escape(file) + r":(?:p(\d+):)?(\d+)", _line, told)
 
-    def told(cell: str) -> str:
-        return place.sub(lambda found: tr("pages_quotes.line", line=found[1]), cell)
 
-    tables = tuple(replace(one, rows=tuple(tuple(map(told, row)) for row in one.rows)) for one in part.tables)
-    return replace(part, tables=tables)
+def _line(found: re.Match[str]) -> str:
+    key = "pages_quotes.page_line" if found[1] else "pages_quotes.line"
+    return tr(key, page=found[1], line=found[2])
 
 
 def needed(query: Mapping[str, str], names: Sequence[str], shares: Sequence[str]) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +51,7 @@ _PUBLIC = {
     "observations": "cabida.app",
     "observe": "cabida.app",
     "exchange_rates": "cabida.app",
+    "frame": "cabida.faces.notebook",
     "price": "cabida.app",
     "price_history": "cabida.app",
     "own": "cabida.app",
@@ -66,6 +68,7 @@ _PUBLIC = {
     "quotes": "cabida.app",
     "recommend": "cabida.app",
     "record": "cabida.app",
+    "records": "cabida.faces.notebook",
     "rerun": "cabida.app",
     "speed": "cabida.app",
     "track": "cabida.app",
@@ -73,6 +76,14 @@ _PUBLIC = {
     "validate": "cabida.app",
     "what_if": "cabida.app",
 }
+_PLAIN = frozenset(  # whose answer is plain data, which a notebook shows as a table
+    (
+        "api_prices", "bench_normalised", "bench_plan", "bench_report", "bench_run", "calibrate", "calibration",
+        "compare", "cost", "exchange_rates", "explain", "fit", "here", "hold", "import_prices", "mix", "models",
+        "observations", "observe", "own", "price_history", "prices", "prices_aside", "speed", "track", "traffic",
+        "validate",
+    )
+)  # fmt: skip
 __all__ = sorted([*_PUBLIC, "__version__"])
 
 
@@ -80,8 +91,20 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         message = f"module 'cabida' has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module(_PUBLIC[name]), name)
+    found = getattr(import_module(_PUBLIC[name]), name)
+    return import_module("cabida.faces.notebook").calling(found) if name in _PLAIN else found
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
+
+
+def _show_in_notebooks() -> None:
+    """Where IPython runs, tell it by name what shows a decision; nothing is imported until one is shown."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    if shell is not None and getattr(shell, "display_formatter", None) is not None:
+        import_module("cabida.faces.notebook").register(shell.display_formatter.formatters)
+
+
+_show_in_notebooks()

@@ -287,3 +287,19 @@ class Decision:
         default_factory=dict
     )  # what recommend was told beside the brief: assume, all ...
     assumption_flips: tuple[Flip, ...] = ()  # one for each assumption, by its name: where another option wins
+
+    @property
+    def best(self) -> Option | None:
+        """The option that is chosen; ``None`` = nothing satisfies the brief."""
+        return next((one for one in self.options if one.status == "chosen"), None)
+
+    def option(self, name: int | str) -> Option:
+        """An option by its rank or its id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        found = next((one for one in self.options if name in (one.rank, one.id)), None)
+        if found is None:
+            raise KeyError(name)
+        return found

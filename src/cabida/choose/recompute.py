@@ -15,6 +15,12 @@ from cabida.text import problem, tr
 Node = Mapping[str, Any]
 
 
+class Tidied(tuple[dict[str, Any], ...]):
+    """Nodes that :func:`tidy` has put in order; it gives them back as they are."""
+
+    __slots__ = ()
+
+
 def tidy(nodes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Nodes as ``tree_nodes`` lists them, inputs before what is made of them, whatever file they came from.
 
@@ -23,6 +29,8 @@ def tidy(nodes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     Raises:
         InvalidInput: CB-X095, an input is missing, or a node is made of itself.
     """
+    if isinstance(nodes, Tidied):
+        return nodes
     by_id = {node["id"]: _plain(node) for node in nodes}
     done: dict[Any, dict[str, Any]] = {}
     for start in by_id:
@@ -41,7 +49,7 @@ def tidy(nodes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
             else:
                 open_ones.add(below)
                 path.append((below, _inputs(by_id[below])))
-    return tuple(done.values())
+    return Tidied(done.values())
 
 
 def _inputs(node: Node) -> Iterator[Any]:

@@ -80,10 +80,10 @@ def difference(before: Decision, after: Decision) -> Difference:
     return Difference(
         winner_changed=verdicts[0] != verdicts[1] or (not stays and "satisfied" in verdicts),
         verdicts=verdicts,
-        winner_before=pick(one),
-        winner_after=pick(two),
-        old_winner_now=pick(_alike(one, after)),
-        new_winner_then=pick(_alike(two, before)),
+        winner_before=_picked(one),
+        winner_after=_picked(two),
+        old_winner_now=_picked(_alike(one, after)),
+        new_winner_then=_picked(_alike(two, before)),
         changes=tuple(_changes(before, after)),
         as_of=(before.as_of, after.as_of),
         currency=before.currency,
@@ -109,10 +109,12 @@ def _alike(option: Option | None, decision: Decision) -> Option | None:
     return next((one for one in decision.options if likeness(one) == wanted), None)
 
 
-def pick(option: Option | None) -> Pick | None:
+def _picked(option: Option | None) -> Pick | None:
+    return pick(option) if option is not None else None
+
+
+def pick(option: Option) -> Pick:
     """An option as the other decision sees it."""
-    if option is None:
-        return None
     return Pick(
         option.title, option.status, option.rank, option.unit_cost.value, option.cost_per_month_money,
         option.replica.money_per_hour if option.replica else None, option.price_seen, option.reasons,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -53,11 +53,11 @@ def parts(decision: Decision, *, link: str = "") -> dict[str, Part]:
         signed=signed,
     )
     made: dict[str, Callable[[], str] | None] = {
-        **{one.key: (lambda part=one: said.reader(part)) for one in readers},
+        **{one.key: partial(said.reader, one) for one in readers},
         "why": said.reasons if spoken.options else None,
         "rejected": said.rejected_of if spoken.rejections else None,
         "flips": said.turns_of if spoken.flips else None,
-        **{one.key: (lambda part=one: said.of_money(part)) for one in money},
+        **{one.key: partial(said.of_money, one) for one in money},
         "measure": said.measure_of if spoken.measurements or spoken.measurements_note else None,
         "careful": said.careful_of if spoken.warnings else None,
         "assumptions": said.assumptions_of if spoken.assumptions else None,

@@ -87,7 +87,12 @@ def decision(request: Request) -> Response:
     about, kept = asked(request)
     wanted = table.asked_of(request.query_params)
     found = kept.once(("table", wanted), lambda: table.candidates(kept.decision, wanted))
-    values = {"about": about, "decision": kept.decision, "candidates": found, "choices": found.choices}
+    values: dict[str, Any] = {
+        "about": about,
+        "decision": kept.decision,
+        "candidates": found,
+        "choices": found.choices,
+    }
     values |= {"parted": table.parted, "address": wanted.address, "parts": sections(kept)}
     if request.headers.get("hx-target", "").endswith("candidates"):
         return page(request, "decision_table.html.j2", headers={"Vary": "HX-Target"}, **values)

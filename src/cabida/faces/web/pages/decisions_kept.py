@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from cabida.evidence.shelf.nouns import KeptDecision
     from cabida.plan import Decision, Option
 
-MOST_KEPT = 64  # decisions read
-MOST_KEPT_CHARS = 64_000_000  # of their texts together; as objects they take some ten times as much
-MOST_MADE = 48  # things made of one decision
+MOST_KEPT = 40  # decisions read
+MOST_KEPT_CHARS = 24_000_000  # of their texts together; as objects they take some ten times as much
+MOST_MADE = 32  # parts of pages made of one decision
+MOST_MOVED = 3  # what-ifs of one decision, each as large as itself
 MOST_CHANGES = 60  # inputs set at once
 LONGEST_NAME = 200
 SET = "set."  # before the name of an input in an address: set.price_money_per_hour=2.5
@@ -35,19 +36,30 @@ class Kept:
     decision: Decision
     chars: int
     made: OrderedDict[Any, tuple[Any]] = field(default_factory=OrderedDict)
+    moved: OrderedDict[Any, tuple[Any]] = field(default_factory=OrderedDict)
     lock: Any = field(default_factory=Lock)
 
     def once(self, key: Any, make: Callable[[], Made]) -> Made:
         """What ``make`` gives, made once for each ``key`` in the language in use; the oldest is forgotten first."""
-        whole = (locale(), key)
+        return self._once(self.made, MOST_MADE, (locale(), key), make)
+
+    def once_moved(self, changes: Mapping[str, float], make: Callable[[], Decision]) -> Decision:
+        """The decision with these inputs set, as ``make`` works it out; only the last few are kept."""
+        return self._once(self.moved, MOST_MOVED, tuple(sorted(changes.items())), make)
+
+    def _once(
+        self, room: OrderedDict[Any, tuple[Any]], most: int, key: Any, make: Callable[[], Made]
+    ) -> Made:
         with self.lock:
-            if (known := self.made.get(whole)) is not None:
-                return known[0]  # type: ignore[no-any-return]
+            if (known := room.get(key)) is not None:
+                room.move_to_end(key)
+                found: Made = known[0]
+                return found
         made = make()
         with self.lock:
-            self.made[whole] = (made,)
-            while len(self.made) > MOST_MADE:
-                self.made.popitem(last=False)
+            room[key] = (made,)
+            while len(room) > most:
+                room.popitem(last=False)
         return made
 
 
@@ -158,5 +170,11 @@ def changes_of(request: Request) -> dict[str, float]:
 def changed(kept: Kept, changes: Mapping[str, float]) -> Decision:
     """The decision with these inputs set. InvalidInput: see :func:`cabida.app.what_if`."""
     from cabida.app import what_if
+    from cabida.choose.recompute import tidy
 
-    return kept.once(("changed", tuple(sorted(changes.items()))), lambda: what_if(kept.decision, changes))
+    def make() -> Decision:
+        ready = kept.once("tidy", lambda: replace(kept.decision, trees=tidy(kept.decision.trees)))
+        found = what_if(ready, changes)
+        return kept.decision if found is ready else found
+
+    return kept.once_moved(changes, make) if changes else kept.decision

@@ -379,6 +379,7 @@ def test_a_failed_job_s_page_says_why_and_a_running_one_refreshes_without_script
     assert '<noscript><meta http-equiv="refresh"' in page.text
     assert "1 / 2" in page.text
     waiting = these.submit("quick", {"n": 1}, MARIA)
+    assert "Waiting for a free worker" in client.get(f"/jobs/{waiting.id}").text
     answer = client.post(f"/jobs/{waiting.id}/cancel", follow_redirects=False)
     assert answer.headers["location"] == f"/jobs/{waiting.id}?stay=1"
     assert these.job(waiting.id).state == "cancelled"

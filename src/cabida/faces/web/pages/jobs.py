@@ -58,7 +58,8 @@ def shown(job: Job) -> dict[str, Any]:
             {"name": named(name), "state": state, "done": one and one["done"], "of": one and one["of"]}
         )
     problems = [Problem(**one) for one in job.errors]
-    return {"stages": stages, "problems": problems, "about": name_of(job)}
+    now = next((one for one in stages if one["state"] == "now"), None)
+    return {"stages": stages, "now": now, "problems": problems, "about": name_of(job)}
 
 
 def named(stage: str) -> str:

@@ -163,17 +163,20 @@ def billions(value: float | None) -> str:
 
 
 def fitted(one: dict[str, Any]) -> dict[str, Any]:
-    """A row of ``fit`` as text."""
+    """A row of ``fit`` as text, of whatever kind of model."""
+    verdict = one["verdict"] if one["runs"] else "idle"
+    room, longest = (
+        one.get("headroom_gib"),
+        one.get("largest_context_tokens") or one.get("largest_input_tokens"),
+    )
     return {
         "model": one["model"],
         "gpu": one["gpu"],
         "count": number(one["gpus"], 6),
         "weights": one["weights"],
-        "engine": one["engine"],
-        "verdict": one["verdict"] if one["runs"] else "idle",
-        "told": tr(f"pages_catalogue.fits.{one['verdict'] if one['runs'] else 'idle'}"),
-        "room": "–" if one["headroom_gib"] is None else f"{number(one['headroom_gib'])} GiB",
-        "context": number(one["largest_context_tokens"], 6)
-        if (one["largest_context_tokens"] or 0) > 0
-        else "–",
+        "engine": one.get("engine") or one.get("framework") or "–",
+        "verdict": verdict,
+        "told": tr(f"pages_catalogue.fits.{verdict}"),
+        "room": "–" if room is None else f"{number(room)} GiB",
+        "context": number(longest, 6) if longest and longest > 0 else "–",
     }

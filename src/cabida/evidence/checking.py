@@ -57,6 +57,24 @@ def place_of(store: Where | str | None = None) -> dict[str, Any]:
     return told
 
 
+def upgrade(store: Where | str | None = None) -> dict[str, Any]:
+    """Make the store, or bring it to the newest schema, now rather than when it is next written.
+
+    Raises:
+        InvalidInput: CB-E010 to CB-E029. EndpointFailed: CB-E021.
+    """
+    from cabida.evidence.place import HEAD
+
+    place = store_path(store)
+    before = None
+    if connect.exists(place):
+        with connect.looking_at(place) as connection:
+            before = connect.revision(connection)
+    with connect.writing(place):
+        pass
+    return {"place": str(place), "before": before, "now": HEAD}
+
+
 def _counts(connection: Connection) -> dict[str, int]:
     from sqlalchemy import func, inspect, select
 

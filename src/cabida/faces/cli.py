@@ -45,6 +45,7 @@ COMMANDS = {
     "calibrate": "commands_calibrate",
     "observe": "commands_observe",
     "observations": "commands_observe",
+    "store": "commands_store",
     "serve": "commands_serve",
     "mcp": "commands_mcp",
 }

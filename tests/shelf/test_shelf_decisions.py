@@ -184,6 +184,12 @@ def test_an_id_is_taken_where_a_file_is(monkeypatch, tmp_path):
     assert cabida.load_brief(brief.id).name == "nightly-reviews"
     done = CliRunner().invoke(cli, ["record", kept.id, "--format", "json"])
     assert (done.exit_code, json.loads(done.stdout)["name"]) == (0, "support-chat")
+    costs = CliRunner().invoke(cli, ["cost", kept.id, "--json"])
+    assert costs.exit_code == 0, costs.output
+    same = CliRunner().invoke(cli, ["cost", str(GOLDEN / "decision.en.json"), "--json"])
+    assert costs.stdout == same.stdout
+    file = GOLDEN / "decision.en.json"
+    assert cabida.diff(kept.id, file) == cabida.diff(file, file)
     refused = CliRunner().invoke(cli, ["record", kept.id, "--sign", "finance=Ana"])
     assert refused.exit_code == 3
     assert "CB-R093" in refused.output

@@ -80,9 +80,11 @@ def cost(
         UsageProblem: what was said does not go together. InvalidInput: unknown names, what does not fit, no offer,
             CB-U066 and CB-U067 figures that can't be meant.
     """
+    from cabida.evidence.shelf.named import is_named
     from cabida.report.cost_rows import Billing
 
     of_options = isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS)
+    of_options = of_options or is_named(what, "b") or is_named(what, "d")
     said = {
         "utilisation": utilisation, "acceptance": acceptance, "failures": failures, "retries": retries,
         "review": review, "moderation": moderation, "demand": demand, "spares": spares,
@@ -113,11 +115,12 @@ def cost(
 
 def _options(what: str | Path | Decision, option: int | None, as_of: str, seed: int) -> dict[str, Any]:
     from cabida import app
+    from cabida.evidence.shelf.named import is_named
     from cabida.report.cost_options import options_answer
 
     if isinstance(what, Decision):
         return options_answer(what, option)
-    if Path(what).suffix.lower() in DECISIONS:
+    if Path(what).suffix.lower() in DECISIONS or is_named(what, "d"):
         return options_answer(app.load_decision(what), option)
     return options_answer(app.recommend(what, as_of=as_of or None, seed=seed), option)
 

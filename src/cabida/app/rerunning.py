@@ -124,10 +124,11 @@ def _read(
     told: Path | str | Decision, as_of: str | None, assume: bool, progress: Progress | None
 ) -> Decision:
     from cabida.app import load_decision, recommend
+    from cabida.evidence.shelf.named import is_named
 
     if not isinstance(told, Path | str):
         return told
-    if Path(told).suffix.lower() in BRIEF_ENDINGS:
+    if Path(told).suffix.lower() in BRIEF_ENDINGS or is_named(told, "b"):
         return recommend(told, as_of=as_of, assume=assume, progress=progress)
     return load_decision(told)
 

@@ -110,6 +110,7 @@ test-long: compiler proxy browser sheets database engines vllm nginx check
 docs: $(VENV)/.dev
 	$(BIN)/python -m cabida.faces.reference docs/commands.md
 	$(BIN)/python -m cabida.checks.catalogue docs/pitfalls.md
+	$(BIN)/python -m cabida.faces.stub src/cabida/__init__.pyi
 	$(BIN)/python calibration/accuracy.py
 	$(BIN)/python calibration/readme.py
 	$(BIN)/python benchmarks/page.py

@@ -60,7 +60,7 @@ def tool_of(
     titles = dict(called or {})
     out = tuple(left_out.split())
     fields = {titles.get(one.field, one.field): one for one in places(words, out)}
-    params = {one.name: one for one in command_of(words).params}
+    params = {one.name or "": one for one in command_of(words).params}
     needed = needs.split()
     args = [_arg(field, words, fields[field], params, needed=field in needed) for field in first.split()]
     others = {
@@ -94,7 +94,7 @@ def _arg(
     field: str,
     words: str,
     place: Place,
-    params: Mapping[str | None, click.Parameter],
+    params: Mapping[str, click.Parameter],
     *,
     needed: bool = False,
 ) -> Arg:

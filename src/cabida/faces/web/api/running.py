@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import BoundedSemaphore
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cabida.errors import CabidaError, InvalidInput, Problem
-from cabida.text import number, problem
+from cabida.text import number, problem, tr
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,6 +27,7 @@ T = TypeVar("T")
 LONGEST_S = 45.0  # of an answer that is waited for
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
 MOST_WAITING = 32  # beside those that run
+FLAG = re.compile(r"--([a-z][a-z0-9-]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,18 @@ def safe_name(name: str) -> str:
 
 
 def _as_sent(one: Problem, folder: str) -> Problem:
-    return Problem(**_without(one.as_dict(), folder))
+    """A problem of the command as one of the request: its flags are fields, its files as they were called."""
+    told = Problem(**_without(one.as_dict(), folder))
+    if not told.code.startswith("CB-U"):
+        return told
+    what, why, cure = (FLAG.sub(_field, text) for text in (told.what, told.why, told.cure))
+    if "--help" in told.cure or not cure:
+        cure = tr("web.CB-S041.cure")
+    return replace(told, what=what, why=why, cure=cure)
+
+
+def _field(found: re.Match[str]) -> str:
+    return found[1].replace("-", "_")
 
 
 def _without(data: Any, folder: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from cabida.evidence.shelf import Job
 
 PLANNED = {
-    "recommend": ("screen", "simulate"),
+    "recommend": ("screen", "simulate", "keep"),
     "rerun": ("screen", "simulate"),
 }  # stages told before they begin
+NAMED = re.compile(r"^name:[ \t]*([^\n#]+)", re.MULTILINE)
 REFRESH_S = 2  # of the page, where scripts don't run
 TRY_AGAIN_MS = 2000  # for a browser whose line broke
 
@@ -71,7 +73,14 @@ def named(stage: str) -> str:
 def name_of(job: Job) -> str:
     """What a job is about, as people call it."""
     asked = job.asked
-    return str(asked.get("name") or asked.get("brief_id") or asked.get("decision") or "")[:120]
+    typed = NAMED.search(str(asked.get("text") or "")[:20_000])
+    name = (
+        asked.get("name")
+        or (typed and typed[1].strip("'\" "))
+        or asked.get("brief_id")
+        or asked.get("decision")
+    )
+    return str(name or "")[:120]
 
 
 def cancel(request: Request) -> Response:

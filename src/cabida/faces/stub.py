@@ -21,7 +21,8 @@ def stub() -> str:
     import cabida
 
     rooms: dict[str, list[str]] = {}
-    for name, room in cabida._PUBLIC.items():
+    public: dict[str, str] = vars(cabida)["_PUBLIC"]
+    for name, room in public.items():
         rooms.setdefault(room, []).append(name)
     imports = [
         f"from {room} import {name} as {name}"

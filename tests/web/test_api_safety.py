@@ -81,7 +81,8 @@ def test_no_file_and_no_address_stands_for_a_model(client, name, monkeypatch):
         (b"", 422), (b"[1", 400), (b"null", 422), (b"[]", 422), (b'"x"', 422), (b"[" * 100_000, 400),
         (b'{"model":' * 5_000, 400), (b'{"model": "\xff"}', 400), (b'{"tp": NaN}', 422), (b'{"tp": 1e999}', 422),
         (b'{"tp": ' + b"9" * 6_000 + b"}", 400), (b'{"model": "\\ud800"}', 422), (b'{"model": "\\u0000"}', 422),
-        (b'{"tp": true}', 422), (b'{"tp": "2"}', 422), (b'{"as_of": "2026-02-31", "model": "x"}', 422), (b'{"nothing": 1}', 422),
+        (b'{"tp": true}', 422), (b'{"tp": "2"}', 422), (b'{"as_of": "2026-02-31", "model": "x"}', 422),
+        (b'{"nothing": 1}', 422),
     ],
 )  # fmt: skip
 def test_what_can_not_be_read_is_told(client, body, status):

@@ -10,15 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from cabida.text import has_text, speaking, tr
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 NEVER = frozenset(  # the terminal's, this machine's files, and what a server says of itself
     ("as_json", "lang", "out", "svg", "store", "force", "on", "key", "template", "yes", "write", "predictions",
@@ -86,7 +83,7 @@ def form_of(
     *,
     left_out: tuple[str, ...] = (),
     as_text: bool = False,
-    more: Mapping[str, tuple[Any, FieldInfo]] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> type[BaseModel]:
     """A model of what the command takes.
 
@@ -111,7 +108,8 @@ def form_of(
                 json_schema_extra=_usual(param),
             )
             fields[f"{place.name}_" if place.name.startswith("model_") else place.name] = (kind, told)
-    return create_model(name, __base__=Asked, **fields, **(more or {}))
+    made: type[BaseModel] = create_model(name, __base__=Asked, **fields, **dict(more or {}))
+    return made
 
 
 def _usual(param: click.Parameter) -> Any:
@@ -144,11 +142,11 @@ def no_text(value: Any) -> Any:
 
 
 def _kind(param: click.Parameter, *, as_text: bool, is_pairs: bool) -> Any:
-    one = _one(param, as_text=as_text)
+    one: Any = _one(param, as_text=as_text)
     if is_pairs and not as_text:
         key = Annotated[str, Field(min_length=1, max_length=200)]
         value = Annotated[float, BeforeValidator(no_text)] | Annotated[str, Field(max_length=200)]
-        return Annotated[dict[key, value], Field(max_length=MOST_VALUES)]  # type: ignore[valid-type]
+        return Annotated[dict[key, value], Field(max_length=MOST_VALUES)]
     if param.nargs == -1 or getattr(param, "multiple", False):
         least = 1 if param.nargs == -1 else 0
         return Annotated[list[one], Field(min_length=least, max_length=MOST_VALUES)]
@@ -164,9 +162,9 @@ def _one(param: click.Parameter, *, as_text: bool) -> Any:
     if isinstance(kind, click.Choice):
         return Literal[tuple(kind.choices)]
     if isinstance(kind, click.FloatRange):
-        return Annotated[(float, *strict, Field(**_bounds(kind, 1e15)))]
+        return Annotated[(float, *strict, _bounds(kind, 1e15))]
     if isinstance(kind, click.IntRange):
-        return Annotated[(int, *strict, Field(**_bounds(kind, MOST_WHOLE)))]
+        return Annotated[(int, *strict, _bounds(kind, MOST_WHOLE))]
     if isinstance(kind, click.types.IntParamType):
         return Annotated[(int, *strict, Field(ge=-MOST_WHOLE, le=MOST_WHOLE))]
     if isinstance(kind, click.Path):  # its content
@@ -174,10 +172,11 @@ def _one(param: click.Parameter, *, as_text: bool) -> Any:
     return Annotated[str, Field(pattern=SAID, max_length=LONGEST_TEXT)]
 
 
-def _bounds(kind: click.FloatRange | click.IntRange, most: float) -> dict[str, float]:
+def _bounds(kind: click.FloatRange | click.IntRange, most: float) -> Any:
     low = -most if kind.min is None else kind.min
     high = most if kind.max is None else kind.max
-    return {"gt" if kind.min_open else "ge": low, "lt" if kind.max_open else "le": high}
+    bounds: dict[str, Any] = {"gt" if kind.min_open else "ge": low, "lt" if kind.max_open else "le": high}
+    return Field(**bounds)
 
 
 def words_of(asked: BaseModel, words: str, left_out: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:

@@ -87,7 +87,11 @@ def given_fields(given: tuple[Given, ...], *, as_text: bool = False) -> dict[str
 
 
 def _field(said: str) -> Any:
-    return Field(None, description=said, json_schema_extra=lambda schema: schema.pop("default", None))
+    return Field(None, description=said, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
 
 
 def _form(case: UseCase) -> type[BaseModel]:
@@ -143,7 +147,8 @@ def _endpoint(case: UseCase, form: type[BaseModel]) -> Callable[..., Awaitable[R
             raise
         return as_json(answer)
 
-    return shaped(endpoint, case, form)
+    made: Callable[..., Awaitable[Response]] = shaped(endpoint, case, form)
+    return made
 
 
 def _writes(case: UseCase, asked: BaseModel) -> bool:

@@ -4,12 +4,12 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query, Request
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.responses import JSONResponse, Response
 
 from cabida.faces.web.api import told
 from cabida.faces.web.api.asked import MOST_VALUES, Asked, no_text
-from cabida.faces.web.api.asking import given_contents, given_fields
+from cabida.faces.web.api.asking import ID, given_contents, given_fields
 from cabida.faces.web.api.running import worked_out
 from cabida.faces.web.api.usecases import DECISION, Given
 
@@ -36,13 +36,28 @@ Changes = Annotated[
         max_length=MOST_VALUES, description="Inputs and what they are set to, by the names that levers have."
     ),
 ]
-DecisionAsked: Any = create_model("DecisionAsked", __base__=Asked, **given_fields(GIVEN))
-WhatIfAsked: Any = create_model("WhatIfAsked", __base__=DecisionAsked, set=(Changes, Field(alias="set")))
-RecordAsked: Any = create_model(
-    "RecordAsked", __base__=DecisionAsked,
-    set_=(Changes, Field(default_factory=dict, alias="set")),
-    format=(Literal["html", "md", "json", "xlsx", "pdf"], "json"),
-)  # fmt: skip
+
+
+class DecisionAsked(Asked):
+    """A decision: its JSON, or the id of one on the shelf."""
+
+    decision: Annotated[dict[str, Any], Field(description="The decision: its JSON.")] | None = None
+    decision_id: (
+        Annotated[ID, Field(description="In its place: the id of a decision on the shelf.")] | None
+    ) = None
+
+
+class WhatIfAsked(DecisionAsked):
+    """A decision and inputs set otherwise."""
+
+    set: Changes
+
+
+class RecordAsked(DecisionAsked):
+    """A decision, inputs set otherwise, and the form that is wanted."""
+
+    set: Changes = Field(default_factory=dict)
+    format: Literal["html", "md", "json", "xlsx", "pdf"] = "json"
 
 
 def _forms(types: dict[str, str]) -> dict[str, Any]:
@@ -82,7 +97,7 @@ def add_decisions(router: APIRouter) -> None:
     )  # fmt: skip
     async def post_record(request: Request, asked: Annotated[RecordAsked, Body()]) -> Response:
         """The same of a decision that comes with the request, with other inputs where `set` names any."""
-        return await _record(request, asked, asked.format, asked.set_)
+        return await _record(request, asked, asked.format, asked.set)
 
     @router.post("/levers", tags=["decisions"], responses={
         200: {"description": "The inputs.", "content": {"application/json": {

@@ -73,8 +73,10 @@ def test_commands_and_their_options_exist(page):
             nested = [
                 asked.invoke(cli, [command, word, "--help"]).output
                 for word in rest[:1]
-                if command in ("facts", "prices", "bench", "quote")
+                if command in ("facts", "prices", "bench", "quote", "store")
             ]
+            if [command, *rest[:1]] == ["store", "token"]:
+                nested.append(asked.invoke(cli, [command, *rest[:2], "--help"]).output)
             for option in re.findall(r"(?<!\S)--[a-z][\w-]+", " ".join(rest)):
                 assert option in told + " ".join(nested), line
 

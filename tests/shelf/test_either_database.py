@@ -141,7 +141,9 @@ def test_the_schema_is_what_the_code_says(any_store):
         found = compare_metadata(MigrationContext.configure(connection), schema.METADATA)
         if connection.dialect.name == "postgresql":  # there a foreign key says besides that it may wait
             pairs = [
-                (one[0], one[1].table.name, *one[1].column_keys) for one in found if str(one[0]).endswith("_fk")
+                (one[0], one[1].table.name, *one[1].column_keys)
+                for one in found
+                if str(one[0]).endswith("_fk")
             ]
             added, removed = (
                 {one[1:] for one in pairs if one[0] == kind} for kind in ("add_fk", "remove_fk")

@@ -176,7 +176,7 @@ def _weights(one: Model) -> list[dict[str, Any]]:
     native = facts.weight_format(one.native_format) if one.native_format else None
     held = [native] if native else []
     held += [fmt for name in WEIGHTS if (fmt := facts.weight_format(name)).id not in {h.id for h in held}]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"format": fmt.id, "bytes": size, "published": fmt is native}
         for fmt in held
         for size in _size(one, fmt)

@@ -10,6 +10,7 @@ from cabida.text import locale
 
 MOST_FITS = 24  # answers, each of a few hundred rows
 MOST_TABLES = 8
+MOST_BOOKS = 4  # of a hundred thousand rows when large lists were brought in
 
 
 def world(as_of: str, store: str | None) -> str:
@@ -72,3 +73,17 @@ def _fits_of(
         return app.fit(
             model, as_of=as_of, weights=weights or None, concurrency=concurrency, min_context=context
         )
+
+
+def prices_in_force(gpu: str | None, as_of: str, store: str | None, **asked: str) -> list[dict[str, Any]]:
+    """The prices in force, as ``app.prices`` gives them; ``asked``: provider, region, capacity, sort, currency."""
+    return _prices_in_force(world(as_of, store), gpu, as_of, store, tuple(sorted(asked.items())))
+
+
+@lru_cache(maxsize=MOST_BOOKS)
+def _prices_in_force(
+    _world: str, gpu: str | None, as_of: str, store: str | None, asked: tuple[tuple[str, str], ...]
+) -> list[dict[str, Any]]:
+    from cabida import app
+
+    return app.prices(gpu, as_of=as_of, store=store, **dict(asked))

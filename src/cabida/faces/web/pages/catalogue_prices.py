@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cabida.errors import InvalidInput
 from cabida.faces.web.frame import page
+from cabida.faces.web.pages import catalogue_held as keep
 from cabida.faces.web.pages import catalogue_told as told
 from cabida.faces.web.pages.catalogue_asked import (
     address,
@@ -37,25 +39,26 @@ MOST_MOVED = 300
 
 def prices(request: Request) -> Response:
     """Prices in force of accelerators, narrowed as asked."""
-    from cabida import app, facts
+    from cabida import facts
 
     day, currency = day_of(request), currency_of(request, "")
     asked = {name: said(request, name) for name in ("gpu", "provider", "region", "capacity", "sort")}
     gpu = asked["gpu"] if asked["gpu"] in facts.accelerators() else None
     capacity = asked["capacity"] if asked["capacity"] in CAPACITIES else ""
     sort = asked["sort"] if asked["sort"] in SORTS else "price" if gpu else "seen"
-    rows = app.prices(
-        gpu, provider=asked["provider"], region=asked["region"], capacity=capacity, sort=sort, as_of=day,
-        currency=currency, store=store_of(request),
+    rows = keep.prices_in_force(
+        gpu, day, store_of(request), provider=asked["provider"], region=asked["region"], capacity=capacity, sort=sort,
+        currency=currency,
     )  # fmt: skip
+    shown = sheet(request, rows)
     query = {**asked, "as_of": said(request, "as_of"), "currency": said(request, "currency")}
     template, vary = part(request, "found", "catalogue_prices.html.j2")
     return page(
         request,
         template,
         headers=vary,
-        sheet=sheet(request, [told.price_row(row) for row in rows]),
-        rates=told.rates_of(rows),
+        sheet=replace(shown, rows=[told.price_row(row) for row in shown.rows]),
+        rates=told.rates_of(list(shown.rows)),
         asked=asked,
         sort=sort,
         sorts=[(one, tr(f"pages_catalogue.sort.{one}")) for one in SORTS],
@@ -122,7 +125,7 @@ def api(request: Request) -> Response:
 
     day, currency, store = day_of(request), currency_of(request), store_of(request)
     asked = {name: said(request, name) for name in ("model", "provider")}
-    use = {name: figure(request, name) for name in USES}
+    use: dict[str, Any] = {name: figure(request, name) for name in USES}
     answer: dict[str, Any] | None = None
     moved: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []

@@ -147,7 +147,7 @@ def _quote(request: Request) -> Any:
         raise NotFound(error.problems) from None
 
 
-def _needs(request: Request) -> dict[str, float]:
+def _needs(request: Request) -> dict[str, Any]:
     """What is known instead of assumed, as the use case names it."""
     found = {name: figure(request, name) for name in NEEDS}
     return {

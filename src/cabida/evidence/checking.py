@@ -88,7 +88,7 @@ def _counts(connection: Connection) -> dict[str, int]:
     }
 
 
-def check(store: Where | str | None = None) -> dict[str, Any]:
+def check(store: Path | str | None = None) -> dict[str, Any]:
     """Look the whole store over; what is wrong, each in a sentence.
 
     Raises:

@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).parents[2] / "examples/notebooks"
 BOOKS = sorted(FOLDER.glob("tutorial.*.ipynb"))
 ANSWERS = {"tutorial.en.ipynb": "probability of being best", "tutorial.es.ipynb": "probabilidad de ser la mejor"}
-RECORDS = {"tutorial.en.ipynb": "record.html", "tutorial.es.ipynb": "acta.html"}
+RECORDS = {"tutorial.en.ipynb": "record.html", "tutorial.es.ipynb": "informe.html"}
 
 
 def read(path):

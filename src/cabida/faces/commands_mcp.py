@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from cabida.errors import InvalidInput, UsageProblem
-from cabida.faces.words import Command, option
-from cabida.text import LOCALES, locale, problem, tr, use_language
+from cabida.faces.output import emit
+from cabida.faces.words import Command, option, shared
+from cabida.text import locale, problem, tr
 
 PORT = 8766
-
-
-def _language(_: click.Context, __: click.Parameter, code: str | None) -> None:
-    if code:
-        use_language(code)
 
 
 @click.command(cls=Command)
@@ -30,7 +27,7 @@ def _language(_: click.Context, __: click.Parameter, code: str | None) -> None:
 @option("--host", default="127.0.0.1", show_default=True)
 @option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
 @option("--behind", metavar="URL", default="")
-@option("--lang", type=click.Choice(LOCALES), callback=_language, expose_value=False)
+@shared
 def mcp(
     root: Path | None,
     store: str | None,
@@ -41,8 +38,12 @@ def mcp(
     host: str,
     port: int,
     behind: str,
+    as_json: bool,
+    as_of: str | None,
 ) -> None:
     """Tools for assistants."""
+    if as_of:  # each call says its own
+        raise UsageProblem([problem("CB-U002", name="--as-of", near="--help")])
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
@@ -52,7 +53,7 @@ def mcp(
     if http:
         if root is not None or allow_bench or allow_elsewhere:
             raise UsageProblem([problem("CB-O015")])
-        _over_http(host, port, behind, as_text=as_text)
+        _over_http(host, port, behind, as_text=as_text, as_json=as_json)
         return
     from functools import partial
 
@@ -71,7 +72,7 @@ def mcp(
     os._exit(0)  # a thread that nobody waits for any more doesn't hold the process
 
 
-def _over_http(host: str, port: int, behind: str, *, as_text: bool) -> None:
+def _over_http(host: str, port: int, behind: str, *, as_text: bool, as_json: bool) -> None:
     from importlib.util import find_spec
 
     from cabida.faces.web.settings import Settings
@@ -89,7 +90,9 @@ def _over_http(host: str, port: int, behind: str, *, as_text: bool) -> None:
 
     from cabida.faces.mcp.http import PATH, http_app
 
-    click.echo(tr("faces.mcp_at", url=f"http://{host}:{port}{PATH}"), err=True)
+    url = f"http://{host}:{port}{PATH}"
+    emit({"url": url}, lambda: tr("faces.mcp_at", url=url), as_json=as_json)
+    sys.stdout.flush()
     uvicorn.run(
         http_app(settings, as_text=as_text), host=host, port=port, log_level="warning", access_log=False
     )

@@ -7,6 +7,7 @@ pages: IPython is told by their names what shows them, once, when ``cabida`` is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
@@ -31,6 +32,7 @@ TABLES = ("rows", "options", "accelerators", "reservations", "days", "runs", "no
 ESTIMATE = {"value", "low", "high", "basis"}
 FIGURES = ("ttft_ms_p95", "tpot_ms_p95", "req_s", "output_tok_s", "step_time_s", "duration_h")
 MOST_ROWS, MOST_COLUMNS, MOST_CHARS = 20, 12, 90
+_FIGURE = re.compile(r"[-–]?[\d.,]*(?: %| [A-Z]{3})?(?: \[[^\]]*\])?")
 LEFT_OUT = ("trees", "setup")  # what leads to explanations and launch files, no figures
 FRAMES = ("pandas", "polars")
 _CELL = "padding:.25em .8em;border-bottom:1px solid rgba(128,128,128,.35);vertical-align:top"
@@ -287,12 +289,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     titles = "".join(f'<th scope="col" style="{_CELL};text-align:left">{one}</th>' for one in head)
     body = "".join("<tr>" + "".join(_td(one) for one in row) + "</tr>" for row in rows)
     top = f"<thead><tr>{titles}</tr></thead>" if head else ""
-    return f'<table style="border-collapse:collapse">{top}<tbody>{body}</tbody></table>'
+    table = f'<table style="border-collapse:collapse">{top}<tbody>{body}</tbody></table>'
+    return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def _td(cell: str) -> str:
-    figure = cell[:2].lstrip("-–")[:1].isdigit()
-    return f'<td style="{_CELL}{_NUMBERS if figure else ";text-align:left"}">{cell}</td>'
+    return f'<td style="{_CELL}{_NUMBERS if _FIGURE.fullmatch(cell) else ";text-align:left"}">{cell}</td>'
 
 
 def calling(function: Callable[..., Any]) -> Callable[..., Any]:

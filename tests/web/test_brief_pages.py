@@ -55,7 +55,7 @@ def test_saved_changed_downloaded_dropped(client):
     page = client.get(f"/briefs/{id}?saved=1").text
     assert "Saved as version 1." in page
     assert yaml_of(page) == SHORT
-    data = {"yaml": SHORT, "base": SHORT, "version": "1", "id": id, "f:name": "big", "do": "save"}
+    data = {"yaml": SHORT, "base": SHORT, "version": "1", "brief": id, "f:name": "big", "do": "save"}
     assert client.post(f"/briefs/{id}", data=data, follow_redirects=False).status_code == 303
     assert shelf.brief(id).name == "big"
     assert shelf.brief(id).version == 2
@@ -79,14 +79,14 @@ def test_saved_changed_downloaded_dropped(client):
 def test_two_people_see_both_texts_and_choose(client):
     id = keep(client)
     shelf.change_brief(id, version=1, text=SHORT + "horizon: 12 months\n", by="Ana")
-    mine = {"yaml": SHORT, "base": SHORT, "version": "1", "id": id, "f:name": "mine", "do": "save"}
+    mine = {"yaml": SHORT, "base": SHORT, "version": "1", "brief": id, "f:name": "mine", "do": "save"}
     both = client.post(f"/briefs/{id}", data=mine, follow_redirects=False)
     assert both.status_code == 409
     assert "Ana" in both.text
     assert "<del>-horizon: 12 months</del>" in both.text
     assert "<ins>+name: mine</ins>" in both.text
     assert shelf.brief(id).version == 2
-    chosen = {"yaml": SHORT.replace("little", "mine"), "version": "2", "id": id, "do": "save"}
+    chosen = {"yaml": SHORT.replace("little", "mine"), "version": "2", "brief": id, "do": "save"}
     assert client.post(f"/briefs/{id}", data=chosen, follow_redirects=False).status_code == 303
     assert shelf.brief(id).name == "mine"
     assert shelf.brief(id).version == 3
@@ -98,7 +98,7 @@ def test_saving_as_it_grows_tells_its_version_and_who_was_faster(client):
         "yaml": SHORT,
         "base": SHORT,
         "version": "1",
-        "id": id,
+        "brief": id,
         "f:horizon": "9",
         "u:horizon": "months",
         "do": "autosave",
@@ -114,7 +114,7 @@ def test_saving_as_it_grows_tells_its_version_and_who_was_faster(client):
         == 409
     )
     unread = client.post(
-        f"/briefs/{id}", data={"yaml": "a: [", "base": SHORT, "version": "2", "id": id, "do": "autosave"}
+        f"/briefs/{id}", data={"yaml": "a: [", "base": SHORT, "version": "2", "brief": id, "do": "autosave"}
     )
     assert unread.json() == {"version": 2, "saved": ""}
     assert shelf.brief(id).version == 2
@@ -257,10 +257,11 @@ HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
 def test_whatever_is_typed_stays_text(client):
     import json
 
-    text = f"name: {json.dumps(HOSTILE)}\nnotes: {json.dumps(HOSTILE)}\nmodels: [{json.dumps(HOSTILE)}]\nworkload: {json.dumps(HOSTILE)}\n"
-    text += f"{json.dumps(HOSTILE)}: 1\nlimits: {{lead: {{{json.dumps(HOSTILE)}: {json.dumps(HOSTILE)}}}}}\n"
+    bad = json.dumps(HOSTILE)
+    text = f"name: {bad}\nnotes: {bad}\nmodels: [{bad}]\nworkload: {bad}\n{bad}: 1\n"
+    text += f"limits: {{lead: {{{bad}: {bad}}}}}\n"
     answer = client.post(
-        "/briefs/check", data={"yaml": text, "base": text, f"f:{HOSTILE}": HOSTILE, "id": HOSTILE}
+        "/briefs/check", data={"yaml": text, "base": text, f"f:{HOSTILE}": HOSTILE, "brief": HOSTILE}
     )
     assert answer.status_code == 200
     assert "<script>alert" not in answer.text

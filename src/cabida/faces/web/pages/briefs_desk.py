@@ -107,7 +107,7 @@ def worked_on(posted: Posted, here: bool) -> Desk:
     Where both changed the same thing, the form holds. A text that can't be read stays as it is, and the form with it.
     """
     text, base = _text(posted, "yaml"), _text(posted, "base")
-    id, version = _text(posted, "id")[:60], _text(posted, "version")
+    id, version = _text(posted, "brief")[:60], _text(posted, "version")
     number_of = int(version) if version.isdecimal() and len(version) < 9 else 0
     before = tree_or_nothing(base)
     do = _text(posted, "do")

@@ -54,8 +54,8 @@
   }
   const was = read();
   if (was && draft) {
-    const text = was.entries.find(([name]) => name === "yaml");
-    if ("saved" in form.dataset || !text || text[1].replace(/\r\n/g, "\n").trim() === yaml().value.trim()) forget();
+    const plainly = (pairs) => JSON.stringify(pairs.filter(([name]) => !["version", "assume", "do"].includes(name)).map(([name, value]) => [name, value.replace(/\r\n/g, "\n").trim()]));
+    if ("saved" in form.dataset || plainly(was.entries) === plainly(entries())) forget();
     else document.getElementById("draft").hidden = false;
   }
   document.getElementById("draft").addEventListener("click", async (event) => {
@@ -111,7 +111,18 @@
     kept.textContent = "";
     form.dispatchEvent(new Event("typed"));
   });
+  let held = []; // what was typed since the answer was asked for
+  document.addEventListener("htmx:before:swap", () => {
+    held = [...form.elements].filter((one) => one.id && touched.has(one.name)).map((one) => [one.id, one.value, one.checked]);
+  });
   document.addEventListener("htmx:after:swap", () => {
+    for (const [id, value, checked] of held) {
+      const one = document.getElementById(id);
+      if (!one || one === document.activeElement) continue;
+      if (one.value !== value) one.value = value;
+      one.checked = checked;
+    }
+    held = [];
     for (const one of form.elements) {
       if (one === document.activeElement || touched.has(one.name)) continue;
       if (one.type === "checkbox") one.checked = one.defaultChecked;

@@ -59,11 +59,12 @@ def memory_and_price(cards: Sequence[dict[str, Any]]) -> Chart | None:
         )
         for one in sorted(shown, key=lambda one: one["rent_usd_per_hour"])
     )
+    drawn = svg(title, caption, end, [*marks, *more], "memory-price")
     return Chart(
         "memory-price",
         title,
         caption,
-        svg(title, caption, end, [*marks, *more], "memory-price"),
+        drawn.replace('role="img"', 'role="group"', 1),  # an image holds no links
         header,
         rows,
     )
@@ -81,7 +82,7 @@ def _point(one: dict[str, Any], x: float, y: float) -> str:
     price = money(one["rent_usd_per_hour"], "USD")
     tip = f"{one['name']} · {number(one['memory_gib'])} GiB · {price}"
     return (
-        f'<a href="/catalogue/gpus/{escape(one["id"])}" aria-label="{escape(tip)}">'
+        f'<a href="/catalogue/gpus/{escape(one["id"])}" tabindex="-1" aria-label="{escape(tip)}">'
         f"{dot(x, y, 5.5, f'part-{_colour(_kind(one))}', tip)}</a>"
     )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MOST_VERSIONS = 5_000  # of one brief
+MOST_TEXTS = 50  # at once, each up to 1 MB
 KIND = "brief"
 
 
@@ -150,7 +151,7 @@ def briefs(
     Args:
         search: a part of the name; capitals and accents make no difference.
         after: cursor of the page before.
-        most: briefs at once, up to 500.
+        most: briefs at once, up to 500; with their texts up to 50.
         gone: those that were dropped, in place of the others.
         texts: with their texts.
         store: file or address of the store.
@@ -162,7 +163,7 @@ def briefs(
 
     from cabida.evidence.schema import BRIEF_VERSIONS, BRIEFS
 
-    most = most_of(most)
+    most = most_of(min(most, MOST_TEXTS) if texts else most)
     query = select(BRIEFS, *((BRIEF_VERSIONS.c.text,) if texts else ()))
     if texts:
         same = (BRIEF_VERSIONS.c.brief_id == BRIEFS.c.id) & (BRIEF_VERSIONS.c.version == BRIEFS.c.version)

@@ -39,6 +39,7 @@ def _environment() -> Environment:
         loader=PackageLoader("cabida.faces.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,  # code isn't either
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -162,11 +162,11 @@ def _one(param: click.Parameter, *, as_text: bool) -> Any:
     if isinstance(kind, click.Choice):
         return Literal[tuple(kind.choices)]
     if isinstance(kind, click.FloatRange):
-        return Annotated[(float, *strict, _bounds(kind, 1e15))]
+        return Annotated[(float, _bounds(kind, 1e15), *strict)]
     if isinstance(kind, click.IntRange):
-        return Annotated[(int, *strict, _bounds(kind, MOST_WHOLE))]
+        return Annotated[(int, _bounds(kind, MOST_WHOLE), *strict)]
     if isinstance(kind, click.types.IntParamType):
-        return Annotated[(int, *strict, Field(ge=-MOST_WHOLE, le=MOST_WHOLE))]
+        return Annotated[(int, Field(ge=-MOST_WHOLE, le=MOST_WHOLE), *strict)]
     if isinstance(kind, click.Path):  # its content
         return Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
     return Annotated[str, Field(pattern=SAID, max_length=LONGEST_TEXT)]

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from cabida.errors import InvalidInput
 from cabida.faces.web.api import told
 from cabida.faces.web.api.asked import LONGEST_FILE, LONGEST_TEXT, command_of, form_of, words_of
-from cabida.faces.web.api.running import Answer, answered, worked_out
+from cabida.faces.web.api.running import FLAG, Answer, answered, worked_out
 from cabida.faces.web.api.usecases import BRIEF, DECISION, USE_CASES, Given, UseCase
 from cabida.faces.web.telling import NotFound
 from cabida.text import LOCALES, has_text, problem, speaking, tr
@@ -53,7 +53,8 @@ def _told(case: UseCase, ending: str) -> str:
     key = f"faces.command.{case.words.replace(' ', '.')}{ending}"
     own = f"web.api.{case.operation_id}{ending}"
     with speaking("en"):
-        return tr(own if has_text(own) else key)
+        told = tr(own if has_text(own) else key)
+    return FLAG.sub(lambda flag: f"`{flag[1].replace('-', '_')}`", told)
 
 
 def _answer_of(case: UseCase) -> dict[str, Any]:

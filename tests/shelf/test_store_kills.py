@@ -61,7 +61,7 @@ def killed(where, folder, count):
         for number in range(count):
             if number + 1 < count:
                 children.append(writers.begin(number + 1, where))
-            until = time.monotonic() + 0.5 * (number % 2)
+            until = time.monotonic() + 10 * (number % 2)
             while (
                 not writers.said(number) and time.monotonic() < until
             ):  # every other one keeps something first
@@ -127,9 +127,12 @@ def test_the_server_is_killed(tmp_path):
         tracked.keep("first", "o", [{"month": str(at)} for at in range(MONTHS)], where)
         with Writers(tmp_path) as writers:
             for number in range(5):
-                for one in range(2):
-                    writers.begin(2 * number + one, where)
-                time.sleep(0.4)
+                two = (2 * number, 2 * number + 1)
+                for one in two:
+                    writers.begin(one, where)
+                until = time.monotonic() + 20
+                while min(len(writers.said(one)) for one in two) < 3 and time.monotonic() < until:
+                    time.sleep(0.01)
                 (cluster.kill if number % 2 else cluster.stop)()  # writers end with their connection
                 connect.close(where)
                 cluster.start()

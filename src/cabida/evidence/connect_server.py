@@ -59,7 +59,7 @@ def engine(address: Address) -> Engine:
         said: dict[str, Any] = {**conninfo_to_dict(address.url)}
     except psycopg.Error as error:
         raise InvalidInput([problem("CB-E029", file=str(address), why=_why(address, error))]) from None
-    more = {"connect_timeout": CONNECT_S, "application_name": "cabida"} | said
+    more: dict[str, Any] = {"connect_timeout": CONNECT_S, "application_name": "cabida"} | said
 
     def connect() -> Any:
         opened = psycopg.connect(**(more | {"client_encoding": "UTF8"}), prepare_threshold=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cabida.text import number, printable, tr
@@ -137,7 +138,7 @@ def _word(what: str, word: str) -> str:
     return tr(key) if has_text(key) else word
 
 
-def _table(of: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> Any:
+def _table(of: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

@@ -10,7 +10,7 @@ from cabida.evidence.migrations.added import WHOLE, may_wait, only_added
 revision = "0002"
 down_revision = "0001"
 
-TEXTS_COUNTS_RATIOS = {  # every field of an offer, in the order of the noun
+TEXTS_COUNTS_RATIOS: dict[str, Any] = {  # every field of an offer, in the order of the noun
     "provider": sa.Text, "provider_kind": sa.Text, "accelerator": sa.Text, "accelerators_count": WHOLE,
     "region": sa.Text, "country": sa.Text, "capacity": sa.Text, "term_months": WHOLE, "upfront_ratio": sa.Float,
     "amount": sa.Text, "unit": sa.Text, "currency": sa.Text, "seen": sa.Text, "effective": sa.Text, "sighting": sa.Text,

@@ -124,7 +124,7 @@ def test_an_answer_that_comes_late_writes_over_nothing(browser_page):
     page = browser_page
     waiting = []
     page.goto("/briefs/new?workload=realtime-inference")
-    page.route("**/briefs/check", lambda route: waiting.append(route))
+    page.route("**/briefs/check", lambda route: route.continue_() if waiting else waiting.append(route))
     page.locator("#f-models-0-id").focus()
     page.keyboard.type("Q")
     for _ in range(100):
@@ -132,7 +132,6 @@ def test_an_answer_that_comes_late_writes_over_nothing(browser_page):
         if waiting:
             break
     late = waiting[0].fetch()
-    page.unroute("**/briefs/check")
     page.keyboard.type("wen/Qwen3-14B")
     page.keyboard.press("Tab")
     waiting[0].fulfill(response=late)

@@ -125,14 +125,14 @@ def test_what_lacks_too_much_says_what_to_find_out(client):
     assert answer.status_code == 422
     assert "It can&#39;t be decided yet" in answer.text
     assert "Requests per second" in answer.text
-    assert "would take {mean: 1, peak: 3}" in answer.text
+    assert "It can be assumed: {mean: 1, peak: 3}." in answer.text
     assert not shelf.briefs().items
     assert 'name="assume"' in answer.text
     without = client.post(
         "/briefs/new", data={"yaml": "name: a\n", "base": "name: a\n", "do": "decide", "assume": "1"}
     )
     assert without.status_code == 422
-    assert "nothing sensible can be assumed" in without.text
+    assert "Nothing sensible can be assumed" in without.text
 
 
 def test_a_whole_brief_goes_to_the_job_that_decides_it(client, monkeypatch):

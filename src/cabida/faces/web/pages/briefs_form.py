@@ -127,8 +127,14 @@ def _with_name(workload: str) -> Iterable[Question]:
 
 def _without(told: str, path: str) -> str:
     """A problem beside its field doesn't name the field again."""
-    plain = told.removeprefix(f"{path}: ")
-    return plain[:1].upper() + plain[1:]
+    if told.startswith(f"{path}: "):
+        plain = told.removeprefix(f"{path}: ")
+        return plain[:1].upper() + plain[1:]
+    return (
+        told.replace(f"{path} ", f"{path.rpartition('.')[2]} ", 1)
+        if path and told.startswith(f"{path} ")
+        else told
+    )
 
 
 def _currency(tree: dict[str, Any]) -> str:

@@ -72,3 +72,17 @@ def test_what_the_log_readers_blank_is_refused_here(before, secret, after):
     if any(redacted(line) != line for line in text.split("\n")):
         with pytest.raises(InvalidInput):
             refuse_secrets(text)
+
+
+def test_nothing_of_a_long_key_is_left():
+    for key in ("token: " + "Q" * 3_000, "eyJ" + "Q" * 1_500 + "." + "Q" * 900 + ".QQ"):
+        told = blanked(f"{'w ' * 3_000}{key} and {'w ' * 3_000}")
+        assert "Q" not in told
+        assert told.count("w") == 6_000
+
+
+def test_what_is_blanked_loses_nothing_else():
+    text = ("see https://example.org/a?b=1 and the key figures of tokens; " * 400 + "\n") * 3
+    assert blanked(text) == text
+    dense = "://" * 5_000
+    assert blanked(dense) == dense

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +23,8 @@ MOST_TOLD = 20  # lines with a secret
 MOST_SUSPECT_CHARS = (
     100_000  # looked at for secrets; a text that is nothing but words they come with isn't taken
 )
-BEFORE_CHARS, BEHIND_CHARS, WINDOW_CHARS = 110, 300, 3_900
+BEFORE_CHARS, BEHIND_CHARS, WINDOW_CHARS = 110, 300, 900
+SPACE, LONGEST_KEY = re.compile(r"\s"), 3_000
 HINTS = (  # words and beginnings that every secret known to ``secrets`` comes with
     "key", "token", "passw", "secret", "credential", "authoriz", "_pat", "bearer", "basic", "://", "?sig", "&sig",
     "x-amz", "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "nvapi-", "akia", "asia", "xox", "aiza", "eyj",
@@ -95,6 +97,12 @@ def _suspects(text: str) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
+def _word_end(text: str, at: int) -> int:
+    """Where the word that a window would cut ends, so that none of a long key is left."""
+    found = SPACE.search(text, at, at + LONGEST_KEY)
+    return found.start() if found else min(at + LONGEST_KEY, len(text))
+
+
 def _hints(text: str) -> list[int]:
     """Where the words stand that a secret comes with, in order."""
     low, found = text.translate(LOWER), []
@@ -109,7 +117,7 @@ def _hints(text: str) -> list[int]:
 def blanked(value: Any) -> Any:
     """Plain data with keys, tokens and passwords in its texts blanked."""
     if isinstance(value, str):
-        return _blanked_text(value) if _hints(value) else value
+        return _blanked_text(value)
     if isinstance(value, dict):
         return {str(key): blanked(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -118,17 +126,12 @@ def blanked(value: Any) -> Any:
 
 
 def _blanked_text(text: str) -> str:
-    """A text of any length, line by line; a long line in parts that end at a space where there is one."""
-    parts: list[str] = []
-    for line in text.splitlines(keepends=True):
-        rest = line
-        while len(rest) > WINDOW_CHARS:
-            at = rest.rfind(" ", WINDOW_CHARS // 2, WINDOW_CHARS)
-            at = at if at > 0 else WINDOW_CHARS
-            parts.append(redacted(rest[:at]))
-            rest = rest[at:]
-        parts.append(redacted(rest))
-    return "".join(parts)
+    parts, done = [], 0
+    for begin, end in _suspects(text):
+        first, last = max(begin, done), _word_end(text, max(end, done))
+        parts += [text[done:first], redacted(text[first:last])]
+        done = last
+    return "".join(parts) + text[done:]
 
 
 def plain_json(value: Any, what: str, most_bytes: int = LARGEST_JOB_BYTES) -> str:

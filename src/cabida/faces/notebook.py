@@ -31,6 +31,8 @@ SHOWN = {  # class -> function here that shows it
 TABLES = ("rows", "options", "accelerators", "reservations", "days", "runs", "nodes", "observations", "files")
 ESTIMATE = {"value", "low", "high", "basis"}
 FIGURES = ("ttft_ms_p95", "tpot_ms_p95", "req_s", "output_tok_s", "step_time_s", "duration_h")
+WIDE_CHARS = 30  # from which on a text has room of its own
+FEW_ROWS = 3  # whose columns are shown even where all say the same
 MOST_ROWS, MOST_COLUMNS, MOST_CHARS = 20, 12, 90
 _FIGURE = re.compile(r"[-–]?[\d.,]*(?: %| [A-Z]{3})?(?: \[[^\]]*\])?")
 LEFT_OUT = ("trees", "setup")  # what leads to explanations and launch files, no figures
@@ -242,13 +244,20 @@ def answer_html(answer: Mapping[str, Any]) -> str:
 
 
 def rows_html(rows: Sequence[Any]) -> str:
-    """Rows as a table: the first of them, and of each the columns that say something."""
-    flat = records(list(rows[:MOST_ROWS]))
+    """Rows as a table: the first of them, and of each the columns that say something; what all share stands above."""
+    every = records(list(rows))
+    flat = every[:MOST_ROWS]
     names = [name for name in (flat[0] if flat else {}) if any(row[name] not in (None, "") for row in flat)]
-    names = [one for one in names if not one.endswith(("_low", "_high"))][:MOST_COLUMNS]
+    names = [one for one in names if not one.endswith(("_low", "_high"))]
+    shared = [
+        name for name in names[1:] if len(flat) > FEW_ROWS and len({str(row[name]) for row in every}) == 1
+    ]
+    names = [one for one in names if one not in shared][:MOST_COLUMNS]
+    above = " · ".join(f"{escape(name)}: {_cell(flat[0], name)}" for name in shared)
     table = _table([escape(name) for name in names], [[_cell(row, name) for name in names] for row in flat])
     more = len(rows) - len(flat)
-    return table + (f"<p>{escape(tr('notebook.more', count=number(more, 9)))}</p>" if more > 0 else "")
+    table += f"<p>{escape(tr('notebook.more', count=number(more, 9)))}</p>" if more > 0 else ""
+    return (f"<p>{above}</p>" if above else "") + table
 
 
 def _pairs(flat: Mapping[str, Any]) -> str:
@@ -294,7 +303,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _td(cell: str) -> str:
-    return f'<td style="{_CELL}{_NUMBERS if _FIGURE.fullmatch(cell) else ";text-align:left"}">{cell}</td>'
+    wide = ";min-width:16em" if len(cell) > WIDE_CHARS else ""
+    return (
+        f'<td style="{_CELL}{_NUMBERS if _FIGURE.fullmatch(cell) else f";text-align:left{wide}"}">{cell}</td>'
+    )
 
 
 def calling(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -138,3 +138,18 @@ def test_who_changes_something_is_named(team_of):
     made = editor.post("/api/v1/briefs", json={"name": "Chat", "text": TEXT})
     assert made.json()["made_by"] == "an editor" or made.json()["made_by"] == "a editor"
     assert editor.get("/api/v1/log").json()["items"][0]["by"] == made.json()["made_by"]
+
+
+def test_a_benchmark_is_planned_and_kept(client):
+    """The plan that settles a decision, kept as it was written; one that can't be read is not."""
+    planned = client.post("/api/v1/bench/plan", json={"decision": DECISION})
+    assert planned.status_code == 200, planned.text
+    made = client.post("/api/v1/runs", json={"name": "Chat", "plan": planned.json()["text"]})
+    assert made.status_code == 201, made.text
+    assert "folder" not in made.json()
+    assert client.get(made.headers["Location"]).json() == made.json()
+    assert [one["name"] for one in client.get("/api/v1/runs").json()["items"]] == ["Chat"]
+    wrong = client.post("/api/v1/runs", json={"name": "Chat", "plan": "nothing: 1"})
+    assert wrong.status_code == 422
+    assert {one["file"] for one in wrong.json()["errors"]} == {"plan.yaml"}
+    assert client.get(f"{made.headers['Location']}/report").status_code == 404

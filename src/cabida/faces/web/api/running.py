@@ -6,8 +6,9 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +121,6 @@ def answered(
     Raises:
         CabidaError: what the command refuses, files under the names they came by.
     """
-    from cabida.faces.errors import problems_of
     from cabida.faces.output import answers_kept
     from cabida.faces.web.api.asked import command_of
 
@@ -134,19 +134,29 @@ def answered(
                 typed.append(f"{flag.partition('#')[0]}={path}")
             else:
                 lead.append(str(path))
-        try:
-            code = command.main([*typed, "--", *lead, *arguments], prog_name=words, standalone_mode=False)
-        except SystemExit as done:
-            code = done.code
-        except CabidaError as error:
-            error.problems = tuple(_as_sent(one, folder) for one in error.problems)
-            raise
-        except (click.ClickException, OSError) as error:
-            raise InvalidInput([_as_sent(one, folder) for one in problems_of(error)]) from None
+        with as_sent(folder):
+            try:
+                code = command.main([*typed, "--", *lead, *arguments], prog_name=words, standalone_mode=False)
+            except SystemExit as done:
+                code = done.code
         if not kept:
             message = f"{words} answered nothing"
             raise RuntimeError(message)
         return Answer(_without(kept[-1], folder), code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def as_sent(folder: str) -> Iterator[None]:
+    """What is refused inside is told of the files as they were called, not as they lie in ``folder``."""
+    from cabida.faces.errors import problems_of
+
+    try:
+        yield
+    except CabidaError as error:
+        error.problems = tuple(_as_sent(one, folder) for one in error.problems)
+        raise
+    except (click.ClickException, OSError) as error:
+        raise InvalidInput([_as_sent(one, folder) for one in problems_of(error)]) from None
 
 
 def _laid(folder: Path, at: int, name: str, content: bytes) -> Path:

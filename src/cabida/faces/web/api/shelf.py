@@ -24,8 +24,9 @@ from cabida.faces.web.api.listing import (
     page_schema,
     version_of,
 )
-from cabida.faces.web.api.running import worked_out
-from cabida.faces.web.telling import Refused
+from cabida.faces.web.api.running import as_sent, worked_out
+from cabida.faces.web.telling import NotFound, Refused
+from cabida.text import problem
 
 Id = Annotated[str, Path(description="Its id.", max_length=100)]
 NAME = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -241,6 +242,31 @@ def _runs(router: APIRouter) -> None:
         found = await worked_out(request, lambda: shelf.kept_runs(after=asked.after, most=asked.most))
         return listed(request, found, _run)
 
+    @router.post(
+        "/runs", tags=["bench"], status_code=201,
+        responses={201: one_schema("KeptRun", "It is kept.", Location="Its address."), **told.responses(415, 422)},
+    )  # fmt: skip
+    async def post_runs(request: Request, asked: Annotated[NewRun, Body()]) -> Response:
+        """Keep the plan of a benchmark, as `POST /bench/plan` writes it. It is run from its page."""
+
+        def keep() -> Any:
+            from pathlib import Path as File
+            from tempfile import TemporaryDirectory
+
+            from cabida.bench.planned import read_plan
+
+            with TemporaryDirectory(prefix="cabida-") as folder:
+                file = File(folder) / "plan.yaml"
+                file.write_text(asked.plan, encoding="utf-8")
+                with as_sent(folder):
+                    read_plan(file)
+            return shelf.add_run(asked.name, asked.plan)
+
+        made = await worked_out(request, keep, writes=True)
+        return JSONResponse(
+            _run(made), 201, headers={"Location": f"{request.url.path.rstrip('/')}/{made.id}"}
+        )
+
     @router.get(
         "/runs/{id}", tags=["bench"], responses={200: one_schema("KeptRun"), **told.responses(404, 422)}
     )
@@ -260,6 +286,8 @@ def _runs(router: APIRouter) -> None:
             from cabida.faces.web.api.running import answered
 
             kept = shelf.kept_run(id)
+            if not kept.folder:
+                raise NotFound([problem("CB-S042", kind="report", name=id)])
             return answered("bench report", (), [kept.folder]).data
 
         return JSONResponse(await worked_out(request, report))

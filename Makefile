@@ -120,6 +120,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/recommend.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/web.py
 	$(BIN)/python benchmarks/page.py
 
 clean:

@@ -365,6 +365,19 @@ def test_events_of_a_job_reach_pages_and_programs(client, monkeypatch):
     assert client.get("/api/jobs/j-none/events").status_code == 404
 
 
+def test_nobody_follows_more_than_their_share(client, doings, monkeypatch):
+    from cabida.faces.web.access import this_person
+
+    these = client.app.state.jobs
+    job = these.submit("quick", {"n": 1}, MARIA)
+    for _ in range(3):
+        client.get(f"/api/jobs/{job.id}/events")
+    assert not these.board.watching  # each that ended is let go
+    these.board.watching[this_person().name] = 50
+    answer = client.get(f"/api/jobs/{job.id}/events")
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (429, "CB-S010")
+
+
 def test_a_failed_job_s_page_says_why_and_a_running_one_refreshes_without_script(client, doings):
     these = client.app.state.jobs
     failed = these.submit("wrong", {"brief_id": "b-1"}, MARIA)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -38,7 +39,7 @@ def application(settings: Settings) -> FastAPI:
     from starlette.middleware import Middleware
     from starlette.middleware.gzip import GZipMiddleware
 
-    from cabida.faces.web import access, api, limits, ops, telling
+    from cabida.faces.web import access, api, frame, limits, ops, telling
     from cabida.faces.web.door import Door
     from cabida.faces.web.jobs import Jobs
 
@@ -47,6 +48,8 @@ def application(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         async with app.state.jobs:
+            if settings.warm and not settings.jobs_here:
+                asyncio.get_running_loop().run_in_executor(None, frame.compile_all)
             yield
 
     app = FastAPI(

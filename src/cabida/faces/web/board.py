@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -52,6 +52,7 @@ class Board:
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
         self.live: OrderedDict[str, Live] = OrderedDict()
+        self.watching: Counter[str] = Counter()  # streams of events, by person
         self.stopping = False
         self.server = ""
         self.loop: asyncio.AbstractEventLoop | None = None

@@ -50,6 +50,12 @@ def _environment() -> Environment:
     return environment
 
 
+def compile_all() -> None:
+    """Compile every template, so that nobody's first page waits for it."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
 def page(
     request: Request, name: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
 ) -> Response:

@@ -12,6 +12,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from cabida.faces.web.access import KEY_VARIABLE
+
 if TYPE_CHECKING:
     from cabida.faces.web.settings import Settings
 
@@ -23,6 +25,7 @@ class Worker:
 
     def __init__(self, settings: Settings, *, warm: bool) -> None:
         environment = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"} | os.environ
+        environment.pop(KEY_VARIABLE, None)  # of sessions: no business of a worker's
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "cabida.faces.web.worker"],
             stdin=subprocess.PIPE,

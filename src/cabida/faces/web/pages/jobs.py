@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from cabida.errors import Problem
-from cabida.faces.web import access
+from cabida.faces.web import access, limits
 from cabida.faces.web.frame import page
 from cabida.text import has_text, tr
 
@@ -26,6 +26,7 @@ PLANNED = {
     "rerun": ("screen", "simulate"),
 }  # stages told before they begin
 NAMED = re.compile(r"^name:[ \t]*([^\n#]+)", re.MULTILINE)
+MOST_STREAMS = 50  # that one person follows at once
 REFRESH_S = 2  # of the page, where scripts don't run
 TRY_AGAIN_MS = 2000  # for a browser whose line broke
 
@@ -103,18 +104,31 @@ def followed(request: Request, id: str, tell: Callable[[int, Job], list[str]]) -
         request: that asks; its ``Last-Event-ID`` says what it has seen.
         id: of the job.
         tell: the events of a change; the last is of a job that is over.
+
+    Raises:
+        Refused: this person follows too many already (429).
     """
     seen = request.headers.get("last-event-id", "")
     after = int(seen) if seen.isdigit() and len(seen) < 10 else 0
 
+    board, person = request.app.state.jobs.board, request.state.person
+    if board.watching[person.name] >= MOST_STREAMS:
+        raise limits.too_many(10.0)
+
     async def events() -> AsyncIterator[str]:
-        yield f"retry: {TRY_AGAIN_MS}\n\n"
-        async for change in request.app.state.jobs.follow(id, after):
-            if change is None:
-                yield ": still there\n\n"
-                continue
-            for one in tell(*change):
-                yield one
+        board.watching[person.name] += 1
+        try:
+            yield f"retry: {TRY_AGAIN_MS}\n\n"
+            async for change in request.app.state.jobs.follow(id, after):
+                if change is None:
+                    yield ": still there\n\n"
+                    continue
+                for one in tell(*change):
+                    yield one
+        finally:
+            board.watching[person.name] -= 1
+            if not board.watching[person.name]:
+                del board.watching[person.name]
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

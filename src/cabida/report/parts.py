@@ -10,7 +10,7 @@ from typing import Any
 
 from cabida.plan import Decision
 from cabida.report.charts import charts
-from cabida.report.every_form import dated, first
+from cabida.report.every_form import dated, first, measurement
 from cabida.report.money_sections import money_sections
 from cabida.report.page import speaking_template
 from cabida.report.readers import reader_sections, signing
@@ -19,7 +19,7 @@ from cabida.report.trade import frontier
 from cabida.report.why import why
 from cabida.text import locale, tr
 
-OPTIONS = "options"  # where ``parts`` leaves off for the table of candidates
+MOST_MEASURED = 2  # measurements told above the sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,15 @@ def style() -> str:
 
 
 def in_short(decision: Decision) -> Mapping[str, Any]:
-    """What stands above the sections: the figures under the answer, how sure it is and what would change it."""
+    """What stands above the sections: the figures under the answer, how sure, what changes it, what to measure."""
     from cabida.report.page import how_sure, terms, tiles, turns
 
     return {
         "tiles": tiles(decision),
         "sure": how_sure(decision),
         "turns": turns(decision),
+        "measure": [measurement(one, decision) for one in decision.measurements[:MOST_MEASURED]]
+        or [one for one in (decision.measurements_note,) if one],
         "terms": terms(decision),
         "best": first(decision),
     }

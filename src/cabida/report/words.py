@@ -236,7 +236,12 @@ def cost(option: Option, decision: Decision) -> str:
 
 def rejection(one: Rejection, *, example: bool = True) -> str:
     """Why a group fell: its sentence after the count it begins with; its example when that isn't in it."""
-    rest = one.sentence.removeprefix(f"{text.number(one.count, 7)} ").removeprefix(f"{one.count} ")
+    counted = f"{one.count:,}"  # as the language of the sentence writes it, whichever that is
+    told = (text.number(one.count, 7), counted, counted.replace(",", "."), str(one.count))
+    rest = next(
+        (one.sentence.removeprefix(f"{begin} ") for begin in told if one.sentence.startswith(f"{begin} ")),
+        one.sentence,
+    )
     if example and one.example and one.example not in one.sentence:
         rest += f" ({one.example})"
     return rest

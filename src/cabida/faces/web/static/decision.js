@@ -105,3 +105,14 @@ addEventListener("keydown", (event) => {
 addEventListener("click", (event) => {
   for (const menu of all(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
+
+// What scrolls sideways can be reached by keyboard, and only that.
+const reachable = () => {
+  for (const box of all(".record .wide")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+};
+addEventListener("resize", reachable);
+addEventListener("toggle", reachable, true);
+reachable();

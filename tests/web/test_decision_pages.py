@@ -61,9 +61,9 @@ def test_the_answer_comes_first_then_everything_it_rests_on(client, keep, langua
     page = client.get(at, params={"lang": language}).text
     words = catalogue(language[:2], "report")
     heads = [
-        made.answer, words["section.sure"], words["section.flips"],
+        made.answer, words["section.sure"], words["section.flips"], words["section.measure"],
         catalogue(language[:2], "pages_decision")["candidates"],
-        words["section.rejected"], words["section.why"], words["section.measure"], words["section.careful"],
+        words["section.rejected"], words["section.why"], words["section.careful"],
         words["section.sources"],
     ]  # fmt: skip
     places = [
@@ -80,6 +80,17 @@ def test_a_decision_of_the_other_language_keeps_its_sentences(client, keep):
     assert catalogue("en", "pages_decision")["other_language.es"] in page
     assert f'<h1 lang="es">{from_json(sample.golden("es")).answer[:20]}' in page
     assert catalogue("en", "report")["section.why"] in page
+
+
+@pytest.mark.parametrize("reader", ["en", "es", "es-MX"])
+@pytest.mark.parametrize("sentence", ["15,376 cost more.", "15.376 cost more.", "15376 cost more."])
+def test_a_count_before_a_reason_is_not_said_twice(reader, sentence):
+    from cabida.plan import Rejection
+    from cabida.text import speaking
+
+    with speaking(reader):
+        assert say.rejection(Rejection("X", sentence, 15376)) == "cost more."
+        assert say.rejection(Rejection("X", "15,3760 cost more.", 15376)) == "15,3760 cost more."
 
 
 def test_the_table_is_sorted_and_filtered_by_its_address(client, keep):

@@ -207,3 +207,21 @@ def test_nothing_is_wider_than_the_screen(browser_page, path, width):
     page.goto(path)
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_the_same_form_works_without_script(browser_page, served):
+    context = browser_page.context.browser.new_context(base_url=served.url, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/briefs/new?workload=batch-inference")
+    page.fill("#f-name", "no-script")
+    page.fill("#f-models-0-id", "Qwen/Qwen3-14B")
+    page.fill("#f-horizon", "12")
+    page.click("#text button[value=check]")
+    assert "horizon: 12 months" in page.input_value("#yaml")
+    assert page.locator("#f-models-1").count() == 1
+    page.click("#save")
+    assert "/briefs/b-" in page.url
+    assert "Saved as version 1." in page.text_content("#kept")
+    page.goto("/briefs?q=no-script")
+    assert page.get_by_role("link", name="no-script").count() == 1
+    context.close()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cabida.brief import Brief, Lengths
 
 TOP = ""  # path of what is about the whole text
+MOST_PIECES = 4000  # lines and commas of a text that is looked over while somebody waits
 MOST_TOLD = 100  # problems told at once
 _PLACE = re.compile(r"[\w.+-]+(?:\[\d+\][\w.+-]*)*")
 
@@ -98,6 +99,8 @@ def looked_over(text: str, *, as_of: str = "", here: bool = False, file: str = "
 
     from cabida.facts.known import by_name_only
 
+    if too_much(text):
+        return Written(faults=(Fault(TOP, problem("CB-B009", file=file, line=1, limit=MOST_PIECES)),))
     with nullcontext() if here else by_name_only():
         return _looked_over(text, as_of, file)
 
@@ -112,10 +115,6 @@ def _looked_over(text: str, as_of: str, file: str) -> Written:
         brief = parse_brief(text, file=file, as_of=as_of, sellers=book.sellers)
     except InvalidInput as invalid:
         return Written(workload=_class_of(text), faults=_placed(text, file, invalid.problems[:MOST_TOLD]))
-    except (ValueError, ArithmeticError):  # a figure beyond what a machine counts
-        return Written(
-            workload=_class_of(text), faults=(Fault(TOP, problem("CB-B009", file=file, limit="1e18")),)
-        )
     refusal = not_yet(brief)
     kind = classify(brief)
     faults = _placed(text, file, [refusal] if refusal else [])
@@ -141,6 +140,11 @@ def _careful(brief: Brief, as_of: str) -> tuple[Iterable[Problem], Iterable[Caut
     except InvalidInput:
         return claims(brief), ()
     return claims(brief), weighed(found, brief.accepted_risks, whole=False)
+
+
+def too_much(text: str) -> bool:
+    """Whether a text is far longer than any brief, so that a form of it would be no help."""
+    return text.count("\n") + text.count(",") > MOST_PIECES
 
 
 def measured(file: Path, timezone: str = "") -> Measured:
@@ -193,7 +197,7 @@ def _nobody_knows(one: Any) -> bool:
 def tree_or_nothing(text: str) -> dict[str, Any]:
     """What a form shows of a text; of one that can't be read, nothing."""
     try:
-        return tree_of(text)
+        return {} if too_much(text) else tree_of(text)
     except InvalidInput:
         return {}
 
@@ -217,7 +221,7 @@ def _where(text: str, file: str) -> dict[str, int]:
     try:
         tree, _ = read_lines(text, file)
         walk(tree, WHOLE_BRIEF, "", found)
-    except (InvalidInput, ValueError, ArithmeticError):
+    except InvalidInput:
         return {}
     return found.where
 

@@ -25,6 +25,7 @@ from cabida.facts.known import names_only
 from cabida.facts.models import find_model, nearest
 from cabida.text import closest, number, problem, tr
 
+MOST_GUESSED = 20  # names that are wrong, to which the nearest is looked for
 _ORDER = ("p50", "p95", "p99", "max")
 
 
@@ -200,6 +201,7 @@ def _power(brief: Brief, as_of: str) -> Iterator[Problem]:
 def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
     if os.environ.get("CABIDA_ONLINE") == "1":
         return
+    guesses = 0
     for index, choice in enumerate(brief.models):
         if hub.named(choice.id) or (brief.media and pictures.made_by(choice.id, brief.media.kind)):
             continue
@@ -208,7 +210,8 @@ def _models(brief: Brief, as_of: str) -> Iterator[Problem]:
         )
         there = not names_only() and Path(choice.id).expanduser().exists()
         if not there and (is_path or find_model(choice.id) is None):
-            near = "" if is_path else ", ".join(nearest(choice.id))
+            guesses += 1  # each takes a while: the first ones are enough
+            near = "" if is_path or guesses > MOST_GUESSED else ", ".join(nearest(choice.id))
             cure = tr("brief.closest", near=near) if near else tr("brief.list_models")
             yield _problem(brief, "CB-B038", f"models[{index}].id", name=choice.id, cure=cure)
 
@@ -247,8 +250,9 @@ def _future(brief: Brief, as_of: str) -> Iterator[Problem]:
 
 
 def _providers(brief: Brief, sellers: Sellers) -> Iterator[Problem]:
-    for index, name in enumerate(brief.consider.providers):
-        known = known_providers(brief.consider.providers, sellers)
+    named = brief.consider.providers
+    known = known_providers(named, sellers) if named else {}
+    for index, name in enumerate(named):
         if name.lower() not in known:
             path = f"consider.providers[{index}]"
             yield _unknown_name(brief, "CB-B020", path, name, list(known.values()))

@@ -44,7 +44,8 @@ def fields_of(shape: OneOf) -> dict[str, OneOf]:
 
 def empty(shape: OneOf) -> Tree:
     """What a place has when nothing is said there."""
-    return {"group": {}, "table": {}, "list": [], "leaf": ""}[role(shape)]
+    nothing: dict[str, Tree] = {"group": {}, "table": {}, "list": [], "leaf": ""}
+    return nothing[role(shape)]
 
 
 def tree_of(text: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cabida.app.writing import Written, looked_over, measured, tree_or_nothing
+from cabida.app.writing import Written, looked_over, measured, too_much, tree_or_nothing
 from cabida.brief.fields import WHOLE_BRIEF
 from cabida.brief.form import same, tree_of
 from cabida.brief.placing import placed
@@ -93,6 +93,8 @@ def desk_of(text: str, here: bool, *, id: str = "", version: int = 0) -> Desk:
 
 
 def _readable(text: str) -> bool:
+    if too_much(text):
+        return False
     try:
         tree_of(text)
     except InvalidInput:

@@ -87,7 +87,7 @@ def test_from_nothing_to_decide_with_the_keyboard_alone(browser_page, served, la
     assert page.evaluate("document.activeElement.textContent") == said["decide"]
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/(jobs|decisions)/"))
-    kept = [one for one in shelf.briefs(search="little-chat", store=served.store).items]
+    kept = list(shelf.briefs(search="little-chat", store=served.store).items)
     assert kept
     assert shelf.brief(kept[0].id, store=served.store).text == text
 

@@ -149,6 +149,18 @@ def test_answers_do_not_say_where_the_store_is(client, web_store):
     assert str(web_store.parent) not in client.post("/api/v1/validate", data={"calibrated": "true"}).text
 
 
+def test_what_would_keep_others_waiting_is_bounded(client):
+    """Some figures may be larger on one's own machine than for a server that others share."""
+    brief = "name: x\nworkload: realtime-inference\n"
+    for path, body, most in (
+        ("mix", {"brief": brief, "scenarios": 101}, "100"),
+        ("speed", {"model": "llama-3.1-8b", "gpu": GPU, "prompts": 100_001}, "100,000"),
+    ):
+        (told,) = client.post(f"/api/v1/{path}", json=body).json()["errors"]
+        assert told["code"] == "CB-S041"
+        assert told["what"].endswith(f"it has to be {most} or less")
+
+
 def test_depth_is_counted_outside_of_text():
     deep = b"[" * (DEEPEST + 1)
     assert too_deep(deep)

@@ -84,6 +84,7 @@ def form_of(
     left_out: tuple[str, ...] = (),
     as_text: bool = False,
     more: Mapping[str, Any] | None = None,
+    most: Mapping[str, int] | None = None,
 ) -> type[BaseModel]:
     """A model of what the command takes.
 
@@ -92,6 +93,7 @@ def form_of(
         name: of the model.
         left_out: parameters that come another way.
         as_text: values arrive as text (a query, a form), not as JSON.
+        most: of fields that may not be as large as the command takes them.
         more: fields beside them: ``{"brief_id": (str, Field(...))}``.
     """
     params = {one.name: one for one in command_of(words).params}
@@ -100,25 +102,30 @@ def form_of(
         for place in places(words, left_out):
             param = params[place.name]
             kind = _kind(param, as_text=as_text, is_pairs=place.is_pairs)
+            if place.field in (most or {}):
+                kind = Annotated[kind, Field(le=(most or {})[place.field])]
             needed = param.required or (param.nargs == -1 and isinstance(param, click.Argument))
             told = Field(
                 ... if needed else None,
                 alias=place.field,
                 description=_help(words, param),
-                json_schema_extra=_usual(param),
+                json_schema_extra=_usual(param, (most or {}).get(place.field)),
             )
             fields[f"{place.name}_" if place.name.startswith("model_") else place.name] = (kind, told)
     made: type[BaseModel] = create_model(name, __base__=Asked, **fields, **dict(more or {}))
     return made
 
 
-def _usual(param: click.Parameter) -> Any:
-    """Puts the flag's own default where the model has none."""
+def _usual(param: click.Parameter, most: int | None) -> Any:
+    """Puts the flag's own default where the model has none, and a bound that is lower than the flag's."""
     usual = param.default
     shown = isinstance(usual, str | int | float | bool) and usual not in ("", None, False)
 
     def put(schema: dict[str, Any]) -> None:
         schema.pop("default", None)
+        if most is not None:
+            schema.pop("le", None)
+            schema["maximum"] = most
         if shown:
             schema["default"] = usual
 

@@ -107,7 +107,7 @@ def _form(case: UseCase) -> type[BaseModel]:
         more["files"] = (files, _field(f"The files, {MOST_FILES} at most."))
         if case.needs_file:
             more["files"] = (files, Field(description=f"The files, 1 to {MOST_FILES}.", min_length=1))
-    return form_of(case.words, name, left_out=tuple(out), as_text=as_text, more=more)
+    return form_of(case.words, name, left_out=tuple(out), as_text=as_text, more=more, most=dict(case.most))
 
 
 def _file_params(case: UseCase) -> list[str]:

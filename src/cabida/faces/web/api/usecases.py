@@ -41,6 +41,7 @@ class UseCase:
         left_out: parameters of the command that a request has no use for.
         always: flags that are always given.
         writes: whether it changes the store, so that only editors may.
+        most: of fields whose bound is lower than the command's, since others wait meanwhile.
         names: what an ``{id}`` that isn't there is called, told with 404.
     """
 
@@ -56,6 +57,7 @@ class UseCase:
     always: tuple[str, ...] = ()
     writes: bool = False
     names: str = ""
+    most: tuple[tuple[str, int], ...] = ()
 
     @property
     def operation_id(self) -> str:
@@ -75,11 +77,12 @@ def _check(one: str) -> tuple[str, ...]:
 
 USE_CASES = (
     UseCase("/fit", "fit", left_out=("every",)),
-    UseCase("/speed", "speed", given=(Given("trace", "trace.csv", "--trace", needed=False),)),
+    UseCase("/speed", "speed", given=(Given("trace", "trace.csv", "--trace", needed=False),),
+            most=(("prompts", 100_000),)),
     UseCase("/cost", "cost", given=(Given("brief", BRIEF, needed=False), Given("decision", DECISION, needed=False))),
     UseCase("/hold", "hold", given=(Given("hours", "hours.csv", "--hours", needed=False),)),
     UseCase("/own", "own", left_out=("every",)),
-    UseCase("/mix", "mix", given=(_BRIEF,)),
+    UseCase("/mix", "mix", given=(_BRIEF,), most=(("scenarios", 100),)),
     UseCase(
         "/ask", "ask", given=(Given("brief", BRIEF, "--brief", needed=False),
                               Given("decision", DECISION, "--decision", needed=False)),

@@ -192,7 +192,7 @@ def _fresh(
 
 def _same(table: Table, there: dict[str, Any], row: dict[str, Any]) -> bool:
     if table.name == forms.COMPRESSED:  # two compressors may write the same text differently
-        return there["digest"] == row["digest"] and there["size_bytes"] == row["size_bytes"]
+        return bool(there["digest"] == row["digest"] and there["size_bytes"] == row["size_bytes"])
     return bool(there == row)
 
 

@@ -187,7 +187,7 @@ class Board:
                 loop.call_soon_threadsafe(event.set)
 
 
-def told_in_its_language(code: str, live: Live, **values: str) -> dict[str, Any]:
+def told_in_its_language(code: str, live: Live, **values: Any) -> dict[str, Any]:
     """A problem as plain data, in the language the job was asked in."""
     with speaking(str(live.job.asked.get("language") or "en")):
         return problem(code, **values).as_dict()

@@ -55,6 +55,10 @@ from cabida.app import recommend as recommend
 from cabida.app import record as record
 from cabida.app import rerun as rerun
 from cabida.app import speed as speed
+from cabida.app import store_backup as store_backup
+from cabida.app import store_export as store_export
+from cabida.app import store_import as store_import
+from cabida.app import store_restore as store_restore
 from cabida.app import track as track
 from cabida.app import traffic as traffic
 from cabida.app import validate as validate
@@ -133,6 +137,10 @@ __all__ = [
     "records",
     "rerun",
     "speed",
+    "store_backup",
+    "store_export",
+    "store_import",
+    "store_restore",
     "track",
     "traffic",
     "validate",

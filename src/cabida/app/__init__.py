@@ -27,6 +27,7 @@ from cabida.app.quoting import quote_add, quote_offer, quote_read, quote_templat
 from cabida.app.recording import explain, levers, record, what_if
 from cabida.app.rerunning import diff, rerun
 from cabida.app.shelving import briefs, decisions, keep_answer, keep_brief, keep_decision
+from cabida.app.storing import store_backup, store_export, store_import, store_restore
 from cabida.app.tracking import track
 from cabida.errors import InvalidInput, Problem
 from cabida.facts.known import as_known
@@ -315,6 +316,10 @@ __all__ = [
     "record",
     "rerun",
     "speed",
+    "store_backup",
+    "store_export",
+    "store_import",
+    "store_restore",
     "track",
     "traffic",
     "validate",

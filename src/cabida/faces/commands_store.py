@@ -44,10 +44,10 @@ def where(store: str | None, as_json: bool, as_of: str | None) -> None:
 @shared
 def backup(file: Path, replace: bool, store: str | None, as_json: bool, as_of: str | None) -> None:
     """A copy of the store in FILE."""
-    from cabida.evidence import backup as copies
+    from cabida import app
     from cabida.faces import store_screens
 
-    told = copies.backup(file, store, replace=replace)
+    told = app.store_backup(file, replace=replace, store=store)
     emit(told, lambda: store_screens.copied(told), as_json=as_json)
 
 
@@ -58,10 +58,10 @@ def backup(file: Path, replace: bool, store: str | None, as_json: bool, as_of: s
 @shared
 def restore(file: Path, replace: bool, store: str | None, as_json: bool, as_of: str | None) -> None:
     """The store from a copy."""
-    from cabida.evidence import backup as copies
+    from cabida import app
     from cabida.faces import store_screens
 
-    told = copies.restore(file, store, replace=replace)
+    told = app.store_restore(file, replace=replace, store=store)
     emit(told, lambda: store_screens.restored(told), as_json=as_json)
 
 
@@ -71,10 +71,10 @@ def restore(file: Path, replace: bool, store: str | None, as_json: bool, as_of: 
 @shared
 def export_(folder: Path, store: str | None, as_json: bool, as_of: str | None) -> None:
     """The store as files in a new FOLDER."""
-    from cabida.evidence.portable import out
+    from cabida import app
     from cabida.faces import store_screens
 
-    told = out.export(folder, store)
+    told = app.store_export(folder, store=store)
     emit(told, lambda: store_screens.exported(told), as_json=as_json)
 
 
@@ -85,10 +85,10 @@ def export_(folder: Path, store: str | None, as_json: bool, as_of: str | None) -
 @shared
 def import_(folder: Path, tokens: bool, store: str | None, as_json: bool, as_of: str | None) -> None:
     """Add what an export holds."""
-    from cabida.evidence.portable import into
+    from cabida import app
     from cabida.faces import store_screens
 
-    told = into.take(folder, store, tokens=tokens)
+    told = app.store_import(folder, tokens=tokens, store=store)
     emit(told, lambda: store_screens.taken(told), as_json=as_json)
 
 

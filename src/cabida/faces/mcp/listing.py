@@ -16,6 +16,10 @@ NO_TOOLS = {  # use case -> why no assistant is offered it
     "keep_answer": "brief_keep and decision_keep do it one by one",
     "hours_of": "reads one file for hold",
     "import_prices": "changes the price book: a person's decision",
+    "store_backup": "copies the whole store: a person's decision",
+    "store_export": "copies the whole store: a person's decision",
+    "store_import": "changes the whole store: a person's decision",
+    "store_restore": "changes the whole store: a person's decision",
 }
 
 

@@ -41,6 +41,10 @@ def as_nobody():
     raise AssertionError("no user postgres or nobody")
 
 
+# What ends the server when the tests are killed before they can: its standard input ends with them.
+WATCH = """cat > /dev/null; kill -QUIT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 1; rm -rf "$0" """
+
+
 class Cluster:
     """A server on 127.0.0.1 that asks for a password."""
 
@@ -49,6 +53,12 @@ class Cluster:
         self.programs = programs()
         self.folder = Path(tempfile.mkdtemp(prefix="cabida-postgres-"))
         self.port = free_port()
+        self.watch = subprocess.Popen(
+            ["sh", "-c", WATCH, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         secret = self.folder / "password"
         secret.write_text(PASSWORD)
         if who:
@@ -87,6 +97,8 @@ class Cluster:
         with contextlib.suppress(AssertionError):
             self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.watch.kill()
+        self.watch.communicate()
 
     def kill(self):
         """End the server as a power cut would: its first process by SIGKILL, and wait until all are gone."""

@@ -23,7 +23,7 @@ IMPERATIVES = (
 STOPPED = re.compile(r"[.?!…)]$|\{(why|how|cure|what|reason|why_not)\}$|cabida [\w ]+[\w-]*$|ARCHIVO$|FILE$")
 NOT_PROSE = re.compile(
     r"\{[^}]*\}|`[^`]*`|\b\w+(?:\.\w+)+\b|cabida [a-z ]+(?:[A-Z]+ )?|--[a-z-]+"
-    r"|«[^»]*»|(?<!\w)'[^']*'(?!\w)|driver 570"
+    r"|\w+://\S+|«[^»]*»|(?<!\w)'[^']*'(?!\w)|driver 570"
 )
 SENTENCES = re.compile(
     r"\.CB-[A-Z]\d{3}\.(what|why|cure)$|^choose\..*\.(why|how|decides)$"

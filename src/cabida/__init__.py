@@ -84,8 +84,8 @@ _PLAIN = frozenset(  # whose answer is plain data, which a notebook shows as a t
     (
         "api_prices", "bench_normalised", "bench_plan", "bench_report", "bench_run", "calibrate", "calibration",
         "compare", "cost", "exchange_rates", "explain", "fit", "here", "hold", "import_prices", "mix", "models",
-        "observations", "observe", "own", "price_history", "prices", "prices_aside", "speed", "track", "traffic",
-        "validate",
+        "observations", "observe", "own", "price_history", "prices", "prices_aside", "speed", "store_backup",
+        "store_export", "store_import", "store_restore", "track", "traffic", "validate",
     )
 )  # fmt: skip
 __all__ = sorted([*_PUBLIC, "__version__"])

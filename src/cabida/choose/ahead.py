@@ -14,23 +14,22 @@ Found = TypeVar("Found")
 
 
 class Ahead(Generic[Thing, Found]):
-    """What ``work`` finds for things, by identity; asked for early it is begun beside. ``work`` must be pure."""
+    """What ``work`` finds for things, by identity, the likely next one beside the one asked for. ``work`` is pure."""
 
     def __init__(self, work: Callable[[Thing], Found], beside: ThreadPoolExecutor | None) -> None:
         self.work, self.beside = work, beside
         self.begun: dict[int, Future[Found]] = {}
 
-    def begin(self, thing: Thing) -> None:
-        """Start on ``thing`` beside, unless something is under way there already."""
-        idle = all(one.done() for one in self.begun.values())
-        if self.beside is not None and idle and id(thing) not in self.begun:
-            context = contextvars.copy_context()  # the language and the day the facts are known by
-            self.begun[id(thing)] = self.beside.submit(context.run, self.work, thing)
-
-    def found(self, thing: Thing) -> Found:
-        """What ``work`` says of ``thing``, begun before or done now."""
+    def found(self, thing: Thing, later: Callable[[], Thing | None]) -> Found:
+        """What ``work`` says of ``thing``; while it is worked out here, what ``later`` names is begun beside."""
         future = self.begun.pop(id(thing), None)
-        return self.work(thing) if future is None else future.result()
+        if future is not None:
+            return future.result()
+        following = later() if self.beside is not None else None
+        if self.beside is not None and following is not None and id(following) not in self.begun:
+            context = contextvars.copy_context()  # the language and the day the facts are known by
+            self.begun[id(following)] = self.beside.submit(context.run, self.work, following)
+        return self.work(thing)
 
 
 @contextmanager

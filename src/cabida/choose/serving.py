@@ -244,9 +244,11 @@ def _best_first(
                 tally.reject("over_budget", ways, name, -month, currency=means.terms.currency, **limits)
             continue
         tell("simulate", index, len(ranked))
-        following = (later for later in ranked[index + 1 :] if exhaustive or seen.shows(later, means))
-        if (later := next(following, None)) is not None:
-            capacities.begin(later)
-        worked = list(priced(one, ask, means, seed, tally, capacities.found(one)))
+
+        def following(after: int = index + 1) -> Runnable | None:
+            """The next one that is wanted whatever comes of this one, as far as can be told."""
+            return next((later for later in ranked[after:] if exhaustive or seen.shows(later, means)), None)
+
+        worked = list(priced(one, ask, means, seed, tally, capacities.found(one, following)))
         seen.note(one, worked, means)
         yield from worked

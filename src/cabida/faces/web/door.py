@@ -118,7 +118,7 @@ class Door:
             raise Refused([problem("CB-S002", method=request.method[:20], path=request.url.path[:200])], 405)
         self._host_known(request)
         where = limits.place_of(request.client.host if request.client else "")
-        state, path = request.state, request.url.path
+        state, path = request.state, request.scope["path"]  # ``url`` is made of Host too
         session = request.cookies.get(access.SESSION, "")
         person = await self._person(request, session, where)
         state.person, state.session = person, session if person else ""
@@ -151,7 +151,7 @@ class Door:
         """
         settings = self.settings
         host = host_of(request.headers.get("host", ""))
-        if request.url.path in PROBES:
+        if request.scope["path"] in PROBES:
             return
         if settings.open_to_loopback_only:
             if host not in (*LOOPBACK, settings.host):
@@ -224,7 +224,7 @@ def _from_our_own_page(request: Request, settings: Settings) -> None:
 
 def host_of(header: str) -> str:
     """The name in a Host header, without its port, in lower case; "" when it is none."""
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+)\.?(?::\d{1,5})?", header)
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)\.?(?::\d{1,5})?", header)
     return found[1].strip("[]").rstrip(".").lower() if found else ""
 
 

@@ -15,6 +15,7 @@ from cabida.truth.sound import without_nulls
 
 KINDS = ("memory", "serving", "training", "media")
 NEEDED = ("id", "kind", "model", "measured", "source")
+MOST_FAULTS = 1000  # of one file; what has more is no file of cases
 FRAMEWORKS = (  # in the order they are looked for
     "megatron-bridge", "megatron-deepspeed", "llm-foundry", "litgpt", "maxtext", "llama.cpp", "lmdeploy",
 )  # fmt: skip
@@ -45,7 +46,10 @@ class Case:
 
 
 def read_cases(files: Sequence[Path | str]) -> tuple[list[Case], list[Problem]]:
-    """All cases of the files, and a problem (CB-V001 to CB-V004, CB-V016) with file and line for what isn't one."""
+    """All cases of the files, and a problem (CB-V001 to CB-V004, CB-V016) with file and line for what isn't one.
+
+    A file is read up to its first ``MOST_FAULTS`` lines that are no case: it is something else.
+    """
     cases: list[Case] = []
     problems: list[Problem] = []
     for file in files:
@@ -69,9 +73,14 @@ def _read_file(path: Path) -> Iterator[Case | Problem]:
     except (OSError, UnicodeDecodeError) as error:
         yield problem("CB-V001", file=str(path), reason=getattr(error, "strerror", None) or "UTF-8")
         return
+    faults = 0
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield _read_line(line, str(path), number)
+            found = _read_line(line, str(path), number)
+            yield found
+            faults += not isinstance(found, Case)
+            if faults == MOST_FAULTS:
+                return
 
 
 def _read_line(line: str, file: str, number: int) -> Case | Problem:

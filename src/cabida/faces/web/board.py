@@ -6,14 +6,15 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
-from cabida.errors import CabidaError
+from cabida.errors import CabidaError, Conflict
+from cabida.faces.web.telling import store_away
 from cabida.text import problem, speaking
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ KEPT_AGAIN_S = 1.0  # on the shelf
 LOOK_AGAIN_S = 1.0  # at a job of another server
 KEPT_OVER = 200  # jobs that are over and still told from memory
 MOST_STAGES = 40
+AWAY_S = 120.0  # a store that can't be reached is waited for, by the thread of the job
+AWAY_AGAIN_S = 0.5
 
 
 @dataclass
@@ -128,9 +131,14 @@ class Board:
         Raises:
             Conflict: it no longer waits.
         """
-        from cabida.evidence.shelf import begin_job
+        from cabida.evidence import shelf
 
-        live.job = begin_job(live.job.id, self.server)
+        try:
+            live.job = self._kept(lambda: shelf.begin_job(live.job.id, self.server))
+        except Conflict:  # it may be ours since a try whose answer was lost with the store
+            live.job = shelf.job(live.job.id)
+            if live.job.state != "running" or live.job.server != self.server:
+                raise
         live.began_s = time.monotonic()
         self.notify(live)
 
@@ -164,7 +172,9 @@ class Board:
         if live.job.over:
             return live.job
         try:
-            job = shelf.end_job(live.job.id, state, result, errors, by=by)
+            job = self._kept(
+                lambda: shelf.end_job(live.job.id, state, result, errors, by=by), most_s=0.0 if by else AWAY_S
+            )
         except CabidaError as error:
             LOG.warning("the end of a job was not kept: %s", error.problems[0].code)
             told = [*errors, *(one.as_dict() for one in error.problems)]
@@ -175,6 +185,21 @@ class Board:
             self.counts.job_seconds.labels(job.kind).observe(time.monotonic() - live.began_s)
         self.notify(live)
         return live.job
+
+    def _kept(self, keep: Callable[[], Job], most_s: float = AWAY_S) -> Job:
+        """What ``keep`` keeps; while the store is away it is tried again for a time, since the work is done.
+
+        Raises:
+            CabidaError: it can't be kept.
+        """
+        end_s = time.monotonic() + most_s
+        while True:
+            try:
+                return keep()
+            except CabidaError as error:
+                if self.stopping or not store_away(error) or time.monotonic() > end_s:
+                    raise
+            time.sleep(AWAY_AGAIN_S)
 
     def notify(self, live: Live) -> None:
         """Wake who watches."""

@@ -15,6 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
+from cabida.errors import CabidaError
 from cabida.faces.web import access, limits
 from cabida.faces.web.settings import LOOPBACK
 from cabida.faces.web.telling import Forbidden, NeedsToken, Refused, for_programs, told
@@ -83,7 +84,7 @@ class Door:
                 else RedirectResponse(f"/login?next={quote(_asked(request))}", 303)
             )
             await _answered(answer, scope, receive, sealed)
-        except Forbidden as refusal:
+        except CabidaError as refusal:  # it may not be asked, or nobody can be looked up just now
             await _answered(told(request, refusal), scope, receive, sealed)
         else:
             await self._through(scope, receive, sealed)

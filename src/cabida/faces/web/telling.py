@@ -62,11 +62,26 @@ STATUSES: dict[str, int] = {
     "NeedsToken": 401,
 }
 
+AWAY = (
+    "CB-E010",
+    "CB-E018",
+    "CB-E021",
+    "CB-E026",
+)  # the store can't be had just now: busy, full of others, gone
+BACK_S = 5.0  # when to try again then
+
+
+def store_away(error: BaseException) -> bool:
+    """Whether an error says no more than that the store can't be had just now."""
+    return isinstance(error, CabidaError) and any(one.code in AWAY for one in error.problems)
+
 
 def status_of(error: BaseException) -> int:
     """HTTP's status of an error."""
     if isinstance(error, Refused):
         return error.status
+    if store_away(error):
+        return 503
     if isinstance(error, CabidaError):
         names = (one.__name__ for one in type(error).__mro__)
         return next((STATUSES[name] for name in names if name in STATUSES), 422)
@@ -111,7 +126,7 @@ def told(request: Request, error: BaseException) -> Response:
         LOG.error("unexpected", exc_info=error, extra={"request": getattr(request.state, "id", "")})
     problems = problems_of(request, error)
     headers = dict(getattr(error, "headers", None) or {})
-    if after_s := getattr(error, "after_s", 0.0):
+    if after_s := getattr(error, "after_s", BACK_S if store_away(error) else 0.0):
         headers["Retry-After"] = str(max(1, round(after_s)))
     if for_programs(request):
         if status == 401:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LONGEST_S = 45.0  # of an answer that is waited for
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
-MOST_WAITING = 32  # beside those that run
+MOST_WAITING = (
+    512  # beside those that run; who waits takes little, and who asks too often is told by the door
+)
 FLAG = re.compile(r"--([a-z][a-z0-9-]*)")
 
 

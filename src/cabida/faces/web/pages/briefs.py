@@ -168,8 +168,9 @@ def _here(request: Request) -> bool:
 
 
 def _worked(request: Request, form: FormData) -> Desk:
-    names = {key for key, _ in form.multi_items()}
-    posted = {key: [one for one in form.getlist(key) if isinstance(one, str)] for key in names}
+    posted: dict[str, list[str]] = {}
+    for key, one in form.multi_items():  # once: a form may have thousands of fields
+        posted.setdefault(key, []).extend([one] if isinstance(one, str) else [])
     return worked_on(posted, _here(request))
 
 

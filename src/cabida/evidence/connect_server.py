@@ -33,6 +33,14 @@ STATES = (  # beginning of an SQLSTATE, and the problem it is
     ("53", "CB-E018"),
     ("58", "CB-E018"),
 )
+AWAY = (
+    "starting up",
+    "shutting down",
+    "recovery mode",
+    "not yet accepting",
+    "too many clients",
+    "connection slots",
+)
 WORDS = (  # of libpq before there is a session, which has no SQLSTATE then
     ("password", "CB-E022"),
     ("authentication", "CB-E022"),
@@ -103,7 +111,7 @@ def refusal(address: Address, error: BaseException) -> CabidaError:
             code = "CB-E029"
         elif ("nul" in low and "0x00" in low) or isinstance(error, UnicodeError):
             code = "CB-E027"
-        elif "fatal" in low:
+        elif "fatal" in low and not any(word in low for word in AWAY):  # which name the database too
             code = next((code for word, code in WORDS if word in low), "")
         elif "no password supplied" in low:
             code = "CB-E022"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
-from cabida.errors import CabidaError, Conflict
+from cabida.errors import CabidaError, Conflict, NotThere
 from cabida.faces.web.telling import store_away
 from cabida.text import problem, speaking
 
@@ -55,6 +55,7 @@ class Board:
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
         self.live: OrderedDict[str, Live] = OrderedDict()
+        self.late: dict[str, dict[str, Any]] = {}  # ends that the store doesn't know of
         self.watching: Counter[str] = Counter()  # streams of events, by person
         self.stopping = False
         self.server = ""
@@ -177,6 +178,7 @@ class Board:
             )
         except CabidaError as error:
             LOG.warning("the end of a job was not kept: %s", error.problems[0].code)
+            self.late[live.job.id] = {"state": state, "result": result, "errors": errors, "by": by}
             told = [*errors, *(one.as_dict() for one in error.problems)]
             job = replace(live.job, state="failed", errors=tuple(told))
         live.job = replace(job, progress={"stages": live.stages} if live.stages else job.progress)
@@ -185,6 +187,19 @@ class Board:
             self.counts.job_seconds.labels(job.kind).observe(time.monotonic() - live.began_s)
         self.notify(live)
         return live.job
+
+    def keep_late(self) -> None:
+        """Keep the ends that couldn't be kept when they came.
+
+        Raises:
+            CabidaError: they can't yet.
+        """
+        from cabida.evidence import shelf
+
+        for id, end in list(self.late.items()):
+            with suppress(NotThere):
+                shelf.end_job(id, **end)
+            self.late.pop(id, None)
 
     def _kept(self, keep: Callable[[], Job], most_s: float = AWAY_S) -> Job:
         """What ``keep`` keeps; while the store is away it is tried again for a time, since the work is done.

@@ -121,7 +121,7 @@ class Door:
         where = limits.place_of(request.client.host if request.client else "")
         state, path = request.state, request.scope["path"]  # ``url`` is made of Host too
         session = request.cookies.get(access.SESSION, "")
-        person = await self._person(request, session, where)
+        person = None if path in PROBES else await self._person(request, session, where)
         state.person, state.session = person, session if person else ""
         state.csrf = access.form_token(self.key, state.session, person)
         if person is None and not path.startswith(ANYBODY):

@@ -112,6 +112,9 @@ def endpoint(target: Target) -> Endpoint:
     port = parts.port or (443 if scheme == "https" else 80)
     base = _base(parts.path)
     addresses = resolved(host, port)
+    inside = [one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_global]
+    if inside and os.environ.get("CABIDA_BENCH_PUBLIC_ONLY"):  # set by a server that others reach
+        raise InvalidInput([problem("CB-S022", host=host, address=inside[0])])
     given = {name.lower() for name in headers}
     defaults = {
         "Host": authority(scheme, host, port),

@@ -29,6 +29,7 @@ PAGES = (
     "briefs",
     "quotes",
     "catalogue",
+    "bench",
 )  # files of ``pages``; each lists its ROUTES
 STATIC = Path(__file__).parent / "static"
 

@@ -85,6 +85,7 @@ DOINGS: dict[str, Doing] = {"recommend": recommend, "rerun": rerun}
 ELSEWHERE: dict[str, str] = {
     "remake": "cabida.faces.web.api.doings:remake",
     "calibrate": "cabida.faces.web.api.doings:calibrate",
+    "bench": "cabida.faces.web.doing_bench:bench",
 }  # kind -> "module:function", for what is imported only when it is asked for
 LONGEST_S: Mapping[str, float] = {"recommend": 300.0, "rerun": 300.0, "bench": 24 * 3600.0}
 LONG: frozenset[str] = frozenset(

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from cabida.errors import CabidaError, Conflict
 from cabida.faces.web import doing
 from cabida.faces.web.board import Board, Live, told_in_its_language
+from cabida.faces.web.doing_bench import keyed
 from cabida.faces.web.telling import Refused
 from cabida.faces.web.worker import work
 from cabida.faces.web.workers import GONE, Worker
@@ -44,6 +45,7 @@ class Jobs:
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._workers: set[Worker] = set()
+        self.held: dict[str, str] = {}  # typed keys of benchmarks that wait, in memory alone
 
     @property
     def server(self) -> str:
@@ -109,6 +111,7 @@ class Jobs:
             await asyncio.sleep(BEAT_S)
             try:
                 await run_in_threadpool(beat, self.server)
+                await run_in_threadpool(self.board.keep_late)
             except CabidaError as error:
                 LOG.warning("no sign of life kept: %s", error.problems[0].code)
 
@@ -162,6 +165,8 @@ class Jobs:
         from cabida.evidence import shelf
 
         live = self.board.live.get(id)
+        if live is not None:
+            self.held.pop(str(live.job.asked.get("held") or ""), None)
         if live is None or live.job.over:
             return shelf.cancel_job(id, by=person.name)
         with self._changed:
@@ -262,7 +267,8 @@ class Jobs:
         job = live.job
         worker.jobs_count += 1
         at = doing.ELSEWHERE.get(job.kind, "")
-        worker.say({"kind": job.kind, "asked": job.asked, "by": live.person, "at": at})
+        key = self.held.pop(str(job.asked.get("held") or ""), "")
+        worker.say({"kind": job.kind, "asked": job.asked, "by": live.person, "at": at, "key": key})
         longest_s = doing.LONGEST_S.get(job.kind, 900.0)
         end_s = time.monotonic() + longest_s
         while True:
@@ -301,12 +307,13 @@ class Jobs:
         while (live := self._next(long)) is not None:
             try:
                 self.board.begin(live)
-                end = work(
-                    live.job.kind,
-                    live.job.asked,
-                    live.person,
-                    lambda *told, live=live: self.board.tell(live, *told),
-                )
+                with keyed(self.held.pop(str(live.job.asked.get("held") or ""), "")):
+                    end = work(
+                        live.job.kind,
+                        live.job.asked,
+                        live.person,
+                        lambda *told, live=live: self.board.tell(live, *told),
+                    )
                 self.board.end(live, end["state"], result=end.get("result"), errors=end.get("errors", ()))
             except Exception:
                 LOG.exception("a job could not be kept")

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from cabida.faces.web.doing import ELSEWHERE
+from cabida.faces.web.doing_bench import keyed
 
 TOLD_AGAIN_S = 0.05  # between two lines about the same thing
 WARM_ON = "chat-llama-70b"  # the example that a new worker decides for itself, so that nobody waits for what it loads
@@ -76,7 +77,8 @@ def main() -> None:
 
         if one.get("at"):
             ELSEWHERE[one["kind"]] = one["at"]
-        end = work(one["kind"], one["asked"], one["by"], tell)
+        with keyed(one.get("key", "")):
+            end = work(one["kind"], one["asked"], one["by"], tell)
         say(end=end, peak_bytes=_peak_bytes())
 
 

@@ -52,13 +52,13 @@ def plan_for_server(text: str) -> BenchPlan:
 
 def _local(plan: BenchPlan) -> Iterator[tuple[str, Any]]:
     yield "prompts.file", plan.prompts.file
-    for one in plan.rules:
-        yield f"rules.{one.kind}", one.kind in ("command", "judge")
-    for one in plan.contenders:
+    for rule in plan.rules:
+        yield f"rules.{rule.kind}", rule.kind in ("command", "judge")
+    for contender in plan.contenders:
         for name in ("tokenizer", "log", "ca"):
-            yield f"target.{name}", getattr(one.target, name)
-    for one in plan.runs:
-        yield "load.trace", one.load.trace
+            yield f"target.{name}", getattr(contender.target, name)
+    for run in plan.runs:
+        yield "load.trace", run.load.trace
 
 
 def targets(plan: BenchPlan) -> list[Target]:

@@ -142,7 +142,8 @@ def _shown(
 
     state = asked.state_of(request, kept)
     live = state in ("waiting", "running", "stopping")
-    planned, left_out, unread = None, 0, ()
+    planned, left_out = None, 0
+    unread: tuple[Problem, ...] = ()
     try:
         planned = doing_bench.plan_for_server(kept.plan_text)
         left_out = len(parse_plan(kept.plan_text).runs) - len(planned.runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from cabida.errors import CabidaError, InvalidInput
+from cabida.errors import CabidaError, InvalidInput, Problem
 from cabida.faces.web import access, doing_bench
 from cabida.text import problem
 
@@ -26,7 +26,8 @@ def refuse_unreachable(request: Request, plan: BenchPlan) -> None:
     Raises:
         InvalidInput: CB-S020 to CB-S022 of an address, CB-S093 of a key of the server's machine.
     """
-    settings, found = request.app.state.settings, []
+    settings = request.app.state.settings
+    found: list[Problem] = []
     for url in doing_bench.addresses(plan):
         try:
             access.reachable(url, settings)

@@ -68,7 +68,7 @@ async def _until_killed(process, port, tokens, seen, briefs, ready):
 
     async def asking(number):
         asker = Asker(port, tokens[4 + number])
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        with contextlib.closing(asker), contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 asked = {"brief": web_load.BRIEF, "assume": True, "as_of": web_load.AS_OF}
                 status, _, body = await asker.ask("POST", "/api/v1/recommend", asked)
@@ -79,7 +79,10 @@ async def _until_killed(process, port, tokens, seen, briefs, ready):
                 await asyncio.sleep(0.1)
 
     async def killing():
-        await asyncio.sleep(ready.uniform(0.2, 1.2))
+        before = len(seen.kept)
+        while not taken or len(seen.kept) == before:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(ready.uniform(0.0, 0.8))
         process.send_signal(signal.SIGKILL)
 
     writers = [
@@ -94,6 +97,7 @@ async def _until_killed(process, port, tokens, seen, briefs, ready):
     for one in writers:
         one.cancel()
     await asyncio.gather(*writers, return_exceptions=True)
+    await asyncio.sleep(0.05)  # connections end
     return taken
 
 
@@ -114,9 +118,10 @@ def killed(store, folder, times):
             process.stdout.close()
         assert now
         taken += now
-    assert [one for one in seen.errors if "Error" not in one] == []  # but cut off answers
+    cut_off = ("ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "IncompleteReadError")
+    assert [one for one in seen.errors if not one.endswith(cut_off)] == []  # nor was any left waiting
     web_load.sound(store, seen, briefs, unsaid=4 * times)
-    assert len(seen.kept) > 4 * times
+    assert len(seen.kept) >= times
     process, port = web_load.serving(store, folder, workers=1)
     try:
         states = {shelf.job(id, store=store).state for id in taken}
@@ -155,7 +160,7 @@ def test_the_database_restarts_under_a_server(tmp_path):
     from cabida.evidence import connect
     from postgres_cluster import Cluster
 
-    cluster = Cluster()
+    cluster = Cluster({"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"})
     try:
         store = cluster.make("restarted")
         token, other = web_load.team(store, 2)
@@ -182,9 +187,9 @@ def test_the_database_restarts_under_a_server(tmp_path):
             assert (
                 answered(port, "/api/v1/briefs", other, {"name": "new", "text": web_load.BRIEF}).status == 201
             )
-            until_s = time.monotonic() + 120
+            until_s = time.monotonic() + 90
             while any(not shelf.job(id, store=store).over for id in jobs):
-                assert time.monotonic() < until_s
+                assert time.monotonic() < until_s, [shelf.job(id, store=store) for id in jobs]
                 time.sleep(0.5)
             for id in jobs:  # what was decided is kept; what couldn't be says why
                 job = shelf.job(id, store=store)

@@ -5,6 +5,7 @@ By hand, beside the tests: ``python tests/web/web_load.py sqlite|postgresql SECO
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -29,6 +30,7 @@ PLACES = (
     "/decisions/{id}", "/decisions/{id}", "/decisions/{id}/options/1", "/decisions/{id}/options/2",
     "/decisions/{id}/record.md", "/decisions/{id}/record.json", "/api/v1/decisions/{id}",
 )  # fmt: skip
+_marks = itertools.count(1)
 
 
 class Asker:
@@ -170,37 +172,39 @@ async def deciding(port, token, seen, until_s, number):
 
 async def writing(port, token, seen, until_s, number, briefs, ready, pause_s=0.2):
     """Somebody who changes briefs that others change too; what the server said is kept is written down."""
-    asker, count = Asker(port, token), 0
-    while time.monotonic() < until_s:
-        count += 1
-        id = ready.choice(briefs)
-        mark = f"# {number}-{count}"
-        try:
-            status, head, body = await asker.ask("GET", f"/api/v1/briefs/{id}")
-            if status != 200:
-                seen.wrong("a brief", f"{status} {body[:200]!r}")
+    asker = Asker(port, token)
+    with contextlib.closing(asker):
+        while time.monotonic() < until_s:
+            id = ready.choice(briefs)
+            mark = f"# {number}-{next(_marks)}"  # of its own: what is as it was makes no version
+            try:
+                status, head, body = await asker.ask("GET", f"/api/v1/briefs/{id}")
+                if status != 200:
+                    seen.wrong("a brief", f"{status} {body[:200]!r}")
+                    continue
+                await asyncio.sleep(ready.uniform(0, pause_s))
+                text = {"text": f"{BRIEF}\n{mark}\n"}
+                begun = time.monotonic()
+                status, _, body = await asker.ask(
+                    "PUT", f"/api/v1/briefs/{id}", text, [f"If-Match: {head['etag']}"]
+                )
+                seen.took("change a brief", time.monotonic() - begun)
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+                seen.wrong("change a brief", type(error).__name__)
                 continue
-            await asyncio.sleep(ready.uniform(0, pause_s))
-            text = {"text": f"{BRIEF}\n{mark}\n"}
-            begun = time.monotonic()
-            status, _, body = await asker.ask(
-                "PUT", f"/api/v1/briefs/{id}", text, [f"If-Match: {head['etag']}"]
-            )
-            seen.took("change a brief", time.monotonic() - begun)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-            seen.wrong("change a brief", type(error).__name__)
-            continue
-        if status == 200:
-            place = (id, json.loads(body)["version"])
-            if place in seen.kept:
-                seen.wrong("change a brief", f"version {place[1]} was given to two")
-            seen.kept[place] = mark
-        elif status == 412:
-            seen.conflicts += 1
-        else:
-            seen.wrong("change a brief", f"{status} {body[:200]!r}")
-        await asyncio.sleep(ready.uniform(0, 2 * pause_s))
-    asker.close()
+            if status == 200:
+                place = (id, json.loads(body)["version"])
+                if place in seen.kept:
+                    seen.wrong(
+                        "change a brief",
+                        f"version {place[1]} was given to two: {seen.kept[place]} and {mark}",
+                    )
+                seen.kept[place] = mark
+            elif status == 412:
+                seen.conflicts += 1
+            else:
+                seen.wrong("change a brief", f"{status} {body[:200]!r}")
+            await asyncio.sleep(ready.uniform(0, 2 * pause_s))
 
 
 def memory_kib(pid):

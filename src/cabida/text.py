@@ -21,7 +21,7 @@ from cabida.errors import InvalidInput, Problem
 
 LANGUAGES = ("en", "es")
 ROOMS_OF_PROSE = (  # whose texts have numbers in sentences, and none to be typed
-    "api", "asking", "brief", "checks", "choose", "facts", "load", "money", "origins",
+    "api", "asking", "brief", "checks", "choose", "facts", "load", "money", "origins", "web",
 )  # fmt: skip
 SPANISH_NUMBER = re.compile(r"\d{1,3}(?:\.\d{3})+(?![\d.])|\d+,\d+")
 LOCALES = (*LANGUAGES, "es-MX")  # Spanish with a point before the decimals: 1,234.5 and not 1.234,5

@@ -90,13 +90,13 @@ def test_who_changed_what(full):
     assert {one["by"] for one in told("log", "--by", "bo")["lines"]} == {"bo"}
     assert {one["kind"] for one in told("log", "--kind", "token")["lines"]} == {"token"}
     screen = run("log", "--lang", "es")
-    assert "creó brief" in screen
+    assert "creó encargo" in screen
     assert "Crítica nocturna" in screen
 
 
 def test_a_key_is_shown_once(any_store, monkeypatch):
     monkeypatch.setenv("CABIDA_STORE", any_store)
-    assert "no keys" in run("token", "list")
+    assert "no tokens" in run("token", "list")
     made = told("token", "add", "CI", "--role", "editor", "--days", "7")
     assert shelf.token_of(made["secret"], store=any_store).role == "editor"
     everything = run("token", "list") + json.dumps(told("token", "list")) + run("log") + run("where")

@@ -125,7 +125,7 @@ def test_what_lacks_too_much_says_what_to_find_out(client):
     assert answer.status_code == 422
     assert "It can&#39;t be decided yet" in answer.text
     assert "Requests per second" in answer.text
-    assert "It can be assumed: {mean: 1, peak: 3}." in answer.text
+    assert "It can be assumed: <code>{mean: 1, peak: 3}</code>" in answer.text
     assert not shelf.briefs().items
     assert 'name="assume"' in answer.text
     without = client.post(

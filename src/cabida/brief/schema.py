@@ -85,6 +85,7 @@ def description(group: str, key: str) -> str:
     if has_text(own):
         return tr(own)
     metric, _, statistic = key.partition("_")
+    statistic = tr("report.mean") if statistic == "mean" else statistic
     return tr(f"brief.field.{group}.{metric}", statistic=statistic)
 
 

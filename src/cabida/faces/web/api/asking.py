@@ -256,7 +256,7 @@ def _only_kept(case: UseCase, arguments: list[str]) -> None:
     for one in arguments:
         if not is_name(one):
             if case.names:
-                raise NotFound([problem("CB-S042", kind="quote", name=one[:60])])
+                raise NotFound([problem("CB-S042", kind=tr("web.kind.quote"), name=one[:60])])
             raise InvalidInput([problem("CB-S050", field="quote", name=one[:80])])
 
 
@@ -267,4 +267,4 @@ def _own_machine(request: Request) -> None:
         NotFound: CB-S042.
     """
     if not request.app.state.settings.open_to_loopback_only:
-        raise NotFound([problem("CB-S042", kind="operation", name="here")])
+        raise NotFound([problem("CB-S042", kind=tr("web.kind.operation"), name="here")])

@@ -202,10 +202,10 @@ def _quote_text(kind: str, id: str, asked: Any) -> str:
     from cabida.faces.commands_quote_audit import _needs
     from cabida.faces.web.telling import NotFound
     from cabida.report.store import from_json
-    from cabida.text import problem
+    from cabida.text import problem, tr
 
     if not is_name(id):
-        raise NotFound([problem("CB-S042", kind="quote", name=id[:60])])
+        raise NotFound([problem("CB-S042", kind=tr("web.kind.quote"), name=id[:60])])
     files = given_contents((Given("decision", DECISION, "--decision", needed=False),), asked)
     decision = from_json(files["--decision"][1].decode("utf-8")) if files else None
     said = {

@@ -26,7 +26,7 @@ from cabida.faces.web.api.listing import (
 )
 from cabida.faces.web.api.running import as_sent, worked_out
 from cabida.faces.web.telling import NotFound, Refused
-from cabida.text import problem
+from cabida.text import problem, tr
 
 Id = Annotated[str, Path(description="Its id.", max_length=100)]
 NAME = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -287,7 +287,7 @@ def _runs(router: APIRouter) -> None:
 
             kept = shelf.kept_run(id)
             if not kept.folder:
-                raise NotFound([problem("CB-S042", kind="report", name=id)])
+                raise NotFound([problem("CB-S042", kind=tr("web.kind.report"), name=id)])
             return answered("bench report", (), [kept.folder]).data
 
         return JSONResponse(await worked_out(request, report))

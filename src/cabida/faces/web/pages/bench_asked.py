@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cabida.errors import CabidaError, InvalidInput, Problem
 from cabida.faces.web import access, doing_bench
-from cabida.text import problem
+from cabida.text import number, problem
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -52,7 +52,7 @@ def key_of(said: str) -> tuple[str, str]:
     if text.startswith(("env:", "keyring:")):
         return text, ""
     if len(text) > LONGEST_KEY or not text.isascii() or not text.isprintable() or " " in text:
-        raise InvalidInput([problem("CB-S094")])
+        raise InvalidInput([problem("CB-S094", most=number(LONGEST_KEY, 6))])
     return doing_bench.HELD, text
 
 

@@ -28,6 +28,7 @@ PERIODS = {"month": "", "hour": "/h", "year": "/year", "kwh": "/kWh", "output": 
 CURRENCIES = ("EUR", "USD", "MXN", "GBP")
 LISTS = {"model": "models", "accelerator": "accelerators", "provider": "providers", "format": "formats",
          "engine": "engines", "place": "places", "profile": "profiles"}  # fmt: skip
+CHOICES_SAID = re.compile(r"(?<=\?) \([^()]*\)$")  # words to type, where a list of them is shown
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?")
 SPLIT = re.compile(rf"({NUMBER.pattern}) ?(\S.*)?")
@@ -55,7 +56,7 @@ class View:
         key: of a table's row.
         problems: told beside it.
         note: about what it says now.
-        blank: of a row, whether it waits to be filled in; ``first`` one that is asked for openly, ``later`` one after others.
+        blank: of a row, whether it waits to be filled in; ``first`` one asked for openly, ``later`` one after others.
         whole: kind of value that may stand for the whole group, and be unknown.
     """
 
@@ -171,6 +172,7 @@ def view(path: str, shape: OneOf, tree: Any, asked: Asked, group: str = "brief")
         _grouped(one, shape, tree, asked)
     if question:
         one.may_be_unknown = path not in NEEDED and (what == "leaf" or bool(shape.shorthand))
+        one.label = CHOICES_SAID.sub("", one.label) if one.options else one.label
         if path == "workload":
             one.hint, one.help = "", ""
         one.hint = one.hint or f"{tr('brief.template.example')} {_plainly(question.example)}"

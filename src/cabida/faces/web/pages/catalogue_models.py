@@ -235,8 +235,8 @@ def _groups(card: dict[str, Any]) -> list[dict[str, Any]]:
     return made
 
 
-def _sources(sources: dict[str, str]) -> list[tuple[str, str]]:
-    return [(name or tr("pages_catalogue.everything"), what) for name, what in sources.items()]
+def _sources(sources: dict[str, str]) -> list[tuple[str, str, str]]:
+    return [(name, *told.source(what)) for name, what in sources.items()]
 
 
 def _sold(id: str, day: str) -> int:

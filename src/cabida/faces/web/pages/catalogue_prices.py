@@ -89,12 +89,18 @@ def one_price(request: Request) -> Response:
 
 
 def record(fields: dict[str, Any], sources: dict[str, str]) -> list[dict[str, str]]:
-    """The fields of a fact that say something, as text, each with its source."""
-    return [
-        {"name": _title(name), "value": plain(value), "source": sources.get(name, sources.get("", ""))}
-        for name, value in fields.items()
-        if value not in (None, "", (), [], {})
-    ]
+    """The fields of a fact that say something, as text, each with its source; ``key`` of one that has no name."""
+    rows = []
+    for name, value in fields.items():
+        if value in (None, "", (), [], {}):
+            continue
+        where, sure = told.source(sources.get(name, sources.get("", "")))
+        key = "" if has_text(f"pages_catalogue.column.{name}") else name
+        rows.append(
+            {"name": _title(name), "key": key, "value": plain(value), "source": where, "sure": sure}
+            | {"language": "en" if name == "notes" else ""}
+        )
+    return rows
 
 
 def _title(name: str) -> str:

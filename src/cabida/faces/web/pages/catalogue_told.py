@@ -151,13 +151,19 @@ def grade(name: str) -> str:
     return tr(key) if has_text(key) else name
 
 
+def source(text: str) -> tuple[str, str]:
+    """Where a figure is from, as its file says it, and how sure it is, in the language in use."""
+    where, _, sure = text.rpartition(" · ")
+    return (where, grade(sure)) if where and has_text(f"pages_catalogue.grade.{sure}") else (text, "")
+
+
 def billions(value: float | None) -> str:
     """Parameters: ``70.6 B``; in Spanish thousands of millions."""
     if not value:
         return "–"
     return (
         tr("pages_catalogue.billions", count=number(value / 1e9))
-        if value >= 1e8
+        if value >= 1e9
         else tr("pages_catalogue.millions", count=number(value / 1e6))
     )
 

@@ -62,7 +62,7 @@ def score(made: Audit) -> list[dict[str, str]]:
     return [
         {
             "name": tr("pages_quotes.tile.complete"),
-            "value": percent(made.completeness.score_ratio),
+            "value": percent(made.completeness.score_ratio, 3),
             "note": tr("pages_quotes.tile.complete_note", count=len(made.gaps)),
         },
         {

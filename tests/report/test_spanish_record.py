@@ -1,7 +1,6 @@
 """A Spanish record in every form: no English word but names and code, no key of a text, numbers of the country."""
 
 import io
-import json
 import re
 from html import unescape
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import openpyxl
 import pypdf
 import pytest
+from english_words import CODE, ENGLISH, WORD
 from rich.console import Console
 
 from cabida import app
@@ -16,31 +16,8 @@ from cabida.faces import show
 from cabida.report import render, render_bytes
 
 ROOT = Path(__file__).parents[2]
-LOCALE = ROOT / "src" / "cabida" / "locale"
-WORD = re.compile(r"(?<![\w./@#=+:-])[A-Za-zÁÉÍÓÚÑÜáéíóúñü]{2,}(?![\w/@#=+(…-]|\.\w)")
-CODE = re.compile(
-    r"```.*?```|`[^`]*`|https?://\S+|\\(?=_)|cabida launch \S+ --out \w+"
-    r"|<(?:script|style|pre)\b.*?</(?:script|style|pre)>|<[^>]*>",
-    re.S,
-)
 NAMES = re.compile(r"\(per GPU, NVL72\)|Ada\s+Generation|SF\s+Compute|compute-company plans|v0.6 as_of")
-# what Spanish engineers say in English, constants and functions of equations, and words of both languages
-SAID = set(
-    ("cache device draft error file host kv long online per spot store support token tokens year").split()  # noqa: SIM905
-)
 FORMS = ("md", "html", "terminal", "xlsx", "pdf")
-
-
-def vocabulary(language):
-    found = {}
-    for file in (LOCALE / language).glob("*.json"):
-        for text in json.loads(file.read_text("utf-8")).values():
-            for word in WORD.findall(re.sub(r"\{[^}]*\}", " ", CODE.sub(" ", text))):
-                found[word.lower()] = found.get(word.lower(), 0) + 1
-    return found
-
-
-ENGLISH = {word for word, times in vocabulary("en").items() if times > 1} - set(vocabulary("es")) - SAID
 
 
 @pytest.fixture(scope="module", params=["qlora-70b", "student-4090", "rag-own-premises"])

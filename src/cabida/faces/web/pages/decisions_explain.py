@@ -16,7 +16,7 @@ from cabida.plan.outputs import per_output
 from cabida.report import tree
 from cabida.report import words as say
 from cabida.report.every_form import first, safe_url
-from cabida.text import closest, has_text, language, number, problem
+from cabida.text import closest, has_text, language, number, problem, tr
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -198,6 +198,8 @@ def figure_words(name: str, decision: Decision) -> str:
         return say.cost_line(name.removeprefix("cost."))
     if name == "unit_cost":
         return per_output(decision.denominator, 1.0)
+    if has_text(f"pages_decision.figure.{name}"):
+        return tr(f"pages_decision.figure.{name}")
     return (
         say.cost_head(decision)
         if name in ("cost_per_month", "cost_per_run")

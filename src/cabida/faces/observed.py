@@ -141,7 +141,7 @@ def _row(name: str, one: dict[str, Any]) -> list[str]:
     shown = text.percent if share else _four
     between = f"{shown(one['low'])}–{shown(one['high'])}"
     tiny = one["error_ratio"] < TINY_RATIO
-    error = tr("faces.observed.tiny") if tiny else text.percent(one["error_ratio"])
+    error = f"< {text.percent(TINY_RATIO)}" if tiny else text.percent(one["error_ratio"])
     return [*cells, shown(one["predicted"]), between, error]
 
 

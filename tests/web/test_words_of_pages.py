@@ -30,7 +30,16 @@ NAMES = re.compile(  # as their makers write them, and words that a brief takes
     r"|P\. ej\. .*|\{buy: [^}]*\}|brief: team|^(?:market|together|train|GET|PUT)$"
 )
 UNSAID = ("code", "pre", "q", "script", "style", "textarea", "svg")  # what a machine reads, or somebody typed
-NAMED = ("aria-label", "alt", "title", "placeholder", "hx-confirm")
+NAMED = (
+    "aria-label",
+    "alt",
+    "title",
+    "placeholder",
+    "data-confirm",
+    "data-copied",
+    "data-offline",
+    "data-overtaken",
+)
 VOID = ("br", "col", "hr", "img", "input", "link", "meta", "wbr")
 ABSENT = ("/nowhere", "/briefs/b-x", "/decisions/d-x", "/jobs/j-x")
 PLAN = """\

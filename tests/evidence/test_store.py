@@ -234,7 +234,9 @@ def test_a_place_where_no_file_can_be_says_so(log, path):
         "postgres:ana:opensesame@x",
     ],
 )
-def test_another_databases_address_is_no_file_and_its_password_is_never_told(log, monkeypatch, tmp_path, address):
+def test_another_databases_address_is_no_file_and_its_password_is_never_told(
+    log, monkeypatch, tmp_path, address
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CABIDA_STORE", address)
     for told in (address, Path(address), None):

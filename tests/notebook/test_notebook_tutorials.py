@@ -8,7 +8,10 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[2] / "examples/notebooks"
 BOOKS = sorted(FOLDER.glob("tutorial.*.ipynb"))
-ANSWERS = {"tutorial.en.ipynb": "probability of being best", "tutorial.es.ipynb": "probabilidad de ser la mejor"}
+ANSWERS = {
+    "tutorial.en.ipynb": "probability of being best",
+    "tutorial.es.ipynb": "probabilidad de ser la mejor",
+}
 RECORDS = {"tutorial.en.ipynb": "record.html", "tutorial.es.ipynb": "informe.html"}
 
 
@@ -35,7 +38,9 @@ def test_a_tutorial_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     book = read(path)
-    NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(
+        book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     shown = [output for cell in book.cells for output in cell.get("outputs", ())]
     assert not [output for output in shown if output.output_type == "error"]
     pages = "".join(output.data.get("text/html", "") for output in shown if "data" in output)

@@ -84,7 +84,7 @@ def cost(
     from cabida.report.cost_rows import Billing
 
     of_options = isinstance(what, Decision) or Path(what).suffix.lower() in (*BRIEFS, *DECISIONS)
-    of_options = of_options or is_named(what, "b") or is_named(what, "d")
+    of_options = of_options or is_named(str(what), "b") or is_named(str(what), "d")
     said = {
         "utilisation": utilisation, "acceptance": acceptance, "failures": failures, "retries": retries,
         "review": review, "moderation": moderation, "demand": demand, "spares": spares,

@@ -15,7 +15,7 @@ from cabida.report.fit_newer import newer
 from cabida.text import number, problem, tr
 
 if TYPE_CHECKING:
-    from cabida.facts import Model
+    from cabida.facts.model import Model
     from cabida.memory import ServingMemory
 
 
@@ -112,7 +112,7 @@ def _too_long(setup: Setup, model: Model, load: Load) -> list[Problem]:
                 other="--input-tokens", most=number(load.input_tokens, WHOLE),
             )
         ]  # fmt: skip
-    most = min(setup.max_model_len or model.context_tokens, model.context_tokens or setup.max_model_len or 0)
+    most = min((one for one in (setup.max_model_len, model.context_tokens) if one), default=0)
     asked = (load.input_tokens + load.output_tokens) * max(load.turns_count, 1)
     if not most or asked <= most:
         return []

@@ -16,7 +16,7 @@ from cabida.text import problem
 from cabida.units import S_PER_HOUR
 
 if TYPE_CHECKING:
-    from cabida.facts import Model
+    from cabida.facts.model import Model
     from cabida.report.speed import Wants
 
 LONGEST_REQUESTS = 2_000_000  # of one simulated day or week

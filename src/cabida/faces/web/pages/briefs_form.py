@@ -239,10 +239,9 @@ def model_note(row: dict[str, Any], named: str = "") -> str:
     if row.get("params_count"):
         active = row.get("active_params_count")
         told = f"{number(row['params_count'] / 1e9)} B"
-        some = active and active < row["params_count"] * 0.99
         parts.append(
             tr("pages_brief.params_active", count=told, active=f"{number(active / 1e9)} B")
-            if some
+            if active is not None and active < row["params_count"] * 0.99
             else tr("pages_brief.params", count=told)
         )
     if row.get("context_tokens"):

@@ -25,13 +25,13 @@ def _suggested() -> dict[str, list[tuple[str, str]]]:
     models = [(one["id"], model_note(one)) for one in sorted(app.models(), key=lambda one: one["id"].lower())]
     images = [(id, tr(f"brief.task.{one.task}")) for id, one in facts.pipelines().items()]
     cards: Any = facts.accelerators()
-    providers = sorted({one.provider for one in (*facts.offers(), *facts.api_offers())}, key=str.lower)
+    offered = {one.provider for one in facts.offers()} | {one.provider for one in facts.api_offers()}
     return {
         "models": models + [one for one in images if one[0] not in {id for id, _ in models}],
         "accelerators": [
             (one.id, f"{one.name} · {number(one.usable_bytes / 2**30)} GiB") for one in cards.values()
         ],
-        "providers": [(one, "") for one in providers],
+        "providers": [(one, "") for one in sorted(offered, key=str.lower)],
         "formats": [(one, "") for one in facts.formats()],
         "engines": [(one.id, one.name) for one in facts.engines().values()],
         "places": [(one, "") for one in ("any", "own-premises", *REGIONS, *COUNTRIES)],

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler proxy browser sheets database nginx engines vllm check docs bench clean
+.PHONY: demo test test-long dev compiler proxy browser sheets database units nginx engines vllm check docs bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -22,7 +22,7 @@ $(VENV)/.dev: $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/cabida recommend $(BRIEF) --out out
 
-dev: compiler proxy browser sheets database $(VENV)/.dev
+dev: compiler proxy browser sheets database units $(VENV)/.dev
 
 # some tests build a small C library in the place of a driver's; they are never skipped
 compiler:
@@ -58,6 +58,13 @@ database:
 	  echo "Some tests need PostgreSQL, which is not here: installing it with apt-get."; \
 	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install PostgreSQL, then run make again."; exit 1; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends postgresql; }
+
+# the unit of a team's server is held to what systemd takes
+units:
+	@command -v systemd-analyze >/dev/null || { \
+	  echo "A test needs systemd-analyze, which is not here: installing systemd with apt-get."; \
+	  command -v apt-get >/dev/null || { echo "There is no apt-get either: install systemd, then run make again."; exit 1; }; \
+	  $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends systemd; }
 
 # whose access logs the long tests read
 nginx:
@@ -101,10 +108,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
-test: compiler proxy browser sheets database engines check
+test: compiler proxy browser sheets database units engines check
 	$(BIN)/pytest -n 2 --hypothesis-profile=ci
 
-test-long: compiler proxy browser sheets database engines vllm nginx check
+test-long: compiler proxy browser sheets database units engines vllm nginx check
 	$(BIN)/pytest -n 2 -m 'long or not long'
 
 docs: $(VENV)/.dev

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import pkgutil
 import signal
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 MOST_CONNECTIONS = 2000  # at once; who comes then is told to come back
 KEPT_OPEN_S = 20  # a connection on which nothing is asked
+ROOMS = (
+    "facts", "evidence", "brief", "plan", "checks", "procure", "choose", "money", "memory", "timing", "report",
+    "launch", "app", "faces.web",
+)  # fmt: skip
 
 
 def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = False) -> int:
@@ -40,6 +46,7 @@ def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = Fal
         InvalidInput: CB-S033, the address is taken or isn't this machine's.
     """
     log_to(as_json=log_json, requests=log_json)
+    load_rooms()
     sock = _listening(settings)
     url = address(settings, sock.getsockname()[1])
     app = application(settings)
@@ -76,6 +83,19 @@ def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = Fal
     server = Server(config)
     server.run(sockets=[sock])
     return 0 if server.started else 1
+
+
+def load_rooms() -> None:
+    """Import what answering a request would import late.
+
+    Python lets two threads that import modules of one circle go on with one of them half made, so that the first
+    requests of many at once would now and then not find a name.
+    """
+    for room in ROOMS:
+        whole = import_module(f"cabida.{room}")
+        for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
+            if ".migrations" not in module.name:  # these are Alembic's to import
+                import_module(module.name)
 
 
 def address(settings: Settings, port: int) -> str:
@@ -140,4 +160,4 @@ def _careful(head_s: float) -> type[HttpToolsProtocol]:
     return Careful
 
 
-__all__ = ["address", "run"]
+__all__ = ["address", "load_rooms", "run"]

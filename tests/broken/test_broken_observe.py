@@ -118,7 +118,8 @@ def test_standard_input_is_called_by_its_name(here, monkeypatch):
 )
 def test_a_store_that_is_named_and_not_there_is_no_empty_one(here, words):
     assert "[CB-E019]" in run(*words, "--store", "typo.db").stderr
-    assert "[CB-E017]" in run(*words, "--store", "postgresql://u@h/d").stderr
+    assert "[CB-E017]" in run(*words, "--store", "mysql://u@h/d").stderr
+    assert "[CB-E021]" in run(*words, "--store", "postgresql://u@127.0.0.1:1/d").stderr
 
 
 def test_validate_without_anything_says_what_is_missing(here):

@@ -202,7 +202,7 @@ def test_the_command_says_the_line_and_the_cure(tmp_path, language):
     file.write_text(SOUND.replace("1600 W", "1000 W"), encoding="utf-8")
     done = CliRunner().invoke(cli, ["check", "--pc", str(file), "--as-of", AS_OF, "--lang", language])
     assert done.exit_code == 6
-    assert "p.yaml:3: " in done.stdout.replace("\n", "")
+    assert "p.yaml:3:" in done.stdout.replace("\n", "")
     as_data = CliRunner().invoke(cli, ["check", "--pc", str(file), "--as-of", AS_OF, "--json"])
     assert json.loads(as_data.stdout)["found"][0]["where"].endswith("p.yaml:3")
 

@@ -16,10 +16,10 @@ def test_without_a_folder_to_write_to_code_is_compiled_anew(monkeypatch):
     """A read-only home beside a read-only installation: numba finds nowhere to keep machine code."""
     plain = numba.njit
 
-    def njit(*functions, cache=False):
+    def njit(*functions, cache=False, **settings):
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
-        return plain(*functions)
+        return plain(*functions, **settings)
 
     monkeypatch.setattr(numba, "njit", njit)
     before = numba.config.CACHE_DIR

@@ -12,7 +12,8 @@ import re
 import stat
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -160,14 +161,19 @@ def _shown(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
+@cache
+def _parts(kind: Any) -> tuple[dict[str, Field[Any]], dict[str, Any]]:
+    """The fields of a dataclass and what each of them is."""
+    return {part.name: part for part in fields(kind)}, get_type_hints(kind)
+
+
 def _build_dataclass(kind: Any, value: Any, where: str, file: str, problems: list[Problem]) -> Any:
     if not isinstance(value, dict):
         problems.append(
             problem("CB-R003", file=file, line=0, where=where, expected="object", found=_shown(value))
         )
         return None
-    before, hints = len(problems), get_type_hints(kind)
-    known = {part.name: part for part in fields(kind)}
+    before, (known, hints) = len(problems), _parts(kind)
     for name in value.keys() - known.keys():
         problems.append(problem("CB-R006", file=file, line=0, where=f"{where}.{name}".lstrip(".")))
     built: dict[str, Any] = {}

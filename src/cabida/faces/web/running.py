@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import pkgutil
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_CONNECTIONS = 2000  # at once; who comes then is told to come back
 KEPT_OPEN_S = 20  # a connection on which nothing is asked
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
 ROOMS = (
     "facts", "evidence", "brief", "plan", "checks", "procure", "choose", "money", "memory", "timing", "report",
     "launch", "app", "faces.web",
@@ -47,6 +50,7 @@ def run(settings: Settings, told: Callable[[str], None], *, log_json: bool = Fal
     """
     log_to(as_json=log_json, requests=log_json)
     load_rooms()
+    return_memory()
     sock = _listening(settings)
     url = address(settings, sock.getsockname()[1])
     app = application(settings)
@@ -96,6 +100,17 @@ def load_rooms() -> None:
         for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
             if ".migrations" not in module.name:  # these are Alembic's to import
                 import_module(module.name)
+
+
+def return_memory() -> None:
+    """Have the C library give large texts' memory back as soon as they are gone: a decision is read as a megabyte of JSON.
+
+    Settings of glibc (mallopt(3)); another library goes on as it does.
+    """
+    set_to = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if set_to is not None:
+        set_to(M_MMAP_THRESHOLD, 256 * 1024)
+        set_to(M_ARENA_MAX, 2)
 
 
 def address(settings: Settings, port: int) -> str:
@@ -160,4 +175,4 @@ def _careful(head_s: float) -> type[HttpToolsProtocol]:
     return Careful
 
 
-__all__ = ["address", "load_rooms", "run"]
+__all__ = ["address", "load_rooms", "return_memory", "run"]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cabida.evidence.shelf.nouns import KeptDecision
     from cabida.plan import Decision, Option
 
-MOST_KEPT = 40  # decisions read
-MOST_KEPT_CHARS = 24_000_000  # of their texts together; as objects they take some three times as much
+MOST_KEPT = 12  # decisions read
+MOST_KEPT_CHARS = 12_000_000  # of their texts together; as objects they take some three times as much
 MOST_MADE = 32  # parts of pages made of one decision
 MOST_MOVED = 3  # what-ifs of one decision, each as large as itself
 MOST_CHANGES = 60  # inputs set at once

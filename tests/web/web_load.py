@@ -402,7 +402,6 @@ def main(database, seconds):
         finally:
             ended(process)
         print(json.dumps(told(seen, process.pid), indent=1))
-        print([(round(at), kib[process.pid] // 1024) for at, kib in seen.memory if process.pid in kib][::5])
         sound(store, seen, briefs)
         print((Path(folder) / f"server-{port}.log").read_text()[-4000:])
 

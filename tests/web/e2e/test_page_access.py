@@ -1,4 +1,6 @@
-"""No serious fault of access on any page: light and dark, desktop and phone, empty and full, both languages."""
+"""No serious fault of access on the pages that can be opened at once: light and dark, desktop and phone, two languages.
+
+What is filled in, wrong or under way is looked at where it comes to be: on the whole journey, at quotes, benchmarks."""
 
 import hashlib
 import re
@@ -10,12 +12,13 @@ import pytest
 from cabida.evidence import shelf
 
 EMPTY = (
-    "/", "/briefs", "/briefs/new", "/decisions", "/compare", "/quotes", "/people", "/log", "/api", "/login",
+    "/", "/briefs", "/briefs/new", "/decisions", "/compare", "/quotes", "/people", "/log", "/api",
     "/catalogue/gpus", "/catalogue/models", "/catalogue/prices", "/nothing-here", "/decisions/nothing-here",
-    "/briefs/new?workload=realtime-inference", "/briefs/new?example=chat-llama-70b",
+    "/briefs/new?workload=realtime-inference", "/briefs/new?example=chat-llama-70b", "/bench", "/bench/observations",
 )  # fmt: skip
 TAILS = ("", "/options/1", "/options/3", "/explain/unit_cost", "/what-if", "/options/3/launch")
-LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+LOOKS = [("light", 1280, "en"), ("dark", 1280, "es"), ("light", 390, "es"), ("dark", 390, "en")]
+NOT_THERE = ("/nothing-here", "/decisions/nothing-here")
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +27,16 @@ def kept_at(served):
     return f"/decisions/{shelf.add_decision(sample.text_of('story-startup-chatbot'), store=served.store).id}"
 
 
-def look(page, paths, scheme, width):
+def look(page, paths, scheme, width, language):
     """Faults of the pages at these addresses, by address."""
-    page.expected = ["404"]
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     found = {}
     for path in paths:
-        page.goto(path)
+        page.expected = ["404"] if path in NOT_THERE else page.expected
+        answer = page.goto(f"{path}{'&' if '?' in path else '?'}lang={language}")
+        assert answer.status == (404 if path in NOT_THERE else 200), path
+        assert page.locator("html").get_attribute("lang") == language
         if faults := page_access.serious(page):
             found[path] = faults
         if page_access.too_wide(page):
@@ -57,16 +62,16 @@ def test_a_fault_would_be_found(browser_page):
     assert [one[0] for one in page_access.serious(page)] == ["button-name"]
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_pages_that_hold_nothing_yet(browser_page, scheme, width):
-    assert look(browser_page, EMPTY, scheme, width) == {}
+@pytest.mark.parametrize(("scheme", "width", "language"), LOOKS)
+def test_pages_that_hold_nothing_yet(browser_page, scheme, width, language):
+    assert look(browser_page, EMPTY, scheme, width, language) == {}
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_a_decision_and_what_is_behind_it(browser_page, kept_at, scheme, width):
+@pytest.mark.parametrize(("scheme", "width", "language"), LOOKS)
+def test_a_decision_and_what_is_behind_it(browser_page, kept_at, scheme, width, language):
     id = kept_at.rpartition("/")[2]
     paths = [kept_at + tail for tail in TAILS] + [f"/compare?a={id}:1&b={id}:3", "/decisions"]
-    assert look(browser_page, paths, scheme, width) == {}
+    assert look(browser_page, paths, scheme, width, language) == {}
 
 
 def test_open_trees_have_none(browser_page, kept_at):

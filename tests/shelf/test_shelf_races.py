@@ -164,3 +164,13 @@ def test_all_kinds_of_changes_at_once_wait_for_each_other_and_none_is_lost(any_s
     assert len(shelf.kept_decisions(store=any_store).items) == 3
     assert {one.state for one in shelf.jobs(store=any_store).items} <= {"done", "waiting"}
     assert shelf.check_audit(any_store).broken_at is None
+
+
+def test_a_run_that_somebody_stopped_is_not_begun(any_store):
+    run = shelf.add_run("run", "plan: x\n", store=any_store).id
+    shelf.change_run(run, state="waiting", store=any_store)
+    shelf.change_run(run, state="cancelled", by="Ana", store=any_store)
+    kept = shelf.change_run(run, state="running", was="waiting", folder="/x", store=any_store)
+    assert (kept.state, kept.folder, kept.changed_by) == ("cancelled", "", "Ana")
+    shelf.change_run(run, state="waiting", store=any_store)
+    assert shelf.change_run(run, state="running", was="waiting", store=any_store).state == "running"

@@ -1,9 +1,11 @@
 """A benchmark in a real browser against a real llama.cpp server: planned, watched, stopped, and its report."""
 
+import json
 import re
 import sys
 from pathlib import Path
 
+import httpx2 as httpx
 import pytest
 
 from cabida.evidence import shelf, stored
@@ -83,6 +85,50 @@ def test_a_run_is_stopped_and_what_was_measured_is_kept(browser_page, served, ll
     assert run.state == "cancelled"
     assert (Path(run.folder) / "journal.jsonl").stat().st_size > 0 or list(Path(run.folder).iterdir())
     assert page.get_by_role("button", name=words("en", "resume"), exact=True).is_visible()
+
+
+def test_a_program_begins_one_follows_it_and_reads_what_it_showed(served, llama):
+    with httpx.Client(base_url=served.url, timeout=60) as program:
+        plan = plan_of(llama, duration="3 s", requests=4, name="by a program")
+        made = program.post("/api/v1/runs", json={"name": "by a program", "plan": plan}).json()
+        begun = program.post(f"/api/v1/runs/{made['id']}/start", json={"key": SECRET})
+        assert begun.status_code == 202, begun.text
+        assert begun.json()["kind"] == "bench"
+        again = program.post(f"/api/v1/runs/{made['id']}/start", json={})
+        assert again.json()["id"] == begun.json()["id"]
+        with program.stream("GET", f"{begun.headers['Location']}/events") as told:
+            assert "event: end" in list(told.iter_lines())
+        assert program.get(begun.headers["Location"]).json()["state"] == "done"
+        report = program.get(f"/api/v1/runs/{made['id']}/report").json()
+        assert report["runs"][0]["summary"]["all_requests_count"] >= 4
+        assert SECRET not in json.dumps(report)
+        assert program.post(f"/api/v1/runs/{made['id']}/stop").json()["state"] == "done"
+        longer = plan_of(llama, duration="60 s", name="cut short")
+        made = program.post("/api/v1/runs", json={"name": "cut short", "plan": longer}).json()
+        begun = program.post(f"/api/v1/runs/{made['id']}/start", json={})
+        with program.stream("GET", f"{begun.headers['Location']}/events") as told:
+            lines = told.iter_lines()
+            assert next(one for one in lines if '"state": "running"' in one)
+            assert program.post(f"/api/v1/runs/{made['id']}/stop").status_code == 200
+            assert "event: end" in list(lines)
+        assert shelf.kept_run(made["id"], store=served.store).state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("plan", "code"),
+    [
+        ("prompts: {source: jsonl, file: /etc/passwd}", "CB-S090"),
+        ("rules: [{kind: command, value: [id]}]", "CB-S090"),
+    ],
+)
+def test_what_the_page_refuses_a_program_is_refused_too(served, llama, plan, code):
+    with httpx.Client(base_url=served.url, timeout=60) as program:
+        text = re.sub(r"^prompts:.*\n", "", plan_of(llama), flags=re.MULTILINE) + plan + "\n"
+        made = program.post("/api/v1/runs", json={"name": "x", "plan": text})
+        assert made.status_code == 201, made.text
+        refused = program.post(f"/api/v1/runs/{made.json()['id']}/start", json={})
+        assert refused.status_code == 422
+        assert [one["code"] for one in refused.json()["errors"]] == [code]
 
 
 def test_nothing_is_wider_than_a_phone(browser_page, served):

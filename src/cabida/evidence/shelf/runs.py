@@ -84,10 +84,11 @@ def change_run(
     job: str | None = None,
     summary: Mapping[str, Any] | None = None,
     gone: bool | None = None,
+    was: str | None = None,
     by: str = "",
     store: Path | str | None = None,
 ) -> KeptRun:
-    """Change what is said of a run; what is left out stays.
+    """Change what is said of a run; what is left out stays. With ``was``, only a run that stands so is changed.
 
     Raises:
         NotThere: CB-E240.
@@ -111,7 +112,7 @@ def change_run(
         seen = _one(connection, id, alone=True)
         if seen is None:
             raise _absent(id)
-        if all(getattr(seen, key) == value for key, value in new.items()):
+        if was not in (None, seen.state) or all(getattr(seen, key) == value for key, value in new.items()):
             return seen
         one = replace(seen, **new, changed_at=now(), changed_by=who)
         values = _values(one)

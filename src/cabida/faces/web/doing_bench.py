@@ -136,7 +136,8 @@ def bench(asked: Mapping[str, Any], tell: Any) -> dict[str, Any]:
     told = _Told(id, tell)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        shelf.change_run(id, state="running", folder=str(folder))
+        if shelf.change_run(id, state="running", was="waiting", folder=str(folder)).state != "running":
+            return {"run": id, "interrupted": True, "stored": []}  # somebody stopped it before it began
         answer = app.bench_run(
             plan,
             out=folder,

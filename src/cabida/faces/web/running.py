@@ -103,7 +103,7 @@ def load_rooms() -> None:
 
 
 def return_memory() -> None:
-    """Have the C library give large texts' memory back as soon as they are gone: a decision is read as a megabyte of JSON.
+    """Have the C library give back at once what large texts took: a decision is read as a megabyte of JSON.
 
     Settings of glibc (mallopt(3)); another library goes on as it does.
     """

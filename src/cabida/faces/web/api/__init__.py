@@ -18,6 +18,7 @@ def include(app: FastAPI) -> None:
     from cabida.faces.web import access
     from cabida.faces.web.api import told
     from cabida.faces.web.api.asking import add_use_cases
+    from cabida.faces.web.api.bench import add_bench
     from cabida.faces.web.api.decisions import add_decisions, add_quote_texts
     from cabida.faces.web.api.described import described
     from cabida.faces.web.api.jobs import add_jobs
@@ -29,7 +30,7 @@ def include(app: FastAPI) -> None:
 
     app.state.room = Room()
     router = APIRouter(prefix=ROOT, route_class=Read, generate_unique_id_function=lambda one: one.name)
-    for add in (add_jobs, add_shelf, add_decisions, add_quote_texts, add_use_cases):
+    for add in (add_jobs, add_bench, add_shelf, add_decisions, add_quote_texts, add_use_cases):
         add(router)
     app.include_router(router)
     app.router.routes.extend(ROUTES)

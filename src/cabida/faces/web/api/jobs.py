@@ -149,9 +149,9 @@ async def _job(request: Request, kind: str, asked: dict[str, Any], wait_s: int, 
     if wait_s:
         made = await jobs.ended(made.id, wait_s)
     headers = {"Location": f"/api/v1/jobs/{made.id}"}
-    if made.state == "failed":
+    if wait_s and made.state == "failed":
         raise InvalidInput([Problem(**one) for one in made.errors])
-    if made.state == "done":
+    if wait_s and made.state == "done":
         answer, code = await worked_out(request, lambda: answer_of(made))
         return Response(answer, media_type="application/json", headers={**headers, EXIT: str(code)})
     return JSONResponse(plain(made), 202, headers=headers)

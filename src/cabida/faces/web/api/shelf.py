@@ -240,14 +240,14 @@ def _runs(router: APIRouter) -> None:
     async def get_runs(request: Request, asked: Paged) -> Response:
         """The benchmarks that are kept, the newest first."""
         found = await worked_out(request, lambda: shelf.kept_runs(after=asked.after, most=asked.most))
-        return listed(request, found, _run)
+        return listed(request, found, run_told)
 
     @router.post(
         "/runs", tags=["bench"], status_code=201,
         responses={201: one_schema("KeptRun", "It is kept.", Location="Its address."), **told.responses(415, 422)},
     )  # fmt: skip
     async def post_runs(request: Request, asked: Annotated[NewRun, Body()]) -> Response:
-        """Keep the plan of a benchmark, as `POST /bench/plan` writes it. It is run from its page."""
+        """Keep the plan of a benchmark, as `POST /bench/plan` writes it; `POST /runs/{id}/start` runs it."""
 
         def keep() -> Any:
             from pathlib import Path as File
@@ -264,7 +264,7 @@ def _runs(router: APIRouter) -> None:
 
         made = await worked_out(request, keep, writes=True)
         return JSONResponse(
-            _run(made), 201, headers={"Location": f"{request.url.path.rstrip('/')}/{made.id}"}
+            run_told(made), 201, headers={"Location": f"{request.url.path.rstrip('/')}/{made.id}"}
         )
 
     @router.get(
@@ -272,7 +272,7 @@ def _runs(router: APIRouter) -> None:
     )
     async def get_runs_one(request: Request, id: Id) -> Response:
         """A benchmark: its plan, and how it stands."""
-        return JSONResponse(_run(await worked_out(request, lambda: shelf.kept_run(id))))
+        return JSONResponse(run_told(await worked_out(request, lambda: shelf.kept_run(id))))
 
     @router.get(
         "/runs/{id}/report", tags=["bench"],
@@ -293,7 +293,7 @@ def _runs(router: APIRouter) -> None:
         return JSONResponse(await worked_out(request, report))
 
 
-def _run(one: Any) -> dict[str, Any]:
+def run_told(one: Any) -> dict[str, Any]:
     """A benchmark without the folder that the server keeps it in."""
     plain = asdict(one)
     del plain["folder"]

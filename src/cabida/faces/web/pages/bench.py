@@ -141,7 +141,7 @@ def _shown(
     from cabida.bench.run.following import Now
 
     state = asked.state_of(request, kept)
-    live = state in ("waiting", "running", "stopping")
+    live = state in asked.UNDER_WAY
     planned, left_out = None, 0
     unread: tuple[Problem, ...] = ()
     try:
@@ -226,7 +226,7 @@ async def start(request: Request) -> Response:
 def _started(request: Request, kept: KeptRun, typed: dict[str, str], by: str) -> str:
     from cabida.evidence import shelf
 
-    if asked.state_of(request, kept) in ("waiting", "running", "stopping"):
+    if asked.state_of(request, kept) in asked.UNDER_WAY:
         return kept.id
     key, resume = request.state.key, request.state.resume
     most = typed["most"]
@@ -247,15 +247,8 @@ def _started(request: Request, kept: KeptRun, typed: dict[str, str], by: str) ->
 
 def stop(request: Request) -> Response:
     """End a run as Ctrl-C does: what is in flight ends, the journal stays."""
-    from cabida.evidence import shelf
-
-    person = access.editor(request)
     kept = _run(request)
-    state = asked.state_of(request, kept)
-    if state in ("waiting", "running"):
-        shelf.change_run(kept.id, state="cancelled", by=person.name, store=store_of(request))
-        if state == "waiting" and kept.job:
-            request.app.state.jobs.cancel(kept.job, person)
+    asked.end(request, kept)
     return RedirectResponse(f"/bench/{kept.id}", 303)
 
 
@@ -265,7 +258,7 @@ def drop(request: Request) -> Response:
 
     person = access.editor(request)
     kept = _run(request)
-    if asked.state_of(request, kept) not in ("waiting", "running", "stopping"):
+    if asked.state_of(request, kept) not in asked.UNDER_WAY:
         shelf.change_run(kept.id, gone=True, by=person.name, store=store_of(request))
     return RedirectResponse("/bench", 303)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LONGEST_KEY = 4_000
 MOST_PLAN = 1_000_000
 LONGEST_URL = 2_000
+UNDER_WAY = ("waiting", "running", "stopping")
 
 
 def refuse_unreachable(request: Request, plan: BenchPlan) -> None:
@@ -89,6 +90,20 @@ def begin(request: Request, run: KeptRun, *, key: str, most: int, resume: bool =
         shelf.change_run(run.id, state=run.state)
         raise
     shelf.change_run(run.id, job=job.id)
+
+
+def end(request: Request, run: KeptRun) -> None:
+    """End a run as Ctrl-C does: what is in flight ends, the journal stays. One that isn't under way stays as it is."""
+    from cabida.evidence import shelf
+
+    person = access.editor(request)
+    state = state_of(request, run)
+    if state in ("waiting", "running"):
+        shelf.change_run(
+            run.id, state="cancelled", by=person.name, store=request.app.state.settings.store or None
+        )
+        if state == "waiting" and run.job:
+            request.app.state.jobs.cancel(run.job, person)
 
 
 def state_of(request: Request, run: KeptRun) -> str:

@@ -289,3 +289,25 @@ def test_a_prompt_object_gives_its_messages_or_its_text():
         ]
         == "x"
     )
+
+
+METADATA = ("169.254.169.254", "100.100.100.200", "fd00:ec2::254", "::ffff:169.254.169.254")
+PRIVATE = (
+    "127.0.0.1", "10.0.0.9", "100.64.0.1", "::1", "fe80::1%lo", "224.0.0.1", "0.0.0.0", "64:ff9b::a00:1", "2002:a00:1::",
+    "::ffff:10.0.0.9", "::10.0.0.9",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", *PRIVATE, *METADATA])
+@pytest.mark.parametrize("reach", ["public", "private", ""])
+def test_what_a_server_keeps_its_people_from_is_not_asked(monkeypatch, reach, address):
+    monkeypatch.setenv("CABIDA_BENCH_REACH", reach)
+    looked_up = [(0, 0, 0, "", ("93.184.216.34", 80)), (0, 0, 0, "", (address, 80))]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *asked, **how: looked_up)
+    asked = Target(url="http://name.example/v1", model="m", api="chat")
+    refused = (reach and address in METADATA) or (reach == "public" and address in PRIVATE)
+    if not refused:
+        assert address in endpoint(asked).addresses
+        return
+    with pytest.raises(InvalidInput, match="CB-S022"):
+        endpoint(asked)

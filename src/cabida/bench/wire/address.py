@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from cabida import __version__
 from cabida.bench.wire import keys
+from cabida.bench.wire.outside import may_be_asked
 from cabida.errors import InvalidInput, Problem
 from cabida.evidence.secrets import BLANK, redacted
 from cabida.files import read_text
@@ -26,6 +27,7 @@ PATHS = {
     "rerank": "/rerank",
     "images": "/images/generations",
 }
+REACH = "CABIDA_BENCH_REACH"  # "public" or "private": what may be asked; unset = whatever this person may
 HEADERS_MOST, HEADER_CHARS_MOST, URL_CHARS_MOST, CA_BYTES_MOST = 64, 8192, 2048, 8_000_000
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 _OURS = ("content-length", "transfer-encoding", "connection", "content-type", "upgrade", "te", "trailer")
@@ -112,9 +114,10 @@ def endpoint(target: Target) -> Endpoint:
     port = parts.port or (443 if scheme == "https" else 80)
     base = _base(parts.path)
     addresses = resolved(host, port)
-    inside = [one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_global]
-    if inside and os.environ.get("CABIDA_BENCH_PUBLIC_ONLY"):  # set by a server that others reach
-        raise InvalidInput([problem("CB-S022", host=host, address=inside[0])])
+    reach = os.environ.get(REACH, "")  # set by a server, for what its people have it ask
+    kept_out = [one for one in addresses if reach and not may_be_asked(one, inside=reach == "private")]
+    if kept_out:
+        raise InvalidInput([problem("CB-S022", host=host, address=kept_out[0])])
     given = {name.lower() for name in headers}
     defaults = {
         "Host": authority(scheme, host, port),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 KEY_NAME = "CABIDA_BENCH_KEY"  # of the environment of the one run whose key was typed
 HELD = f"env:{KEY_NAME}"
 NAMED = re.compile(r"env:CABIDA_BENCH_[A-Z0-9_]{1,80}")  # keys of the server that its people may name
-PUBLIC_ONLY = "CABIDA_BENCH_PUBLIC_ONLY"  # set: what an address stands for has to be public
 PHASES = ("memory", "load", "search")
 ASKED_AGAIN_S = 1.0  # whether somebody stopped it
 MOST_REQUESTS = 100_000
@@ -125,14 +124,14 @@ def bench(asked: Mapping[str, Any], tell: Any) -> dict[str, Any]:
         InvalidInput: the plan can't be run. EndpointFailed: no run could be made.
     """
     from cabida import app
+    from cabida.bench.wire.address import REACH
     from cabida.evidence import shelf
 
     id = str(asked.get("run") or "")
     kept = shelf.kept_run(id)
     folder = folder_of(id)
     plan = with_key(plan_for_server(kept.plan_text), str(asked.get("key") or ""))
-    if asked.get("public_only"):
-        os.environ[PUBLIC_ONLY] = "1"
+    os.environ[REACH] = "public" if asked.get("public_only") else "private"
     told = _Told(id, tell)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +152,7 @@ def bench(asked: Mapping[str, Any], tell: Any) -> dict[str, Any]:
         shelf.change_run(id, state="failed")
         raise
     finally:
-        os.environ.pop(PUBLIC_ONLY, None)
+        os.environ.pop(REACH, None)
     _keep(kept, folder, answer)
     return {"run": id, "interrupted": bool(answer["interrupted"]), "stored": answer.get("stored", [])}
 

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from cabida.bench.wire.outside import may_be_asked
 from cabida.errors import InvalidInput
 from cabida.text import problem
 
 if TYPE_CHECKING:
     from cabida.faces.web.settings import Settings
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-METADATA = (  # of the clouds: whoever reads them has the machine's own rights
-    ipaddress.ip_network("169.254.169.254/32"),
-    ipaddress.ip_network("169.254.170.2/32"),
-    ipaddress.ip_network("100.100.100.200/32"),
-    ipaddress.ip_network("192.0.0.192/32"),
-    ipaddress.ip_network("fd00:ec2::/32"),
-)
-SHARED = ipaddress.ip_network("100.64.0.0/10")  # of carriers: neither private nor global for Python
-INSIDE_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")  # an IPv4 address may hide in each
-HIDING = tuple(ipaddress.ip_network(one) for one in INSIDE_IPV6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +59,9 @@ def reachable(url: str, settings: Settings, *, look_up: object = None) -> Reache
         raise InvalidInput([problem("CB-S021", host=host)])
     inside = settings.open_to_loopback_only or settings.private_addresses
     for one in addresses:  # a name with one address inside is not asked at all
-        plain = _plain(ipaddress.ip_address(one))
-        if is_metadata(plain) or (not inside and not is_public(plain)):
+        if not may_be_asked(one, inside=inside):
             raise InvalidInput([problem("CB-S022", host=host, address=one)])
     return Reached(url.strip(), host, port, addresses[0])
-
-
-def _plain(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return address.ipv4_mapped
-        if int(address) < 2**32 and int(address) > 1:  # ::a.b.c.d, of old
-            return ipaddress.IPv4Address(int(address))
-    return address
-
-
-def is_metadata(address: Address) -> bool:
-    """Whether a cloud answers there with the rights of the machine."""
-    return any(address in network for network in METADATA if network.version == address.version)
-
-
-def is_public(address: Address) -> bool:
-    """Whether anybody on the internet could ask it."""
-    if address.version == 4 and address in SHARED:
-        return False
-    if address.version == 6 and any(address in network for network in HIDING):
-        return False
-    return address.is_global and not (
-        address.is_multicast or address.is_reserved or address.is_unspecified or address.is_loopback
-    )
 
 
 def _shown(url: str) -> str:

@@ -490,3 +490,10 @@ def test_only_editors_are_editors():
             access.editor(SimpleNamespace(state=SimpleNamespace(person=person)))
     eva = access.Person("Eva", "editor")
     assert access.editor(SimpleNamespace(state=SimpleNamespace(person=eva))) is eva
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_no_stream_of_assistants_is_opened(team_of, method):
+    answer = team_of("reader").request(method, "/mcp", headers={"Accept": "text/event-stream"})
+    assert answer.status_code == 405
+    assert "POST" in answer.headers["Allow"]

@@ -217,6 +217,24 @@ def test_what_waits_when_the_server_stops_is_interrupted(web_store, doings):
     assert shelf.job(kept["running"]).state == "interrupted"
 
 
+def test_a_server_that_dies_later_is_noticed_by_another(web_store, doings, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT_S", 0.05)
+
+    async def test(these):
+        other = shelf.new_server()
+        shelf.beat(other)
+        left = shelf.add_job("quick", {"n": 1}, by="Ana").id
+        shelf.begin_job(left, other)
+        await asyncio.sleep(0.3)
+        assert shelf.job(left).state == "running"  # it lives
+        monkeypatch.setattr("cabida.evidence.shelf.job_claims._is_dead", lambda row: row["id"] == other)
+        while shelf.job(left).state == "running":
+            await asyncio.sleep(0.02)
+        assert shelf.job(left).state == "interrupted"
+
+    with_jobs(test)
+
+
 def test_a_decision_is_kept_with_its_brief(web_store, monkeypatch):
     """The use case itself is tried elsewhere; here, what of it is asked and what is left on the shelf."""
     from cabida.report.store import from_json

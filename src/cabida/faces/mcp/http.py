@@ -62,10 +62,14 @@ def place_of(settings: Settings, *, as_text: bool = False) -> Place:
 
 
 def route(settings: Settings, *, as_text: bool = False) -> Route:
-    """``/mcp`` for an application whose door tells who asks in ``request.state.person``."""
+    """``/mcp`` for an application whose door tells who asks in ``request.state.person``.
+
+    Each message is answered where it is sent, so there is no stream to open: GET is answered with 405, as the protocol has
+    it, and nobody can hold connections open that never say anything.
+    """
     from starlette.routing import Route
 
-    return Route(PATH, Endpoint(place_of(settings, as_text=as_text)))
+    return Route(PATH, Endpoint(place_of(settings, as_text=as_text)), methods=["POST"])
 
 
 def http_app(settings: Settings, *, as_text: bool = False) -> ASGIApp:

@@ -105,12 +105,13 @@ class Jobs:
             self.board.notify(live)
 
     async def _beat(self) -> None:
-        from cabida.evidence.shelf.job_claims import beat
+        """Signs of life; who shares the store and gives none any more has its jobs marked as interrupted."""
+        from cabida.evidence.shelf.job_claims import interrupt_jobs
 
         while True:
             await asyncio.sleep(BEAT_S)
             try:
-                await run_in_threadpool(beat, self.server)
+                await run_in_threadpool(interrupt_jobs, self.server)
                 await run_in_threadpool(self.board.keep_late)
             except CabidaError as error:
                 LOG.warning("no sign of life kept: %s", error.problems[0].code)

@@ -64,8 +64,8 @@ def place_of(settings: Settings, *, as_text: bool = False) -> Place:
 def route(settings: Settings, *, as_text: bool = False) -> Route:
     """``/mcp`` for an application whose door tells who asks in ``request.state.person``.
 
-    Each message is answered where it is sent, so there is no stream to open: GET is answered with 405, as the protocol has
-    it, and nobody can hold connections open that never say anything.
+    Each message is answered where it is sent, so there is no stream to open: GET is answered with 405, as the protocol
+    has it, and nobody can hold connections open that never say anything.
     """
     from starlette.routing import Route
 

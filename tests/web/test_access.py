@@ -255,10 +255,17 @@ def test_guessing_tokens_gets_slower(team_of):
     ]
     assert statuses == [401] * 6 + [429] * 2
     _, secret = shelf.new_token("Eva", "editor", days=1)
-    waits = client.get("/api/x", headers={"Authorization": f"Bearer {secret}"})
+    waits = client.get("/api/x", headers={"Authorization": "Bearer cabida_9"})
     assert (waits.status_code, int(waits.headers["retry-after"]) >= 1) == (429, True)
     page = logged_in(client, secret)
     assert (page.status_code, code_of(page)) == (429, "CB-S010")
+    right = client.get("/api/x", headers={"Authorization": f"Bearer {secret}"})
+    assert right.status_code == 404  # let in, whoever guesses from the same address
+
+
+def test_two_hosts_are_none(client):
+    answer = client.get("/", headers=[("Host", "127.0.0.1:8765"), ("Host", "elsewhere.example")])
+    assert (answer.status_code, code_of(answer)) == (400, "CB-S003")
 
 
 def test_each_wrong_guess_doubles_the_wait():

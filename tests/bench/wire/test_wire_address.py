@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - tables
 """Addresses, headers and keys: what is wrong is told at once, and no key is ever shown."""
 
+import asyncio
 import copy
 import pickle
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from cabida.bench.wire import Wire, address, endpoint, keys, loop, request_body, why_text
 from cabida.bench.wire.address import is_loopback
+from cabida.bench.wire.pool import Pool
 from cabida.errors import InvalidInput
 from cabida.plan.bench import Policy, Target
 from cabida.text import use_language
@@ -291,9 +293,12 @@ def test_a_prompt_object_gives_its_messages_or_its_text():
     )
 
 
-METADATA = ("169.254.169.254", "100.100.100.200", "fd00:ec2::254", "::ffff:169.254.169.254")
+METADATA = (  # and multicast: never asked by a server
+    "169.254.169.254", "100.100.100.200", "fd00:ec2::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1", "224.0.0.1", "ff02::1",
+)  # fmt: skip
 PRIVATE = (
-    "127.0.0.1", "10.0.0.9", "100.64.0.1", "::1", "fe80::1%lo", "224.0.0.1", "0.0.0.0", "64:ff9b::a00:1", "2002:a00:1::",
+    "127.0.0.1", "10.0.0.9", "100.64.0.1", "::1", "fe80::1%lo", "0.0.0.0", "64:ff9b::a00:1", "2002:a00:1::",
     "::ffff:10.0.0.9", "::10.0.0.9",
 )  # fmt: skip
 
@@ -311,3 +316,19 @@ def test_what_a_server_keeps_its_people_from_is_not_asked(monkeypatch, reach, ad
         return
     with pytest.raises(InvalidInput, match="CB-S022"):
         endpoint(asked)
+
+
+def test_a_name_that_comes_to_stand_for_something_else_is_not_followed(monkeypatch):
+    monkeypatch.setenv("CABIDA_BENCH_REACH", "public")
+    now = ["93.184.216.34"]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *asked, **how: [(0, 0, 0, "", (one, 80)) for one in now])
+    held = endpoint(Target(url="http://name.example/v1", model="m", api="chat"))
+
+    async def looked_up_again():
+        pool = Pool(held, Policy(), asyncio.get_running_loop(), None)
+        now[:] = ["169.254.169.254", "93.184.216.35", "10.0.0.9"]
+        pool._resolve_due_s = 0.0
+        await pool._resolve()
+        return pool._addresses
+
+    assert asyncio.run(looked_up_again()) == ("93.184.216.35",)

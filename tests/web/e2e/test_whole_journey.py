@@ -171,8 +171,10 @@ def test_from_an_empty_brief_to_a_record_and_a_colleague(browser_page, served, t
     hers.wait_for_url(f"**{at}")
     assert decision.answer in hers.locator("h1").inner_text()
     assert said["again"] not in hers.locator(".actions").first.inner_text()
-    denied = hers.request.post(f"{at}/rerun", form={"csrf": "x"})
+    csrf = re.search(r'"X-CSRF-Token": "([\w-]+)"', hers.content())[1]
+    denied = hers.request.post(f"{at}/rerun", form={"csrf": csrf})
     assert denied.status == 403
+    assert "CB-S005" in denied.text()
     hers.get_by_role("button", name=spoken["log_out"]).click()
     hers.wait_for_url("**/login**")
     hers.goto(at)

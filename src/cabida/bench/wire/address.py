@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 from urllib.parse import SplitResult, quote, urlsplit
@@ -114,10 +115,8 @@ def endpoint(target: Target) -> Endpoint:
     port = parts.port or (443 if scheme == "https" else 80)
     base = _base(parts.path)
     addresses = resolved(host, port)
-    reach = os.environ.get(REACH, "")  # set by a server, for what its people have it ask
-    kept_out = [one for one in addresses if reach and not may_be_asked(one, inside=reach == "private")]
-    if kept_out:
-        raise InvalidInput([problem("CB-S022", host=host, address=kept_out[0])])
+    if out := kept_out(addresses):
+        raise InvalidInput([problem("CB-S022", host=host, address=out[0])])
     given = {name.lower() for name in headers}
     defaults = {
         "Host": authority(scheme, host, port),
@@ -147,6 +146,12 @@ def resolved(host: str, port: int) -> tuple[str, ...]:
     except (OSError, UnicodeError):
         return ()
     return tuple(dict.fromkeys(str(one[4][0]) for one in found))
+
+
+def kept_out(addresses: Iterable[str]) -> list[str]:
+    """Those of ``addresses`` that this process may not ask; none unless a server said so for what its people ask."""
+    reach = os.environ.get(REACH, "")
+    return [one for one in addresses if reach and not may_be_asked(one, inside=reach == "private")]
 
 
 def is_loopback(address: str) -> bool:

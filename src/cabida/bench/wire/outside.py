@@ -13,18 +13,30 @@ METADATA = (  # of the clouds: whoever reads them has the machine's own rights
     ipaddress.ip_network("fd00:ec2::/32"),
 )
 SHARED = ipaddress.ip_network("100.64.0.0/10")  # of carriers: neither private nor global for Python
-INSIDE_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")  # an IPv4 address may hide in each
-HIDING = tuple(ipaddress.ip_network(one) for one in INSIDE_IPV6)
+TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+HIDING = (
+    *TRANSLATED,
+    ipaddress.ip_network("2002::/16"),
+    ipaddress.ip_network("2001::/32"),
+)  # an IPv4 address in each
 
 
 def plain_address(text: str) -> Address:
-    """The address written in ``text``; of an IPv6 address that stands for an IPv4 one, that. A zone is left out."""
+    """The address written in ``text``; of an IPv6 address that stands for an IPv4 one, that. A zone is left out.
+
+    Standing for one are ::ffff:a.b.c.d, the old ::a.b.c.d, 6to4 (RFC 3056) and NAT64 (RFC 6052, RFC 8215, both with the
+    IPv4 address last).
+    """
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return address.ipv4_mapped
         if int(address) < 2**32 and int(address) > 1:  # ::a.b.c.d, of old
             return ipaddress.IPv4Address(int(address))
+        if address.sixtofour is not None:
+            return address.sixtofour
+        if any(address in network for network in TRANSLATED):
+            return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address
 
 
@@ -45,6 +57,8 @@ def is_public(address: Address) -> bool:
 
 
 def may_be_asked(text: str, *, inside: bool) -> bool:
-    """Whether a server may ask an address: public ones, private ones if ``inside``, never metadata."""
-    address = plain_address(text)
-    return not is_metadata(address) and (inside or is_public(address))
+    """Whether a server may ask an address: public ones, private ones if ``inside``, never metadata or multicast."""
+    written, address = ipaddress.ip_address(text.partition("%")[0]), plain_address(text)
+    hides = written.version == 6 and any(written in network for network in HIDING)
+    never = is_metadata(address) or address.is_multicast or written.is_multicast
+    return not never and (inside or (is_public(address) and not hides))

@@ -264,6 +264,10 @@ class Pool:
         if self._addresses and (perf_counter() < self._resolve_due_s or self._addresses == (host,)):
             return
         found = await self._loop.run_in_executor(None, address.resolved, host, port)
+        kept_out = set(
+            address.kept_out(found)
+        )  # what was public a while ago may stand for something else now
+        found = tuple(one for one in found if one not in kept_out)
         if self.endpoint.loopback:
             found = tuple(one for one in found if address.is_loopback(one))
         known = tuple(one for one in self._addresses if one in found)

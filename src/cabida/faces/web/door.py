@@ -173,13 +173,13 @@ class Door:
         """
         stated = request.headers.get("authorization", "")
         if stated:
-            if waits := self.guesses.waits_s(where):
-                raise limits.too_many(waits)
             kind, _, secret = stated.partition(" ")
             person = None
             if kind.lower() == "bearer" and 0 < len(secret) <= 200:
                 person = await run_in_threadpool(self.known.holder, secret.strip())
-            if person is None:
+            if person is None:  # a right one is let in however many wrong ones came from there
+                if waits := self.guesses.waits_s(where):
+                    raise limits.too_many(waits)
                 self.guesses.wrong(where)
                 raise NeedsToken([problem("CB-S008")])
             self.guesses.right(where)

@@ -93,9 +93,11 @@ def head_sound(scope: Scope) -> None:
     """Raise when a request's address or headers are larger than any that is meant.
 
     Raises:
-        Refused: CB-S012 (431) or CB-S013 (414).
+        Refused: CB-S012 (431) or CB-S013 (414); CB-S003 (400), two hosts.
     """
     headers = scope["headers"]
+    if sum(name == b"host" for name, _ in headers) > 1:
+        raise Refused([problem("CB-S003", why="Host")], 400)
     weight = sum(len(name) + len(value) for name, value in headers)
     if len(headers) > MOST_HEADERS or weight > MOST_HEADER_BYTES:
         raise Refused([problem("CB-S012", most=number(MOST_HEADER_BYTES / 1024))], 431)

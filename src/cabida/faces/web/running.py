@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cabida.errors import InvalidInput
+from cabida.faces import web
 from cabida.faces.web import limits
 from cabida.faces.web.application import application
 from cabida.faces.web.ops import log_to
@@ -33,7 +34,7 @@ KEPT_OPEN_S = 20  # a connection on which nothing is asked
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
 ROOMS = (
     "facts", "evidence", "brief", "plan", "checks", "procure", "choose", "money", "memory", "timing", "report",
-    "launch", "app", "faces.web",
+    "launch", "app",
 )  # fmt: skip
 
 
@@ -95,8 +96,7 @@ def load_rooms() -> None:
     Python lets two threads that import modules of one circle go on with one of them half made, so that the first
     requests of many at once would now and then not find a name.
     """
-    for room in ROOMS:
-        whole = import_module(f"cabida.{room}")
+    for whole in (*(import_module(f"cabida.{room}") for room in ROOMS), web):
         for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
             if ".migrations" not in module.name:  # these are Alembic's to import
                 import_module(module.name)

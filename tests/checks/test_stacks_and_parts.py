@@ -26,7 +26,7 @@ def found(text, check=checks.check_stack):
         ("sglang, windows, RTX 4090", "CB-K204", "WSL2"),
         ("jax, macos, M3 Ultra", "CB-K200", "MLX"),
         ("torch 2.14, python 3.9", "CB-K070", "3.10"),
-        ("tensorflow, RX 7900 XTX", "CB-K200", "NVIDIA"),
+        ("tensorflow, Arc B580", "CB-K200", "NVIDIA"),
         ("sglang, RX 7900 XTX", "CB-K073", "llama.cpp"),
         ("vllm 0.8.5, B200", "CB-K073", "0.9"),
     ],
@@ -86,3 +86,13 @@ def test_parts_are_read_as_people_write_them():
     assert [card.id for card in cards] == ["rtx3090", "rtx3090"]
     assert (machine.supply_w, machine.processor_w, machine.atx3) == (1200.0, 170.0, False)
     assert (machine.length_mm, machine.pcie_gen) == (380.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("card", "severity"),
+    [("MI300X", "warning"), ("MI250X", "warning"), ("RX 7900 XTX", "warning"), ("Arc B580", "blocking")],
+)
+def test_tensorflow_runs_on_amd_from_amds_own_packages(card, severity):
+    found = checks.check_software(f"TensorFlow, {card}")
+    assert found[0].severity == severity
+    assert ("AMD's own build" in found[0].sentence + found[0].cure) is (severity == "warning")

@@ -202,3 +202,27 @@ def test_the_json_of_the_command_is_the_answer_of_the_function():
     found = run("ask", "does llama-3.1-8b fit on an L4?", "--as-of", DAY, "--json")
     answer = cabida.ask("does llama-3.1-8b fit on an L4?", as_of=DAY)
     assert json.loads(found.stdout) == json.loads(json.dumps(asdict(answer)))
+
+
+def test_a_smaller_card_wins_where_it_would_idle_less():
+    """Full, the larger card makes the cheaper token; with few requests the month of the smaller one costs less."""
+    answer = cabida.ask("When an L40S instead of an H100?", as_of=DAY)
+    small, large = answer.answer.split(". H100", 1)
+    assert small.startswith("L40S costs less in 2 of 9")
+    assert small.count("few requests") == 2
+    assert "few requests" not in large
+    months = {one.of: one.value for one in answer.figures if one.name == "per_month"}
+    assert len(months) == 4
+    for of, money in months.items():
+        if of.endswith("L40S"):
+            assert money < min(
+                value for other, value in months.items() if "H100" in other and other[:9] == of[:9]
+            )
+
+
+@pytest.mark.parametrize("question", ["Does an A100 support FP4?", "Does an RTX 4090 support mxfp4?"])
+def test_a_format_without_arithmetic_is_no_plain_yes(question):
+    answer = cabida.ask(question, as_of=DAY)
+    assert answer.answer.startswith("With a limit")
+    assert "weight-only" in answer.answer
+    assert tr("asking.no_units") in [one.value for one in answer.figures]

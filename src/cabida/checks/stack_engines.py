@@ -76,7 +76,7 @@ def formats(stack: SoftwareStack) -> Iterator[Caution]:
     for card in stack.cards:
         kind = _kind(held)
         row = rows.get(card.architecture.lower(), {})
-        answer = row.get(kind) if kind else None
+        answer = row.get(kind, row.get("fp4") if held.family == "fp4" else None) if kind else None
         values = {"name": card.name, "weights": held.id, "dtype": (kind or held.compute).upper()}
         able = engines_for(card, held)
         values["engines"] = ", ".join(able) or tr("checks.none")

@@ -102,6 +102,7 @@ def energy(answer: dict[str, Any], most: int = 10) -> RenderableType:
         "faces.energy",
         watts=text.number(answer["watts"], 6),
         hours=text.number(answer["hours"], 6),
+        pue=tr("faces.energy_pue", pue=text.number(answer["pue"])) if answer["pue"] != 1 else "",
         kwh=text.number(answer["kwh"], 6),
         money=f"{say.decimal(spent, 2)} {currency}",
     )

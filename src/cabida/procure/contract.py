@@ -170,7 +170,8 @@ def billing(s: Subject) -> Iterator[Finding]:
                      hours=number(q.billing_granularity_s / float(S_PER_HOUR)))  # fmt: skip
     if q.billing_start in ("signature", "delivery") and s.purpose != "api":
         tested = q.acceptance_test not in (None, "none") or bool(q.acceptance_days)
-        lead = number(q.lead_time_days, 5) if q.lead_time_days else tr("procure.unknown")
+        days = number(q.lead_time_days or 0, 5)
+        lead = tr("procure.lead_days", days=days) if q.lead_time_days else tr("procure.unknown")
         yield s.find(
             "CB-Q173" if tested else "CB-Q174",
             "important",

@@ -35,13 +35,12 @@ def compatible(asked: Asked) -> Answer:
     dtype = {"nvfp4": "fp4", "mxfp4": "fp4", "int8-w8a8": "int8"}.get(weights, weights)
     rate = facts.accelerator(card).flop_per_s.get(dtype)
     if weights in ("fp8", "nvfp4", "mxfp4", "bf16", "fp16", "int8-w8a8", "fp32"):
-        asked.add(
-            name_of(card),
-            "tflops",
-            rate / 1e12 if rate else None,
-            "count",
-            facts.accelerator(card).source.seen,
-        )
+        row = facts.software()["hw_dtype"].get(facts.accelerator(card).architecture.lower(), {})
+        seen = facts.accelerator(card).source.seen
+        if not rate and row.get(dtype) is False:
+            asked.add(name_of(card), "tflops", tr("asking.no_units"), "text", seen)
+        else:
+            asked.add(name_of(card), "tflops", rate / 1e12 if rate else None, "count", seen)
     asked.source(facts.accelerator(card).source.what)
     said = found[0].sentence if found else tr("asking.runs.nothing_against")
     return asked.answer(tr(f"asking.runs.{worst}", what=weights or engine, card=name_of(card), said=said))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cabida import app
 from cabida.app.asking.asked import PAIR, Asked, missing, on, short
-from cabida.app.asking.loads import Load, cost_command, priced
+from cabida.app.asking.loads import Load, Priced, cost_command, priced
 from cabida.app.asking.serving import with_weights
 from cabida.report.answered import Answer, Figure
 from cabida.text import money, number, tr
@@ -24,7 +24,7 @@ Way = tuple[str, int | None]
 
 
 def versus(asked: Asked) -> Answer:
-    """Where one of two cards makes the cheaper output, and where the other does."""
+    """Where one of two cards costs less, full or hardly used, and where the other does."""
     if len(asked.cards) < 2:
         raise missing(PAIR)
     counted = any(count for _, count in asked.cards[:2])
@@ -33,36 +33,50 @@ def versus(asked: Asked) -> Answer:
     for model in _models(asked):
         for name, load in _loads(asked).items():
             label = f"{short(model)}, {_told(name, load)}"
-            costs, label = _costs(asked, model, load, label, ways)
-            winner = _winner(costs)
+            found, label = _priced(asked, model, load, label, ways)
+            costs = {way: one.unit_money for way, one in found.items()}
             if costs:
-                won[winner].append(
+                won[_winner(costs)].append(
                     f"{short(model)}, {tr(f'asking.shape.{name}')}{_by(costs, asked.currency)}"
                 )
+            if len(found) == len(ways) and name in ("chat", "said"):
+                _few(asked, f"{short(model)}, {tr(f'asking.shape.{name}')}", found, load, won)
     _arithmetic(asked, ways, won)
     return asked.answer(_sentence(asked, ways, won))
 
 
-def _costs(
+def _priced(
     asked: Asked, model: str, load: Load, label: str, ways: tuple[Way, ...]
-) -> tuple[dict[Way, float], str]:
-    """What a million output tokens cost on each that holds the load: in 4 bits where neither does otherwise."""
+) -> tuple[dict[Way, Priced], str]:
+    """The model on each that holds the load: in 4 bits where neither does otherwise."""
     trial, found = asked, {way: priced(asked, model, *way, load) for way in ways}
     if not any(found.values()) and not asked.beside.weights:
         trial, label = with_weights(asked, SMALL), f"{label}, {SMALL}"
         found = {way: priced(trial, model, *way, load) for way in ways}
-    costs = {}
+    held = {}
     for way, one in found.items():
         of = f"{label} · {on(way[0], one.count if one else way[1])}"
         if one is None:
             asked.add(of, "output_mtok", None, "money")
             continue
-        costs[way] = one.unit_money
+        held[way] = one
         asked.add(of, "output_mtok", one.row["metrics"]["output_mtok_money"], "money")
         asked.add(of, "output_tok_s", one.found["metrics"]["output_tok_s"], "tok_s")
         if len(asked.commands) < len(ways):
             cost_command(trial, model, one)
-    return costs, label
+    return held, label
+
+
+def _few(
+    asked: Asked, of: str, found: dict[Way, Priced], load: Load, won: dict[Way | None, list[str]]
+) -> None:
+    """Who costs less a month while requests are so few that one replica of either carries them: most of it idles."""
+    months = {way: float(one.row["cost_per_month_money"]) for way, one in found.items()}
+    most = min(one.found["metrics"]["output_tok_s"]["value"] / load.output_tokens for one in found.values())
+    few = tr("asking.load.few", most=number(most))
+    for way, one in found.items():
+        asked.add(f"{of}, {few} · {on(way[0], one.count)}", "per_month", months[way], "money")
+    won[_winner(months)].append(f"{of}, {few}{_by(months, asked.currency)}")
 
 
 def _models(asked: Asked) -> list[str]:

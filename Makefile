@@ -121,6 +121,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python calibration/accuracy.py
 	$(BIN)/python calibration/readme.py
 	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/covered.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulator.py

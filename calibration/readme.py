@@ -1,4 +1,4 @@
-"""Print into README.md what ``make demo`` prints, shortened: the answer, the first option, what would change it.
+"""Print into both READMEs what ``make demo`` prints, shortened: the answer, the first option, what would change it.
 
 python calibration/readme.py          # rewrite the block
 python calibration/readme.py --check  # fail when the answer isn't today's
@@ -14,17 +14,18 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+from cabida.text import catalogue
+
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+READMES = {"en": ROOT / "README.md", "es": ROOT / "README.es.md"}
 AS_OF = "2026-11-30"
 BLOCK = re.compile(r"(<!-- demo-command -->.*?^```text\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
-TURNS = "What would change this"
 MOST_TURNS = 4
 
 
-def printed() -> list[str]:
+def printed(language: str) -> list[str]:
     """The lines of the demo, without trailing blanks."""
-    words = ["recommend", "examples/chat-llama-70b.yaml", "--as-of", AS_OF, "--lang", "en"]
+    words = ["recommend", "examples/chat-llama-70b.yaml", "--as-of", AS_OF, "--lang", language]
     told = subprocess.run(
         [sys.executable, "-m", "cabida", *words],
         cwd=ROOT, env=os.environ | {"COLUMNS": "112"}, capture_output=True, text=True, check=True,
@@ -32,11 +33,11 @@ def printed() -> list[str]:
     return [line.rstrip() for line in told.stdout.splitlines()]
 
 
-def shortened(lines: list[str]) -> str:
-    """Up to the end of the first option, then the first turns."""
+def shortened(lines: list[str], title: str) -> str:
+    """Up to the end of the first option, then the first turns, which stand under ``title``."""
     second = next(at for at, line in enumerate(lines) if re.match(r"\s+2 ", line))
-    turns = lines[lines.index(TURNS) + 1 :]
-    shown = [*lines[: second - 1], "  …", TURNS, *_turns(takewhile(bool, turns))]
+    turns = lines[lines.index(title) + 1 :]
+    shown = [*lines[: second - 1], "  …", title, *_turns(takewhile(bool, turns))]
     return "\n".join(shown) + "\n"
 
 
@@ -56,18 +57,24 @@ def answer(block: str) -> str:
 
 
 def main() -> int:
-    page = README.read_text(encoding="utf-8")
+    stale = [path.name for language, path in READMES.items() if not written(language, path)]
+    if "--check" in sys.argv:
+        print(f"{', '.join(stale)}: stale, make docs" if stale else "both are up to date")
+        return 1 if stale else 0
+    return 0
+
+
+def written(language: str, path: Path) -> bool:
+    """Whether the page's answer is today's; without ``--check`` its block is written anew."""
+    page = path.read_text(encoding="utf-8")
     found = BLOCK.search(page)
     if found is None:
-        print("README.md has no block of the demo's output")
-        return 1
-    new = shortened(printed())
-    if "--check" in sys.argv:
-        same = answer(new) == answer(found[2])
-        print(f"README.md {'is up to date' if same else 'is stale: make docs'}")
-        return 0 if same else 1
-    README.write_text(page[: found.start(2)] + new + page[found.end(2) :], encoding="utf-8")
-    return 0
+        return False
+    new = shortened(printed(language), catalogue(language, "report")["section.flips"])
+    if "--check" not in sys.argv:
+        path.write_text(page[: found.start(2)] + new + page[found.end(2) :], encoding="utf-8")
+        return True
+    return answer(new) == answer(found[2])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,12 @@ from click.testing import CliRunner
 from cabida.faces.cli import COMMANDS, cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "README.es.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 MARKED = re.compile(r"<!-- run -->\n```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BLOCKS = [

@@ -171,7 +171,7 @@ def test_from_an_empty_brief_to_a_record_and_a_colleague(browser_page, served, t
     hers.wait_for_url(f"**{at}")
     assert decision.answer in hers.locator("h1").inner_text()
     assert said["again"] not in hers.locator(".actions").first.inner_text()
-    csrf = re.search(r'"X-CSRF-Token": "([\w-]+)"', hers.content())[1]
+    csrf = json.loads(hers.locator("body").get_attribute("hx-headers:inherited"))["X-CSRF-Token"]
     denied = hers.request.post(f"{at}/rerun", form={"csrf": csrf})
     assert denied.status == 403
     assert "CB-S005" in denied.text()

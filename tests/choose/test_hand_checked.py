@@ -12,6 +12,7 @@ from cabida.choose.ask import START_UP_HOURS, ask_of, shift_of
 from cabida.choose.means import means_of
 from cabida.choose.splits import serving_splits
 from cabida.facts import accelerator, model, node_for
+from cabida.memory import ServingMemory
 from cabida.money import serving_cost
 
 
@@ -93,6 +94,22 @@ def test_memory_parts_and_headroom_are_the_whole_card(chat):
     for option in chat.decision.options:
         if option.memory:
             assert sum(option.memory.values()) == pytest.approx(option.usable_bytes)
+
+
+def test_what_is_to_spare_is_what_the_load_leaves_of_the_pool(chat):
+    pools = [
+        (option, one)
+        for option, one in zip(chat.decision.options, chat.worked, strict=True)
+        if isinstance(one.room, ServingMemory) and one.room.cache_is_pool
+    ]
+    assert pools
+    for option, one in pools:
+        pool = one.room.kv_pool_bytes
+        load = option.metrics["kv_use_ratio"].value * pool
+        assert option.memory["headroom"] == pytest.approx(pool - max(load, one.room.required_kv_bytes))
+        assert 0 < option.memory["reserve"] < 0.2 * option.usable_bytes
+        assert option.memory["headroom"] > 0
+
 
 
 def test_probabilities_make_one_and_the_least_regret_is_the_likeliest_or_near(chat):

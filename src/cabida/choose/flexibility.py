@@ -12,7 +12,7 @@ from cabida import memory
 from cabida.choose.ask import Ask
 from cabida.choose.futures import Futures, futures_of
 from cabida.choose.means import Means
-from cabida.choose.options import accelerators_of, rented_beside
+from cabida.choose.options import accelerators_of, cache_in_use_bytes, rented_beside
 from cabida.choose.worked import Worked
 from cabida.memory import ServingMemory, params
 from cabida.money.prices.tenure import decay_name
@@ -21,7 +21,6 @@ from cabida.plan import Caution, Flexibility, Flip, Option
 from cabida.plan.ledger import RENT
 from cabida.quantity import ceil_to, formula, most
 from cabida.text import money, percent, tr
-from cabida.timing import ServingSpeed
 from cabida.units import MONTHS_PER_YEAR
 
 if TYPE_CHECKING:
@@ -207,9 +206,7 @@ def _params_ratio(one: Worked, room: ServingMemory) -> float:
 
     What must fit beside the weights is the cache that today's load fills, and at least one longest request.
     """
-    use = one.speed.kv_use_ratio if isinstance(one.speed, ServingSpeed) else 0.0
-    cache = max(room.required_kv_bytes, use * max(0.0, room.kv_pool_bytes))
-    needed = room.weights_bytes + cache
+    needed = room.weights_bytes + cache_in_use_bytes(one, room)
     fixed = room.needed_bytes - room.weights_bytes - room.required_kv_bytes
     return max(1.0, (room.budget_bytes - fixed) / needed) if needed > 0 else inf
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cabida.choose.both import Rented
 from cabida.choose.splits import describe, describe_run, engine_name
-from cabida.choose.worked import Room, Speed, Worked
+from cabida.choose.worked import Speed, Worked
 from cabida.memory import MediaMemory, ServingMemory, TrainingMemory
 from cabida.plan import Estimate, Option, Replica
 from cabida.plan.decision import LATENCIES, STATISTICS
@@ -169,7 +169,7 @@ def option_of(one: Worked, rank: int, status: str, command: str = "", *, named: 
         region=offer.region or offer.country if offer else "",
         price_seen=api.seen if api else offer.seen if offer else "",
         metrics=metrics_of(one),
-        memory=_memory(one.room),
+        memory=_memory(one),
         usable_bytes=one.room.usable_bytes if one.room else 0.0,
         latency_quantiles=_quantiles(one.speed),
         cost_lines=cost.lines,
@@ -260,13 +260,29 @@ def _inverse(factors: tuple[float, float]) -> tuple[float, float]:
     return 1 / factors[1], 1 / factors[0]
 
 
-def _memory(room: Room | None) -> dict[str, float]:
+def _memory(one: Worked) -> dict[str, float]:
+    """What fills one accelerator, what the engine or the driver leaves alone (``reserve``), and what is to spare.
+
+    Of a pool of KV cache what counts is what the planned load fills, and at least one longest request.
+    """
+    room = one.room
     if room is None:
         return {}
     if isinstance(room, MediaMemory):
         return _media_memory(room)
     parts = {name: value for name, value in room.parts.items() if value > 0}
-    return parts | {"headroom": room.usable_bytes - sum(parts.values())}
+    spare = room.headroom_bytes
+    if isinstance(room, ServingMemory) and room.cache_is_pool:
+        parts["kv_cache"] = cache_in_use_bytes(one, room)
+        spare = room.kv_pool_bytes - parts["kv_cache"]
+    reserve = room.usable_bytes - sum(parts.values()) - spare
+    return parts | ({"reserve": reserve} if reserve > 0 else {}) | {"headroom": spare}
+
+
+def cache_in_use_bytes(one: Worked, room: ServingMemory) -> float:
+    """KV cache that the planned load fills on the mean, and at least one longest request."""
+    use = one.speed.kv_use_ratio if isinstance(one.speed, ServingSpeed) else 0.0
+    return max(room.required_kv_bytes, use * max(0.0, room.kv_pool_bytes))
 
 
 def _media_memory(room: MediaMemory) -> dict[str, float]:

@@ -43,6 +43,8 @@ def memory(decision: Decision) -> Chart | None:
         marks += _row(option, css, widest, y)
         y += 52
     title, caption = tr("report.chart.memory"), tr("report.chart.memory_caption")
+    if "kv_cache" in names:
+        caption = f"{caption} {tr('report.chart.memory_cache')}"
     header = (
         tr("report.option"),
         *(say.part(key) for key in names),

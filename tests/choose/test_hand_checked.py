@@ -111,7 +111,6 @@ def test_what_is_to_spare_is_what_the_load_leaves_of_the_pool(chat):
         assert option.memory["headroom"] > 0
 
 
-
 def test_probabilities_make_one_and_the_least_regret_is_the_likeliest_or_near(chat):
     able = [one for one in chat.decision.options if one.status in ("chosen", "satisfies")]
     assert sum(one.best_probability for one in able) == pytest.approx(1.0)

@@ -1,21 +1,28 @@
 """Both READMEs show what the demo says today, and have people type the same."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from cabida.text import catalogue
+from cabida.text import catalogue, percent, size, use_language
 
 ROOT = Path(__file__).parents[2]
 READMES = {"en": ROOT / "README.md", "es": ROOT / "README.es.md"}
 
 
-def shown(language):
+def script_of():
     spec = importlib.util.spec_from_file_location("readme_script", ROOT / "calibration/readme.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def shown(language):
+    script = script_of()
     block = script.BLOCK.search(READMES[language].read_text(encoding="utf-8"))[2]
     return script.answer(block), block
 
@@ -45,3 +52,26 @@ def test_both_have_people_type_the_same(kind):
 def test_each_leads_to_the_other():
     assert "(README.es.md)" in READMES["en"].read_text(encoding="utf-8")
     assert "(README.md)" in READMES["es"].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", READMES)
+def test_the_box_of_errors_is_the_last_measured(language):
+    script = script_of()
+    results = json.loads(script.RESULTS.read_text(encoding="utf-8"))
+    box = script.box(language, results)
+    assert script.BOX.search(READMES[language].read_text(encoding="utf-8"))[2] == box
+    measured = next(one for one in results["table"] if one["rival"] == "aiconfigurator")["metrics"][0]
+    assert percent(measured["ours_median"]) in box
+    assert percent(measured["left_out"]["source"]["theirs_median"]) in box
+
+
+@pytest.mark.parametrize("language", READMES)
+def test_the_picture_is_of_todays_options(language, decided):
+    drawing = script_of().PICTURES[language]
+    assert f"(docs/pictures/{drawing.name})" in READMES[language].read_text(encoding="utf-8")
+    said = "".join(ElementTree.fromstring(drawing.read_text(encoding="utf-8")).itertext())
+    decision = decided("chat-llama-70b")[0]
+    use_language(language)
+    for option in decision.options[:5]:
+        assert size(option.memory["headroom"]) in said
+        assert option.title.partition(" · ")[0][:12] in said

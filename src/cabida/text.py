@@ -167,8 +167,12 @@ def iso_day(text: str) -> str:
 
 
 def _shortened(value: object) -> object:
-    """A text that nobody would read to its end, such as a file given for a name, without its middle."""
-    if not isinstance(value, str) or len(value) <= LONGEST_VALUE_CHARS:
+    """A text that can be told: whole characters, and one that nobody would read to its end without its middle."""
+    if not isinstance(value, str):
+        return value
+    if not value.isascii():  # half of a character can be typed in JSON, and no file or answer can hold it
+        value = value.encode("utf-8", "replace").decode("utf-8")
+    if len(value) <= LONGEST_VALUE_CHARS:
         return value
     return f"{value[: LONGEST_VALUE_CHARS // 2]}…{value[-LONGEST_VALUE_CHARS // 4 :]}"
 

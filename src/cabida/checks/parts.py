@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 from cabida.checks.claims import named_cards
 from cabida.checks.physical import PLUG, REST_W, Machine, housing_problems, supply_w
@@ -13,6 +14,7 @@ from cabida.plan import Caution
 from cabida.text import number, problem
 
 MOST_CARDS = 64  # of one machine told in words
+MOST_CHARS, MOST_FIGURE = 4_000, 1e6  # of the words, and of watts, millimetres or slots in them
 _PROCESSOR = re.compile(r"\bcpu\b|processor|procesador|ryzen|core|xeon|epyc", re.IGNORECASE)
 
 
@@ -20,8 +22,10 @@ def read_parts(text: str) -> tuple[list[Accelerator], Machine]:
     """The cards and the machine that a parts list tells, part by part (separated by commas, ``;`` or lines).
 
     Raises:
-        InvalidInput: CB-K080, no card in it is known.
+        InvalidInput: CB-K080, no card in it is known; CB-K086, it says a figure that is none; CB-K087, it is too long.
     """
+    if len(text) > MOST_CHARS:
+        raise InvalidInput(problem("CB-K087", count=f"{len(text):,}", most=f"{MOST_CHARS:,}"))
     parts = [part.strip() for part in re.split(r"[,;+\n]", text) if part.strip()]
     cards: list[Accelerator] = []
     rest: list[str] = []
@@ -93,7 +97,15 @@ def _sixteen(plugs: list[tuple[str, str]]) -> bool:
 
 def _figure(text: str, pattern: str) -> float | None:
     found = re.search(pattern, text, re.IGNORECASE)
-    return float(re.sub(r"[.,](?=\d{3}\b)", "", found.group(1)).replace(",", ".")) if found else None
+    if found is None:
+        return None
+    try:
+        value = float(re.sub(r"[.,](?=\d{3}\b)", "", found.group(1)).replace(",", "."))
+    except ValueError:  # 1.5.2
+        value = inf
+    if value > MOST_FIGURE:
+        raise InvalidInput(problem("CB-K086", text=found.group(0)[:40]))
+    return value
 
 
 def _whole(value: float | None) -> int | None:

@@ -257,9 +257,12 @@ def _range(
 def _bytes(response: http.client.HTTPResponse, most: int) -> bytes:
     body = bytearray()
     while len(body) < most:
-        piece = response.read1(min(PIECE_BYTES, most - len(body)))
+        wanted = min(PIECE_BYTES, most - len(body))
+        piece = response.read1(wanted)
         if not piece:
             break
+        if len(piece) > wanted:  # a chunk said to be of less than no bytes is read as if it had no end
+            raise http.client.HTTPException
         body += piece
     return bytes(body)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cabida.timing.engine.steps import StepModel
 
 FORMAT = 1
+MOST_RESIDUAL = 50.0  # logarithm of what was measured over what was predicted; within a few tenths as a rule
 STEP, FIRST = "step", "first_token"
 FIGURE_OF = {STEP: "tpot_s", FIRST: "ttft_s"}
 PARTS = ("engine", "engine card", "engine model", "engine card model")
@@ -122,7 +123,7 @@ def own_residuals() -> tuple[Residual, ...]:
         return ()
     try:
         residuals, coefficients, _ = read_own(str(path), stamp, recorded_by())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InvalidInput([problem("CB-V013", file=str(path))]) from None
     return residuals if coefficients == coefficients_digest() else ()
 
@@ -156,13 +157,30 @@ def _runs(held: dict[str, Any], known_by: str) -> list[dict[str, Any]]:
 
 
 def of_file(held: dict[str, Any], known_by: str = "") -> tuple[Residual, ...]:
-    """The residuals of a calibration file, the last word on each observation."""
+    """The residuals of a calibration file, the last word on each observation.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is no such file, or a residual is no number.
+    """
     last: dict[str, Residual] = {}
     for run in _runs(held, known_by):
         for one in run["observations"]:
-            setup = Setup(one["engine"], one["card"], one["model"])
-            last[one["id"]] = Residual(one["id"], setup, tuple(sorted(one["residuals"].items())))
+            setup = Setup(*(_word(one[part]) for part in ("engine", "card", "model")))
+            values = tuple(sorted((what, _finite(value)) for what, value in one["residuals"].items()))
+            last[_word(one["id"])] = Residual(one["id"], setup, values)
     return tuple(last.values())
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST_RESIDUAL:
+        raise ValueError(value)
+    return value
 
 
 def digest_of(residuals: Sequence[Residual]) -> str:

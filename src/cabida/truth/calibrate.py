@@ -315,8 +315,11 @@ def read_runs() -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         residuals_of(found)
-        sound = found["format"] == FORMAT and isinstance(found["coefficients"], str)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        runs = [_run(one) for one in [*found["runs"], *found.get("undone", [])]]
+        sound = (
+            found["format"] == FORMAT and isinstance(found["coefficients"], str) and all(map(_is_told, runs))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sound = False
     if not sound:
         raise InvalidInput([problem("CB-V013", file=str(path))])
@@ -390,6 +393,12 @@ def _run(one: dict[str, Any]) -> dict[str, Any]:
         "files": one["files"],
         "observations": [row["id"] for row in one["observations"]],
     }
+
+
+def _is_told(run: dict[str, Any]) -> bool:
+    """Whether a run says when it was and of which files."""
+    texts = (run["at"], *run["files"], *run["observations"])
+    return isinstance(run["files"], list) and all(isinstance(one, str) for one in texts)
 
 
 def _now() -> str:

@@ -16,6 +16,7 @@ from cabida.evidence.prices.opening import MOST_ROWS, Opened, refuse, text_of
 MOST_CELL = 1 << 17  # characters
 MOST_COLUMNS = 2_000
 MOST_PREAMBLE = 20  # lines before a header
+MOST_MISFITS = 100_000  # rows that have other cells than the header
 TOLD_EVERY = 5_000  # rows
 
 
@@ -109,9 +110,12 @@ def _rows(
     Where a quote that isn't closed swallows the lines behind it, only its own line is left aside.
     """
     reader = csv.reader(source, delimiter=mark)
-    held, blank = source.held, 0
+    held, blank, kept_count = source.held, 0, 0
     while True:
         held.clear()
+        misfits_count = read.rows_count - kept_count
+        if misfits_count > MOST_MISFITS and misfits_count > kept_count:
+            raise refuse(what.path, "misfits", most=f"{MOST_MISFITS:,}")
         line = source.number + 1
         try:
             row = next(reader)
@@ -134,6 +138,7 @@ def _rows(
             row = row[:width]
         if len(row) == width:
             read.rows_count += 1
+            kept_count += 1
             if read.rows_count > MOST_ROWS:
                 raise refuse(what.path, "rows", most=f"{MOST_ROWS:,}")
             yield line, row

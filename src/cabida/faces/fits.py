@@ -171,8 +171,21 @@ def _rule(answer: dict[str, Any]) -> str:
 
 def _limits(answer: dict[str, Any]) -> list[tuple[str, str]]:
     if "micro_batch" in answer:
-        return [(tr("faces.fit.batch"), _largest_run(answer))]
+        return [(tr("faces.fit.batch"), _largest_run(answer)), (tr("faces.fit.to_serve"), _to_serve(answer))]
     return _serving_limits(answer)
+
+
+def _to_serve(answer: dict[str, Any]) -> str:
+    """Why training takes so much more: the same model at rest, and what training holds besides."""
+    found = answer["served"]
+    return tr(
+        "faces.fit.to_serve_told",
+        weights=_gib(found["weights_gib"]),
+        cache=_gib(found["kv_cache_gib"]),
+        times=text.number(found["times"], 2),
+        part=say.part(found["part"]),
+        size=_gib(found["part_gib"]),
+    )
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> Table:

@@ -13,7 +13,7 @@ from cabida.facts.model import Accelerator, Model
 from cabida.memory import TrainingMemory
 from cabida.memory.training_cure import remedy
 from cabida.plan import Estimate, Parallel, Setup, TrainingRun
-from cabida.plan.setup import training_run
+from cabida.plan.setup import deployment, training_run
 from cabida.report.fit_changes import LEAST_GAIN_BYTES, few, typed
 from cabida.report.fit_sure import intervals, margin, sureness
 from cabida.report.fit_trial import ORDER
@@ -75,9 +75,33 @@ def training_answer(setup: Setup, model: Model, card: Accelerator) -> dict[str, 
         "parts_gib": {name: size / GIB for name, size in m.parts.items()},
         "memory_gib": {name: size / GIB for name, size in _picture(m, setup.used_bytes).items()},
         "intervals_gib": intervals(tree),
+        "served": served(m),
         "changes": [_told(one) for one in offered],
         "cure": _cure(m, offered),
         "warnings": [],
+    }
+
+
+def served(m: TrainingMemory) -> dict[str, Any]:
+    """What serving the same model takes for as many sequences of the same length, and what training holds besides.
+
+    All accelerators together; ``part`` is what holds most on one beside the weights.
+    """
+    run = m.run
+    shape = Setup(weights="bf16", max_model_len=run.seq_tokens, max_num_seqs=run.micro_batch_count)
+    at_rest = memory.serving(deployment(shape, run.model, run.accelerator))
+    weights = at_rest.weights_total_bytes
+    copies = run.accelerators_count / (run.tp * run.pp * run.cp)
+    cache = at_rest.required_kv_bytes * run.micro_batch_count * copies
+    part, size = max(
+        ((name, size) for name, size in m.parts.items() if name != "weights"), key=lambda one: one[1]
+    )
+    return {
+        "weights_gib": weights / GIB,
+        "kv_cache_gib": cache / GIB,
+        "times": m.peak_bytes * run.accelerators_count / (weights + cache),
+        "part": part,
+        "part_gib": size / GIB,
     }
 
 

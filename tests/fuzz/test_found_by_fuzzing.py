@@ -10,7 +10,9 @@ import pytest
 
 from cabida.checks.parts import read_parts
 from cabida.errors import InvalidInput
+from cabida.evidence.importers.run import Run
 from cabida.evidence.prices import read, tables
+from cabida.evidence.read import read_file
 from cabida.facts import fetch
 from cabida.facts.models import model
 from cabida.timing.own import FORMAT, coefficients_digest, own_residuals
@@ -98,3 +100,22 @@ def test_a_small_archive_of_millions_of_rows_that_fit_no_header_is_left_early(tm
     assert codes(caught) == ["CB-E050"]
     path.write_bytes(gzip.compress(head + b"0\n" * 500))
     assert len(read(path, as_of="2026-11-30").offers) == 1
+
+
+def test_a_unit_that_is_none_is_no_size(tmp_path):
+    path = tmp_path / "torch.log"
+    path.write_text(
+        "CUDA out of memory. Tried to allocate 2.00 GiB. "
+        "GPU 0 has a total capacity of 79.1 iB of which 1 GiB is free\n"
+    )
+    (one,) = read_file(path).observations
+    assert one.measured["at_failure_free_gib"] == 1
+    assert "gpu_memory_gib" not in one.setup
+
+
+def test_nothing_is_set_up_to_less_than_nothing():
+    run = Run("vllm")
+    run.say("gpu_memory_gib", -44.35)
+    assert run.setup == {}
+    run.say("gpu_memory_gib", 44.35)
+    assert run.setup == {"gpu_memory_gib": 44.35}

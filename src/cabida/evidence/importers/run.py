@@ -78,6 +78,8 @@ class Run:
         """One thing of the setup, unless it was said before."""
         if key in SPLITS and not (isinstance(value, int) and 1 <= value <= MOST_CARDS):
             return
+        if isinstance(value, int | float) and value < 0:  # nothing that is set up is less than nothing
+            return
         if value not in (None, "", "None"):
             self.setup.setdefault(key, redacted(value) if isinstance(value, str) else value)
 

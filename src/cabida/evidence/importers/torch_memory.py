@@ -17,7 +17,7 @@ UNITS = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "
          "GIB": 2.0**30, "TIB": 2.0**40, "BYTES": 1.0}  # fmt: skip
 GIB = 2.0**30
 LONGEST = 2000  # characters of an error
-SIZE = r"([\d.,]{1,20}) ?([KMGT]?i?B|bytes)"
+SIZE = r"([\d.,]{1,20}) ?((?:[KMGT]i?)?B|bytes)"
 TOLD = (  # what an error says after what was asked for, in the wordings of 1.x, 2.0, 2.1 and later
     ("gpu_memory_gib", rf"{SIZE} total capacity|total capac(?:i)?ty of {SIZE}"),
     ("free_gib", rf"of which {SIZE} is free|{SIZE} free\b"),

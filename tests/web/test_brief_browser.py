@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from form_answers import SMALL_CHAT
 
 from cabida.evidence import shelf
 
@@ -11,24 +12,6 @@ TEXTS = {
     "en": {"ready": "Ready to decide", "decide": "Decide"},
     "es": {"ready": "Listo para decidir", "decide": "Decidir"},
 }
-ANSWERS = (  # what is typed, in the order of the form
-    ("f-name", "little-chat"),
-    ("f-models-0-id", "Qwen/Qwen3-14B"),
-    ("f-traffic-requests_per_s-mean", "2"),
-    ("f-traffic-requests_per_s-peak", "6"),
-    ("f-traffic-input_tokens-p50", "900"),
-    ("f-traffic-input_tokens-p95", "3500"),
-    ("f-traffic-output_tokens-p50", "250"),
-    ("f-traffic-output_tokens-p95", "700"),
-    ("f-objectives-ttft_p95", "900"),
-    ("f-objectives-itl_p95", "60"),
-    ("f-limits-data-0", "EU"),
-    ("f-limits-needed_by", ""),  # a date is typed part by part
-    ("f-budget-monthly", "9000"),
-    ("f-horizon", "12"),
-    ("f-team-platform_engineers", "0.25"),
-    ("f-team-loaded_cost", "80000"),
-)
 
 
 def tab_to(page, id):
@@ -68,7 +51,7 @@ def test_from_nothing_to_decide_with_the_keyboard_alone(browser_page, served, la
             break
     page.keyboard.press("Enter")
     page.wait_for_selector("#brief")
-    for id, answer in ANSWERS:
+    for id, answer in SMALL_CHAT:
         tab_to(page, id)
         if id == "f-limits-needed_by":
             page.keyboard.type("02022027")  # the same day in whichever order this browser asks

@@ -8,6 +8,7 @@ import socket
 import openpyxl
 import page_access
 import pytest
+from form_answers import SMALL_CHAT
 from pypdf import PdfReader
 
 from cabida import app
@@ -17,24 +18,8 @@ from cabida.report.store import from_json
 from cabida.text import catalogue
 from conftest import start, stop
 
-ANSWERS = (  # what is typed, in the order of the form
-    ("f-models-0-id", "Qwen/Qwen3-14B"),
-    ("f-traffic-requests_per_s-mean", "2"),
-    ("f-traffic-requests_per_s-peak", "6"),
-    ("f-traffic-input_tokens-p50", "900"),
-    ("f-traffic-input_tokens-p95", "3500"),
-    ("f-traffic-output_tokens-p50", "250"),
-    ("f-traffic-output_tokens-p95", "700"),
-    ("f-objectives-ttft_p95", "900"),
-    ("f-objectives-itl_p95", "60"),
-    ("f-limits-data-0", "EU"),
-    ("f-limits-needed_by", "2027-02-02"),
-    ("f-budget-monthly", "9000"),
-    ("f-horizon", "12"),
-    ("f-team-platform_engineers", "0.25"),
-    ("f-team-loaded_cost", "80000"),
-    ("f-consider-accelerators-0", "l40s"),
-)
+GIVEN = dict(SMALL_CHAT) | {"f-limits-needed_by": "2027-02-02", "f-consider-accelerators-0": "l40s"}
+ANSWERS = {id: typed for id, typed in GIVEN.items() if id != "f-name"}
 
 
 def words(language, room="pages_decision"):
@@ -56,7 +41,7 @@ def team(served):
 
 def answer(page):
     """Fill in the form as a person does."""
-    for id, typed in ANSWERS:
+    for id, typed in ANSWERS.items():
         field = page.locator(f"[id='{id}']")
         field.fill(typed)
         field.press("Tab")

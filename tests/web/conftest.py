@@ -1,21 +1,14 @@
 """A server for tests: in this process, or a real one on a free port with a real browser before it."""
 
-import json
-import os
-import re
 import shutil
-import subprocess
-import sys
-from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
+from web_server import HOME, csrf_of, start, stop
 
 from cabida.evidence import connect
 from cabida.faces.web.application import application
 from cabida.faces.web.settings import Settings
-
-HOME = "http://127.0.0.1:8765"
 
 
 @pytest.fixture(scope="session")
@@ -51,11 +44,6 @@ def client(bare_client):
     return bare_client
 
 
-def csrf_of(client, path="/people"):
-    """The token of forms that a page holds."""
-    return re.search(r'"X-CSRF-Token": "([\w-]+)"', client.get(path).text)[1]
-
-
 @pytest.fixture
 def team_of(web_store):
     """Makes a client of a server for a team: ``team_of("editor")``, ``team_of("reader")``, ``team_of("")`` = nobody."""
@@ -76,39 +64,6 @@ def team_of(web_store):
     yield make
     for client in open_clients:
         client.__exit__(None, None, None)
-
-
-def start(store, *options, **environment):
-    """``cabida serve`` as a process: what it says of itself, with ``process``."""
-    words = [sys.executable, "-m", "cabida", "serve", "--port", "0", "--workers", "1", "--json", *options]
-    data = {"CABIDA_STORE": str(store), "XDG_DATA_HOME": str(store.parent / "data"), "OMP_NUM_THREADS": "1"}
-    log = (store.parent / "server.log").open("w")
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | data | environment
-    )
-    told = ""
-    for line in process.stdout:
-        told += line
-        if line.rstrip() == "}":
-            break
-    log.close()
-    assert told, (store.parent / "server.log").read_text()
-    said = json.loads(told)
-    return SimpleNamespace(
-        url=said["url"].rstrip("/"), store=store, process=process, log=store.parent / "server.log"
-    )
-
-
-def stop(server):
-    """End it, and wait until it has."""
-    server.process.terminate()
-    try:
-        return server.process.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        server.process.kill()
-        raise
-    finally:
-        server.process.stdout.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
+from web_server import HOME, csrf_of
 
 from cabida.evidence import shelf
 from cabida.faces.web import access, limits
@@ -14,7 +15,6 @@ from cabida.faces.web.application import application
 from cabida.faces.web.door import host_of
 from cabida.faces.web.settings import Settings
 from cabida.faces.web.telling import Forbidden, Refused
-from conftest import HOME, csrf_of
 
 FORM = {"name": "Ana", "role": "reader", "days": "30"}
 

@@ -11,12 +11,12 @@ import urllib.request
 import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
+from web_server import start, stop
 
 from cabida.evidence import shelf
 from cabida.faces.cli import cli
 from cabida.faces.web import ops
 from cabida.faces.web.settings import Settings
-from conftest import start, stop
 
 
 def counted(client):

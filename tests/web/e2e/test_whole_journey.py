@@ -10,13 +10,13 @@ import page_access
 import pytest
 from form_answers import SMALL_CHAT
 from pypdf import PdfReader
+from web_server import start, stop
 
 from cabida import app
 from cabida.choose.levers import levers
 from cabida.evidence import shelf
 from cabida.report.store import from_json
 from cabida.text import catalogue
-from conftest import start, stop
 
 GIVEN = dict(SMALL_CHAT) | {"f-limits-needed_by": "2027-02-02", "f-consider-accelerators-0": "l40s"}
 ANSWERS = {id: typed for id, typed in GIVEN.items() if id != "f-name"}

@@ -8,7 +8,7 @@ import click
 
 from cabida.errors import CabidaError, InvalidInput
 from cabida.faces.output import emit
-from cabida.faces.words import Command, Group, shared
+from cabida.faces.words import Command, FarGroup, shared
 from cabida.text import tr
 
 KINDS = (
@@ -38,7 +38,7 @@ def compare(ids: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
     emit(answer, lambda: tables.comparison(answer), as_json=as_json)
 
 
-@click.group(cls=Group)
+@click.group(cls=FarGroup, elsewhere={"add": ("commands_facts_add", "add")})
 def facts() -> None:
     """What the world is, with date, source and grade."""
 

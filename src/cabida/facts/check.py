@@ -62,17 +62,22 @@ def complete(source: Source) -> bool:
 def _accelerators() -> Iterator[Problem]:
     known = hardware.accelerators()
     for one in known.values():
-        if one.usable_bytes > one.label_memory_bytes * USABLE_OVER_LABEL_RATIO:
-            yield problem("CB-F032", record=one.id)
-        yield from (problem("CB-F033", record=one.id, low=low, high=high) for low, high in _falling(one))
-        linked = one.link_kind != "none"
-        if (not linked and (one.link_bytes_per_s or one.link_domain_count > 1)) or (
-            linked and one.link_bytes_per_s and one.link_domain_count < 2
-        ):
-            yield problem("CB-F034", record=one.id)
+        yield from contradictions(one)
     for id, (kind, dense_flop_per_s) in DENSE.items():
         if known[id].flop_per_s.get(kind, 0.0) > 1.5 * dense_flop_per_s:
             yield problem("CB-F037", record=id, kind=kind, dense=f"{dense_flop_per_s / 1e12:g}")
+
+
+def contradictions(one: Accelerator) -> Iterator[Problem]:
+    """What of an accelerator's figures can't be true together (CB-F032, CB-F033, CB-F034)."""
+    if one.usable_bytes > one.label_memory_bytes * USABLE_OVER_LABEL_RATIO:
+        yield problem("CB-F032", record=one.id)
+    yield from (problem("CB-F033", record=one.id, low=low, high=high) for low, high in _falling(one))
+    linked = one.link_kind != "none"
+    if (not linked and (one.link_bytes_per_s or one.link_domain_count > 1)) or (
+        linked and one.link_bytes_per_s and one.link_domain_count < 2
+    ):
+        yield problem("CB-F034", record=one.id)
 
 
 def _falling(one: Accelerator) -> Iterator[tuple[str, str]]:

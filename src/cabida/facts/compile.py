@@ -28,6 +28,7 @@ from cabida.facts.model import (
     WeightFormat,
 )
 from cabida.facts.stacks import Part, Release
+from cabida.files import write_bytes
 
 AS_SHIPPED = ("models.jsonl",)  # read by their own rooms, stamped with the rest
 
@@ -86,6 +87,7 @@ def compiled(data: Path = store.DATA) -> dict[str, bytes]:
     Raises:
         InvalidInput: every problem of the first file that has any.
     """
+    series.priced.cache_clear()  # the files may have changed since
     files = {name: _compact(read(data)) for name, read in TABLES.items()}
     stamps = {name: hashlib.sha256(body).hexdigest() for name, body in files.items()}
     for name in AS_SHIPPED:
@@ -111,15 +113,27 @@ def _same(path: Path, body: bytes) -> bool:
     return path.exists() and path.read_bytes() == body
 
 
+def write(data: Path = store.DATA) -> dict[str, bytes]:
+    """Write the snapshot of the files of a folder beside them; returns its files by name.
+
+    Raises:
+        InvalidInput: what :func:`compiled` refuses, CB-R005 a file that can't be written.
+    """
+    files = compiled(data)
+    for name, body in files.items():
+        path = data / "snapshot" / f"{name}.json"
+        if not _same(path, body):
+            write_bytes(path, body)
+    return files
+
+
 def main(arguments: list[str]) -> int:
     """Write the snapshot, or with ``--check`` say what is stale (exit 1)."""
     if "--check" in arguments:
         old = stale()
         sys.stdout.write("".join(f"stale: {name}\n" for name in old))
         return 1 if old else 0
-    store.SNAPSHOT.mkdir(exist_ok=True)
-    for name, body in compiled().items():
-        (store.SNAPSHOT / f"{name}.json").write_bytes(body)
+    for name, body in write().items():
         sys.stdout.write(f"{name}: {len(body):,} bytes\n")
     return 0
 

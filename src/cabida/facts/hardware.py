@@ -48,7 +48,7 @@ def accelerator(ref: str) -> Accelerator:
     if found is None:
         _refuse_slice(ref)
         names = _names()
-        spelled = closest(_key(ref), names)
+        spelled = closest(bare_name(ref), names)
         near = names[spelled] if spelled else ", ".join([*accelerators()][:3])
         raise InvalidInput(problem("CB-F001", kind=tr("facts.kind.accelerator"), ref=ref, near=near))
     return found
@@ -59,7 +59,7 @@ def find_accelerator(ref: str) -> Accelerator | None:
     known = accelerators()
     if ref.rstrip().endswith(":"):  # the slice is missing
         return None
-    found = known.get(ref) or known.get(_names().get(_key(ref), "")) or _sized(ref)
+    found = known.get(ref) or known.get(_names().get(bare_name(ref), "")) or _sized(ref)
     if found is not None or (named := mig.parts_of(ref)) is None:
         return found
     whole, profile = find_accelerator(named[0]), named[1]
@@ -71,7 +71,7 @@ def _sized(ref: str) -> Accelerator | None:
     said = _MEMORY.match(ref)
     if said is None:
         return None
-    found = accelerators().get(_names().get(_key(said[1]), ""))
+    found = accelerators().get(_names().get(bare_name(said[1]), ""))
     gigabytes = float(said[2])
     if found is None or gigabytes <= 0:
         return None
@@ -88,23 +88,24 @@ def _refuse_slice(ref: str) -> None:
         raise InvalidInput(problem("CB-F019", name=whole.id, profile=named[1], known=known))
 
 
-def _key(name: str) -> str:
+def bare_name(name: str) -> str:
+    """What is compared of a name: its letters and digits, without its maker's."""
     return re.sub(r"[^a-z0-9]+", "", _MAKERS.sub("", name).lower())
 
 
 def _names() -> dict[str, str]:
     return {
         **_shipped_names(),
-        **{_key(name): one.id for one in overlay.own("accelerators") for name in (one.id, one.name)},
+        **{bare_name(name): one.id for one in overlay.own("accelerators") for name in (one.id, one.name)},
     }
 
 
 @cache
 def _shipped_names() -> dict[str, str]:
-    named = {_key(text): id for id, texts in store.payload("names").items() for text in texts}
+    named = {bare_name(text): id for id, texts in store.payload("names").items() for text in texts}
     for one in store.table("accelerators"):
-        named.setdefault(_key(one.name), one.id)
-        named[_key(one.id)] = one.id
+        named.setdefault(bare_name(one.name), one.id)
+        named[bare_name(one.id)] = one.id
     return named
 
 
@@ -155,9 +156,9 @@ def engine(ref: str) -> Engine:
 
 
 def _one(kind: str, known: dict[str, Any], ref: str) -> Any:
-    key = _key(ref)
+    key = bare_name(ref)
     found = known.get(ref) or next(
-        (one for id, one in known.items() if key in (_key(id), _key(_title(one)))), None
+        (one for id, one in known.items() if key in (bare_name(id), bare_name(_title(one)))), None
     )
     if found is None:
         near = closest(ref, known) or next(iter(known))

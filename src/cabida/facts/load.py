@@ -222,24 +222,35 @@ def read_yaml(path: Path) -> tuple[Any, Lines]:
     Raises:
         InvalidInput: CB-F002, the file is not YAML.
     """
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        node = yaml.compose(read_text(path, HAND_KEPT_BYTES_MOST), Loader=loader)
-    except (OSError, UnicodeDecodeError, yaml.reader.ReaderError) as error:
+        text = read_text(path, HAND_KEPT_BYTES_MOST)
+    except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or tr("facts.not_utf8")
         raise InvalidInput(problem("CB-F002", file=str(path), reason=reason)) from error
+    return yaml_values(text, str(path))
+
+
+def yaml_values(text: str, file: str) -> tuple[Any, Lines]:
+    """The same of the text of ``file``.
+
+    Raises:
+        InvalidInput: CB-F002, it is not YAML.
+    """
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        node = yaml.compose(text, Loader=loader)
+    except yaml.reader.ReaderError as error:
+        raise InvalidInput(problem("CB-F002", file=file, reason=tr("facts.not_utf8"))) from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise InvalidInput(
-            problem("CB-F002", file=str(path), line=line, reason=str(error.problem or ""))
+            problem("CB-F002", file=file, line=line, reason=str(error.problem or ""))
         ) from error
     lines: Lines = {}
     try:
         return (_value(node, (), lines) if node is not None else None), lines
     except _Refused as refused:
-        raise InvalidInput(
-            problem("CB-F002", file=str(path), line=refused.line, reason=str(refused))
-        ) from None
+        raise InvalidInput(problem("CB-F002", file=file, line=refused.line, reason=str(refused))) from None
 
 
 class _Refused(Exception):

@@ -47,7 +47,7 @@ class Catalogue(Mapping[str, Model]):
 
     def __getitem__(self, id: str) -> Model:
         if id not in self._built:
-            self._built[id] = _model(self._rows[id], self._rows)
+            self._built[id] = built(self._rows[id], self._rows)
         return self._built[id]
 
     def __iter__(self) -> Iterator[str]:
@@ -190,8 +190,12 @@ def _derived(known: Model, name: str, format_id: str) -> Model:
     return replace(made, native_format=format_id, unquantised_params_count=0.0)
 
 
-def _model(row: dict[str, Any], rows: dict[str, dict[str, Any]]) -> Model:
-    """One row as a model; ``same_as`` takes another row's config, the row's own keys on top."""
+def built(row: dict[str, Any], rows: dict[str, dict[str, Any]]) -> Model:
+    """One row as a model; ``same_as`` takes another row's config, the row's own keys on top.
+
+    Raises:
+        InvalidInput: CB-F011 and CB-F016, its config.
+    """
     shape = rows[row["same_as"]] if "same_as" in row else {}
     config = {**shape.get("config", {}), **row.get("config", {})}
     source = Source(**row["source"])

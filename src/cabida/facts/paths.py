@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from cabida.errors import InvalidInput
 from cabida.facts.architectures import from_config
@@ -64,11 +65,21 @@ def _begins(path: Path, count: int) -> bytes:
         raise _no_model(str(path), error.strerror or str(error)) from error
 
 
-def _from_json(path: Path) -> Model:
+def config_at(path: Path) -> dict[str, Any]:
+    """A config.json, with how it is quantised where a file beside it says so.
+
+    Raises:
+        InvalidInput: CB-F015, it can't be read.
+    """
     config = read_json(path)
     beside = path.parent / "hf_quant_config.json"
     if "quantization_config" not in config and beside.is_file():
-        config = {**config, "quantization_config": read_json(beside)}
+        return {**config, "quantization_config": read_json(beside)}
+    return config
+
+
+def _from_json(path: Path) -> Model:
+    config = config_at(path)
     seen = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     name = path.parent.name or str(path)
     return from_config(config, Source(str(path), seen=seen, grade="vendor"), name, str(path))

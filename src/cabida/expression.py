@@ -24,6 +24,14 @@ CONSTANTS: dict[str, float] = {
     name: float(value) for name, value in vars(units).items() if isinstance(value, Fixed)
 }
 WORDS: dict[str, Callable[..., Any]] = {word: getattr(quantity, word) for word in VOCABULARY}
+PARTS_COUNT = {
+    "where": 3,
+    "lookup": 3,
+    "ceil_to": 2,
+    "sqrt": 1,
+    "exp": 1,
+    "log": 1,
+}  # the others take any number
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
@@ -164,12 +172,19 @@ def _check(node: ast.expr, left: int = DEEPEST) -> None:
         case ast.Compare(left=first, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
             _check(first, left - 1)
             return _check(right, left - 1)
-        case ast.Call(func=ast.Name(id=word), args=parts, keywords=[]) if word in WORDS and parts:
+        case ast.Call(func=ast.Name(id=word), args=parts, keywords=[]) if word in WORDS and _fits(
+            word, parts
+        ):
             for part in parts:
                 _check(part, left - 1)
             return None
     message = f"{ast.unparse(node)[:80]} is outside the vocabulary"
     raise NotAFormula(message)
+
+
+def _fits(word: str, parts: list[ast.expr]) -> bool:
+    """Whether a word is given as many parts as it takes."""
+    return len(parts) == PARTS_COUNT[word] if word in PARTS_COUNT else bool(parts)
 
 
 def _names(node: ast.expr) -> Iterator[ast.Name]:
@@ -196,9 +211,17 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
 
 def _worded(word: str, parts: list[Any]) -> Any:
     try:
-        return WORDS[word](*parts)
-    except (TypeError, ValueError) as error:  # the root of a negative number, the logarithm of none
+        return _real(WORDS[word](*parts))
+    except (TypeError, ValueError, IndexError) as error:  # the logarithm of a negative number, points of none
         raise ArithmeticError(str(error)) from None
+
+
+def _real(value: Any) -> Any:
+    """A value as it is, unless it is the root of a negative number."""
+    if isinstance(value, complex):
+        message = "the root of a negative number"
+        raise ArithmeticError(message)  # noqa: TRY004 - a result, not an argument
+    return value
 
 
 def _combined(op: ast.operator, one: Any, two: Any) -> Any:
@@ -211,7 +234,7 @@ def _combined(op: ast.operator, one: Any, two: Any) -> Any:
             return one * two
         case ast.Div():
             return one / two
-    return float(one) ** float(two)
+    return _real(float(one) ** float(two))
 
 
 def _compared(op: ast.cmpop, one: Any, two: Any) -> bool:

@@ -30,6 +30,22 @@ def opened(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is a regular file; ``False`` for a name that no disk takes."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # too long, or with a byte that is none of a name
+        return False
+
+
+def is_folder(path: Path | str) -> bool:
+    """The same of a folder."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def home() -> Path:
     """The user's folder.
 

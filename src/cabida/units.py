@@ -7,6 +7,7 @@ Counting units (tokens, counts, ratios, FLOP) are labels without a dimension.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -192,11 +193,15 @@ _PERIODS = {
     },
     **{"": "", "each": "", "gpu": ""},
 }
+LONGEST_CHARS = 200  # of a number with its unit
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d[\d_ ,]*)?(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
 _THOUSANDS = re.compile(r"^[-+]?\d{1,3}(,\d{3})+(?![\d,])")
 
 
 def _split(text: str) -> tuple[float, str]:
+    if len(text) > LONGEST_CHARS:
+        message = f"no number in {text[:40]!r}…"
+        raise ValueError(message)
     found = _NUMBER.match(text)
     if found and "," in found.group(1) and not _THOUSANDS.match(found.group(1)):
         message = f"the comma in {text!r} marks no thousands; write decimals with a point"
@@ -208,17 +213,34 @@ def _split(text: str) -> tuple[float, str]:
     return float(digits), found.group(2)
 
 
+def _given(value: float) -> float:
+    """A number that was given as one.
+
+    Raises:
+        ValueError: it is none, or has more digits than a float.
+    """
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.nan
+    if math.isnan(number):
+        message = f"{str(value)[:40]} is no number"
+        raise ValueError(message)
+    return number
+
+
 def parse(text: str | float, kind: str) -> float:
     """A number with its unit, in the base unit of ``kind``: ``parse("80 GiB", "bytes")`` is 85899345920.
 
     ``kind`` is a key of the scale table: bytes, s, months, w, bytes_per_s, flop_per_s, ratio, tokens,
-    count, per_s. A multiplier may stand before the unit: ``"1.2 M tokens"``.
+    count, per_s. A multiplier may stand before the unit: ``"1.2 M tokens"``. What is beyond floats is infinite: the
+    bounds of a figure are for whoever asked for it.
 
     Raises:
         ValueError: no number, or a unit that is not of this kind (the message names those that are).
     """
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return float(text)
+        return _given(text)
     value, unit = _split(str(text))
     scales = _SCALES[kind]
     if unit.lower() in scales:
@@ -239,7 +261,7 @@ def parse_money(text: str | float) -> tuple[float, str, str]:
         ValueError: no number, no three-letter currency, or an unknown period.
     """
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return float(text), "", ""
+        return _given(text), "", ""
     plain = str(text)
     for symbol, code in {"$": "USD", "€": "EUR", "£": "GBP"}.items():
         plain = re.sub(rf"^\s*\{symbol}\s*([\d., _]*\d\s*[kM]?)", rf"\1 {code} ", plain).replace(

@@ -11,11 +11,13 @@ import os
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from urllib.parse import parse_qsl, urlencode
@@ -204,7 +206,15 @@ def _folder(data, scratch):
     place = scratch / "in" / "model"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    broken = (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError, RuntimeError)
+    broken = (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    )
     with suppress(*broken), zipfile.ZipFile(io.BytesIO(data)) as archive:
         for name in archive.namelist():
             if re.fullmatch(r"[\w.-]{1,80}", name):
@@ -807,7 +817,7 @@ def _units(data, scratch):
             found.append(units.parse(text, kind))
     with suppress(ValueError):
         found.append(units.parse_money(text)[0])
-    return found
+    return [one for one in found if one not in (inf, -inf)]  # who asks for an amount bounds it
 
 
 def _made_units():

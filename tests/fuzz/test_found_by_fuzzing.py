@@ -6,13 +6,21 @@ import json
 import socket
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
+from cabida import app, units
+from cabida.bench.drills.jobs import Reading
 from cabida.checks.parts import read_parts
+from cabida.equation import NotAFormula
 from cabida.errors import InvalidInput
 from cabida.evidence.importers.run import Run
+from cabida.evidence.pages import read_page
 from cabida.evidence.prices import read, tables
+from cabida.evidence.quotes.keeping import is_name
 from cabida.evidence.read import read_file
+from cabida.evidence.traffic import bursts
+from cabida.expression import expression
 from cabida.facts import fetch
 from cabida.facts.models import model
 from cabida.timing.own import FORMAT, coefficients_digest, own_residuals
@@ -119,3 +127,110 @@ def test_nothing_is_set_up_to_less_than_nothing():
     assert run.setup == {}
     run.say("gpu_memory_gib", 44.35)
     assert run.setup == {"gpu_memory_gib": 44.35}
+
+
+@pytest.mark.parametrize("value", ["-3", "1e999", "-1e308"])
+def test_a_case_row_holds_no_time_below_zero_and_none_without_end(tmp_path, value):
+    row = '{"id": "a", "kind": "training", "model": "m", "source": "s", "measured": {"step_time_s": %s}}\n'
+    path = tmp_path / "cases.jsonl"
+    path.write_text(row % "1.5" + row % value)
+    found = read_file(path)
+    assert [one.measured["step_time_s"] for one in found.observations] == [1.5]
+    assert found.unknown_count == 1
+
+
+def test_a_step_of_a_job_takes_no_less_than_no_time():
+    reading = Reading({})
+    line = "completed step: 3, seconds: %s, TFLOP/s/device: 300.1, Tokens/s/device: 5000.5, loss: -2.5"
+    assert reading.read(line % "1.25", 0.0).values["step_time_s"] == 1.25
+    values = reading.read(line % "-1.25", 1.0).values
+    assert "step_time_s" not in values
+    assert values["loss"] == -2.5  # a logarithm
+
+
+PAGE = """\
+# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{model_name="m"} %s
+vllm:prompt_tokens_total{model_name="m"} %s
+"""
+
+
+@pytest.mark.parametrize("odd", ["-3", "-1e308", "1e308", "9" * 400])
+def test_a_metrics_page_counts_nothing_below_zero_and_nothing_without_end(odd):
+    assert read_page(PAGE % (2, 600)).values()["running_count"] == 2
+    values = read_page(PAGE % (odd, 600)).values()
+    assert values["prompt_tokens"] == 600
+    assert "running_count" not in values
+
+
+def test_one_stamp_decades_off_takes_no_memory_for_the_years_between():
+    at = np.sort(np.concatenate([np.arange(400.0), 1e9 + np.arange(400.0)]))
+    assert bursts.dispersion(at, 1.0) == pytest.approx(1.0, rel=1e-3)
+    dense = np.random.default_rng(1).uniform(0, 500, 3000)
+    counts = np.histogram(np.sort(dense), dense.min() + 1.0 * np.arange(int(np.ptp(dense)) + 1))[0]
+    assert bursts.dispersion(np.sort(dense), 1.0) == pytest.approx(counts.var(ddof=1) / counts.mean())
+    hours = np.sort(np.concatenate([np.linspace(0, 3 * 3600, 9000), 1.8e9 + np.linspace(0, 3600, 3000)]))
+    assert bursts.burst(np.floor(hours), 1.0).count < 12_000
+
+
+def test_a_number_of_hours_that_is_a_power_is_no_hour(tmp_path):
+    path = tmp_path / "hours.csv"
+    path.write_text("\u00b2,3\n\u00b3,4\n")
+    assert app.hours_of(path) == (3.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where(a < 2, 1)",
+        "where(a)",
+        "ceil_to(a)",
+        "lookup(a, b)",
+        "lookup(a, b, c, d)",
+        "sqrt(a, b)",
+        "log()",
+    ],
+)
+def test_a_word_of_an_equation_is_given_as_much_as_it_takes(text):
+    with pytest.raises(NotAFormula):
+        expression(text)
+
+
+@pytest.mark.parametrize("text", ["(0 - 4) ** 0.5", "sqrt(0 - 4)", "sqrt(0 - 4) < 2"])
+def test_the_root_of_a_negative_number_is_no_number(text):
+    with pytest.raises(ArithmeticError):
+        expression(text).value({})
+
+
+@pytest.mark.parametrize("given", ["9" * 150_000, 10**400, float("nan")])
+def test_an_amount_is_a_number_that_somebody_could_write(given):
+    with pytest.raises(ValueError, match="number"):
+        units.parse(given, "bytes")
+    with pytest.raises(ValueError, match="number"):
+        units.parse_money(given)
+
+
+LONG = "x" * 400
+
+
+def test_a_name_that_no_disk_takes_is_no_file(tmp_path):
+    assert not is_name("q" + "9" * 400)
+    asked = (
+        lambda: app.store_import(LONG), lambda: app.store_restore(LONG, store=tmp_path / "a.db"),
+        lambda: app.bench_report([LONG]), lambda: app.validate([LONG]),
+        lambda: app.load_decision("\0"), lambda: app.load_decision(LONG), lambda: app.quote_read("q" + "9" * 400),
+    )  # fmt: skip
+    for ask in asked:
+        with pytest.raises(InvalidInput):
+            ask()
+
+
+def test_a_trace_of_a_name_too_long_is_not_there(tmp_path):
+    path = tmp_path / "brief.yaml"
+    path.write_text(
+        "name: x\nworkload: realtime-inference\nmodels: [llama-3.1-8b]\ntraffic: {trace: %s}\n"
+        % ("\u00e9" * 230)
+    )
+    with pytest.raises(InvalidInput) as caught:
+        app.load_brief(path)
+    assert "CB-B016" in codes(caught)

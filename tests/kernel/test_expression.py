@@ -29,6 +29,10 @@ def test_the_text_works_out_to_what_the_formula_does(name):
             wanted = formula.raw(**inputs)
         except (ArithmeticError, TypeError, ValueError):
             continue
+        if isinstance(wanted, complex):  # the root of a negative number
+            with pytest.raises(ArithmeticError):
+                expression(formula.text).value(inputs)
+            continue
         assert expression(formula.text).value(inputs) == pytest.approx(wanted, rel=1e-15)
 
 

@@ -99,7 +99,7 @@ def hours_of(path: Path | str) -> tuple[float, ...]:
             faults.append(problem("CB-R073", file=str(path), line=at, text=cell[:40]))
             continue
         found.append(units)
-        if len(cells) == HOUR_AND_UNITS and cells[0].isdigit() and "," in line:
+        if len(cells) == HOUR_AND_UNITS and cells[0].isdecimal() and "," in line:
             counted.append((at, int(cells[0][:9]), line))
     faults += [
         problem("CB-R073", file=str(path), line=at, text=line[:40])

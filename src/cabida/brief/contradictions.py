@@ -23,6 +23,7 @@ from cabida.facts import hub
 from cabida.facts.formats import find_format
 from cabida.facts.known import names_only
 from cabida.facts.models import find_model, nearest
+from cabida.files import is_file
 from cabida.text import closest, number, problem, tr
 
 MOST_GUESSED = 20  # names that are wrong, to which the nearest is looked for
@@ -151,7 +152,7 @@ def _trace(brief: Brief, as_of: str) -> Iterator[Problem]:
     trace = brief.traffic.trace
     if trace and names_only():
         yield _problem(brief, "CB-S040", "traffic.trace", trace=trace)
-    elif trace and not (Path(brief.file).parent / trace).is_file():
+    elif trace and not is_file(Path(brief.file).parent / trace):
         folder = Path(brief.file).resolve().parent
         yield _problem(brief, "CB-B016", "traffic.trace", trace=trace, folder=folder)
 

@@ -25,7 +25,7 @@ def _width(card: PartCard) -> float | None:
     if card.slots is not None:
         return card.slots
     said = card.accelerator.physical.get("slots", "")
-    return float(said) if said.replace(".", "", 1).isdigit() else None
+    return float(said) if said.replace(".", "", 1).isdecimal() else None
 
 
 def too_few_slots(build: Build) -> Iterator[Caution]:

@@ -22,6 +22,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence import connect
 from cabida.evidence.connect_file import read_only, refusal
 from cabida.evidence.place import Address, Where, store_path
+from cabida.files import is_folder
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -114,13 +115,14 @@ def _full(place: Where) -> str:
 
 
 def _kind(source: Path) -> bytes:
-    if source.is_dir():
+    if is_folder(source):
         return ZIP
     try:
         with source.open("rb") as file:
             begins = file.read(len(SQLITE))
-    except OSError as error:
-        raise InvalidInput([problem("CB-E064", file=str(source), why=error.strerror or str(error))]) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput([problem("CB-E064", file=str(source), why=why)]) from None
     return SQLITE if begins == SQLITE else ZIP
 
 

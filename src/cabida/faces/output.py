@@ -65,7 +65,7 @@ def console() -> Console:
     from rich.segment import Segment
 
     stated = os.environ.get("COLUMNS", "")
-    width = int(stated) if stated.isdigit() and int(stated) > 0 else None
+    width = int(stated) if stated.isdecimal() and int(stated) > 0 else None
     if width is None and not sys.stdout.isatty():
         width = 100
 

@@ -156,7 +156,7 @@ def _routing(f: Fields, layers: int) -> Callable[[int], bool]:
         return lambda layer: bool(marks[layer])
     named = f.raw("moe_layers_enum")
     if isinstance(named, str):
-        chosen = {int(part) for part in named.split(",") if part.strip().isdigit()}
+        chosen = {int(part) for part in named.split(",") if part.strip().isdecimal()}
         return lambda layer: layer in chosen
     if f.raw("moe_layer_start_index") is not None:
         first = f.count("moe_layer_start_index")

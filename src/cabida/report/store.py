@@ -99,8 +99,10 @@ def load(path: Path | str) -> Decision:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=tr("report.no_file"))])
         text = read_text(path, LARGEST_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "UTF-8"
+    except (OSError, ValueError) as error:
+        why = (
+            "UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or str(error)
+        )
         raise InvalidInput([problem("CB-R004", file=str(path), line=0, why=why)]) from None
     return from_json(text, file=str(path))
 

@@ -50,7 +50,7 @@ def adapters_of(row: dict[str, Any]) -> tuple[int, int]:
 def partition_of(row: dict[str, Any]) -> tuple[int, ...]:
     """Layers of each pipeline stage, where a row states them."""
     said = str(row.get("args", {}).get("layer_partition") or "")
-    return tuple(int(part) for part in said.split(",") if part.strip().isdigit())
+    return tuple(int(part) for part in said.split(",") if part.strip().isdecimal())
 
 
 def unsaid(row: dict[str, Any], model: Model) -> str:

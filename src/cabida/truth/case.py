@@ -65,13 +65,16 @@ def read_cases(files: Sequence[Path | str]) -> tuple[list[Case], list[Problem]]:
 
 
 def _read_file(path: Path) -> Iterator[Case | Problem]:
-    if path.exists() and not path.is_file():
-        yield problem("CB-V001", file=str(path), reason="no regular file")
-        return
     try:
+        if path.exists() and not path.is_file():
+            yield problem("CB-V001", file=str(path), reason="no regular file")
+            return
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        yield problem("CB-V001", file=str(path), reason=getattr(error, "strerror", None) or "UTF-8")
+    except (OSError, ValueError) as error:
+        reason = (
+            "UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or str(error)
+        )
+        yield problem("CB-V001", file=str(path), reason=reason)
         return
     faults = 0
     for number, line in enumerate(text.splitlines(), 1):

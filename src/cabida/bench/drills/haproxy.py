@@ -43,7 +43,7 @@ async def ask(path: str, text: str) -> str:
     try:
         async with asyncio.timeout(ANSWER_S):
             host, _, port = path.rpartition(":")
-            if port.isdigit() and "/" not in path:
+            if port.isdecimal() and "/" not in path:
                 reader, writer = await asyncio.open_connection(host or "127.0.0.1", int(port))
             else:
                 reader, writer = await asyncio.open_unix_connection(path)
@@ -92,7 +92,7 @@ async def states(path: str) -> tuple[ServerState, ...]:
     return tuple(
         ServerState(row["pxname"], row["svname"], row["status"], int(row["scur"] or 0))
         for row in csv.DictReader(page.splitlines())
-        if row.get("status") and (row.get("scur") or "0").isdigit()
+        if row.get("status") and (row.get("scur") or "0").isdecimal()
     )
 
 

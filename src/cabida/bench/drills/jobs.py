@@ -39,6 +39,7 @@ METRICS = (
     "loss",
     "peak_gib_per_gpu",
 )
+COUNTED = tuple(one for one in METRICS if one != "loss")  # nothing of them is less than nothing
 TAIL_LINES = 20
 REST_S = 2.0  # for reading what a job printed before it ended
 
@@ -99,7 +100,8 @@ class _Finder:
             value = float(text.replace(",", "")) * self.factor
         except ValueError:
             return None
-        return value if math.isfinite(value) else None
+        told = math.isfinite(value) and (value >= 0 or self.metric not in COUNTED)
+        return value if told else None
 
 
 class Reading:

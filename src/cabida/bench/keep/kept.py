@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from cabida.bench.keep.journal import JOURNAL
 from cabida.bench.keep.rows import LINE_BYTES_MOST, read_line
 from cabida.errors import InvalidInput
-from cabida.files import opened
+from cabida.files import is_file, opened
 from cabida.text import problem
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def done_ids(folder: Path | str) -> set[str]:
 
 def _journal_of(folder: Path | str) -> Path:
     path = Path(folder)
-    return path if path.is_file() else path / JOURNAL
+    return path if is_file(path) else path / JOURNAL
 
 
 Line = tuple[int, tuple[int, dict[str, Any]] | None, int]

@@ -73,7 +73,7 @@ def bound_of(one: Place, load: Load, rows: list[Outcome]) -> Bound | None:
 
 def _place_of(one: Outcome, count: int) -> int:
     last = one.id.rpartition("/")[2]
-    return int(last) % count if last.isdigit() else 0
+    return int(last) % count if last.isdecimal() else 0
 
 
 def journal_sketch(one: Place, run: str) -> None:

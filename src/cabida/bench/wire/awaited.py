@@ -101,7 +101,7 @@ class Exchange:
                 return _within(float(self.retry_after_ms) / 1e3)
             if not self.retry_after:
                 return None
-            if self.retry_after.strip().replace(".", "", 1).isdigit():
+            if self.retry_after.strip().replace(".", "", 1).isdecimal():
                 return _within(float(self.retry_after))
             due = email.utils.parsedate_to_datetime(self.retry_after).timestamp()
             now = email.utils.parsedate_to_datetime(self.date).timestamp() if self.date else time.time()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from cabida.evidence.importers.run import Run
+from cabida.evidence.importers.run import MOST, SCARCE, Run
 from cabida.evidence.lines import Numbered
 from cabida.evidence.secrets import redacted
 
@@ -14,6 +14,7 @@ SIGNS = ('"measured":', '"measured" :')
 WORDS = ()
 KINDS = ("memory", "serving", "training", "media")
 MOST_ROWS, MOST_CHARACTERS = 100_000, 1 << 28  # of one file
+BELOW_ZERO = ("loss", "train_loss", "eval_loss")
 DEEPEST = 8  # tables in tables
 
 
@@ -42,8 +43,17 @@ def _row(text: str) -> dict[str, Any] | None:
     tables = [row.get(key, {}) for key in ("measured", "args", "load", "training")]
     if not all(isinstance(one, dict) for one in tables) or not row.get("measured"):
         return None
+    if not all(_can_be(name, value) for name, value in row["measured"].items()):
+        return None
     made: dict[str, Any] = _without_secrets(row)
     return made
+
+
+def _can_be(metric: str, value: Any) -> bool:
+    """Whether something could measure this. Memory may be below zero: what is left, or a difference printed."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return abs(value) < MOST and (value >= 0 or metric in SCARCE or metric in BELOW_ZERO or "_gib" in metric)
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:

@@ -21,6 +21,8 @@ PAGE_BYTES_MOST = 16 * 2**20
 LINES_MOST = 200_000
 LINE_CHARS_MOST = 16_384
 SERIES_MOST = 20_000
+VALUE_MOST = 1e18  # of bytes, tokens, hertz or seconds since 1970
+COLDEST_C = -273.15
 MODEL_LABELS = ("model_name", "model", "model_id")
 # labels by which people charge what an endpoint costs to whoever used it
 OWNERS = ("user", "end_user", "team", "team_alias", "api_key", "api_key_alias", "hashed_api_key", "tenant",
@@ -188,11 +190,15 @@ def read_page(text: str, *, buckets: bool = False, every: bool = False) -> Page:
     found: dict[Key, list[tuple[int, Series]]] = {}
     for sample in _samples(_lines(text[:PAGE_BYTES_MOST], page, buckets=buckets, every=every), page):
         labels = {str(key): str(value) for key, value in sample.labels.items()}
+        try:
+            value = float(sample.value)
+        except OverflowError:  # more digits than a float has
+            value = math.inf
         if every:
-            page.raw.setdefault(sample.name, []).append(Series(labels, float(sample.value)))
+            page.raw.setdefault(sample.name, []).append(Series(labels, value))
         for meaning in spellings().get(plain(sample.name), ()):
             if meaning.part != "bucket" or buckets:
-                _put(found, meaning, Series(labels, float(sample.value)))
+                _put(found, meaning, Series(labels, value))
     _choose(page, found)
     return page
 
@@ -257,6 +263,9 @@ def _put(found: dict[Key, list[tuple[int, Series]]], meaning: Spelling, sample: 
             return
         value = said
     if not math.isfinite(value) or any(low <= value <= high for low, high in told()[meaning.engine].blanks):
+        return
+    least = COLDEST_C if meaning.ours.endswith("temperature_c") else 0.0
+    if not least <= value * meaning.scale <= VALUE_MOST:  # nothing that is counted is less than nothing
         return
     kind = printable(labels.get(meaning.by, ""))[:40] if meaning.by else ""
     place = found.setdefault((meaning.engine, meaning.ours, meaning.part, kind), [])

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Protocol
 from cabida.errors import InvalidInput
 from cabida.evidence.portable import forms
 from cabida.evidence.shelf.bounds import cut
+from cabida.files import is_folder
 from cabida.text import problem, tr
 
 MANIFEST_BYTES = 64 * 2**20
@@ -190,7 +191,7 @@ def opened(path: Path | str) -> Iterator[Export]:
         InvalidInput: CB-E064, it is neither.
     """
     place = Path(path)
-    if place.is_dir():
+    if is_folder(place):
         yield read(FolderSource(place), str(place))
         return
     try:

@@ -81,6 +81,6 @@ def write_xlsx(path: Path) -> None:
 
 
 def _cell(text: str) -> str:
-    if text.replace(".", "", 1).isdigit():
+    if text.replace(".", "", 1).isdecimal():
         return f"<c><v>{text}</v></c>"
     return f'<c t="inlineStr"><is><t>{escape(text)}</t></is></c>'

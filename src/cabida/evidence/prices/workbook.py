@@ -170,7 +170,7 @@ def _styles(book: zipfile.ZipFile) -> _Styles:
             inside, place = local == "cellXfs", 0
         elif local == "xf" and inside:
             id = said.get("numFmtId", "0")
-            if id in dates or (id.isdigit() and int(id) in DATE_FORMATS):
+            if id in dates or (id.isdecimal() and int(id) in DATE_FORMATS):
                 found.dates.add(str(place))
             elif id in percents:
                 found.percents.add(str(place))
@@ -212,7 +212,7 @@ class _Cells:
                 text = next((part.text for part in one if part.tag[-1:] == "v"), None)
             if text and at < MOST_COLUMNS:
                 if kind == "s":
-                    found[at] = shared[int(text)] if text.isdigit() and int(text) < shared_count else ""
+                    found[at] = shared[int(text)] if text.isdecimal() and int(text) < shared_count else ""
                 else:
                     found[at] = self._value(text, kind, one.get("s", ""))
         return found
@@ -248,7 +248,7 @@ def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int
         with zipfile.ZipFile(what.path) as again, again.open(sheet) as stream:
             for one in _elements(what, stream):
                 said = one.get("r", "")
-                line = int(said) if said.isdigit() and len(said) < 8 else line + 1
+                line = int(said) if said.isdecimal() and len(said) < 8 else line + 1
                 yield line, cells.of(one)
     except (zipfile.BadZipFile, zlib.error, EOFError, ParseError, ValueError, OSError, RuntimeError) as error:
         raise refuse(what.path, "broken", error=str(error)[:120]) from None

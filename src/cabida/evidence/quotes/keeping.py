@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -112,7 +113,7 @@ def quote_named(id: str, store: Path | str | None = None) -> KeptQuote:
 
 def is_name(text: str) -> bool:
     """Whether a text is the id of a kept quote rather than a file."""
-    return text[:1] == "q" and text[1:].isdecimal() and text.isascii() and not Path(text).exists()
+    return len(text) <= 20 and re.fullmatch(r"q[0-9]+", text) is not None and not Path(text).exists()
 
 
 def _row(quote: Quote, at: str) -> dict[str, Any]:

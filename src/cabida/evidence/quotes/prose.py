@@ -51,6 +51,7 @@ _GREETING = re.compile(
     r"(?i)(?:hi|hello|dear|hola|estimad[oa]s?|buen[oa]s|thanks?|thank you|gracias|(?:best|kind|warm)?\s*regards|"
     r"(?:un )?(?:cordial )?saludos?|atentamente|sincerely|cheers|we look forward|quedamos)\b"
 )
+_ENDLESS = re.compile(r"\S{300,}")  # no word and no figure; looking for one in it takes the square of its length
 _FIGURE = re.compile(rf"{MONEY}|\d[\d.,]*\s?%")
 
 
@@ -100,7 +101,7 @@ def _manner(text: str) -> Manner:
     """The language of a text, how it writes decimals, and the one currency of its figures."""
     from cabida import facts
 
-    head = text[:100_000]
+    head = _ENDLESS.sub(" ", text[:100_000])
     spanish = len(_SPANISH.findall(head)) > len(_ENGLISH.findall(head))
     figures = _FIGURE.findall(head)[:2_000]
     comma = sum(bool(re.search(r"\d,\d{1,2}(?!\d)|\.\d{3},\d", one)) for one in figures)

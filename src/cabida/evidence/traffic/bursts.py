@@ -95,15 +95,19 @@ def _of_counts(at: Floats, resolution_s: float, mean_gap_s: float) -> Burst | No
     if last <= first:
         first, windows = int(at[0] // HOUR_S), windows
         return _of_one_stretch(at, window_s)
-    counts = np.histogram(at, np.arange(first * HOUR_S, last * HOUR_S + window_s / 2, window_s))[0]
-    by_hour = counts[: (last - first) * windows].reshape(-1, windows).astype(float)
-    means, variances = by_hour.mean(axis=1), by_hour.var(axis=1, ddof=1)
-    used = by_hour.sum(axis=1) >= GAPS_LEAST
+    inside = at[(at >= first * HOUR_S) & (at < last * HOUR_S)]
+    _, of, sizes = np.unique((inside // HOUR_S).astype(np.int64), return_inverse=True, return_counts=True)
+    used = sizes >= GAPS_LEAST
     if not used.any():
         return None
-    weights = by_hour.sum(axis=1)[used]
-    ratio = float((variances[used] / means[used] * weights).sum() / weights.sum())
-    return Burst(ratio, "counts", int(used.sum()), int(weights.sum()), window_s)
+    kept = used[of]  # hours that hold nothing are never written down: a stamp may be years off
+    rows = (np.cumsum(used) - 1)[of][kept]
+    places = np.minimum((inside % HOUR_S)[kept] // window_s, windows - 1).astype(np.int64)
+    by_hour = np.zeros((int(used.sum()), windows))
+    np.add.at(by_hour, (rows, places), 1.0)
+    weights = by_hour.sum(axis=1)
+    ratio = float((by_hour.var(axis=1, ddof=1) / by_hour.mean(axis=1) * weights).sum() / weights.sum())
+    return Burst(ratio, "counts", len(weights), int(weights.sum()), window_s)
 
 
 def _of_one_stretch(at: Floats, window_s: float) -> Burst | None:
@@ -126,5 +130,7 @@ def dispersion(at: Floats, window_s: float) -> float | None:
     windows = int((at[-1] - at[0]) // window_s) if len(at) else 0
     if windows < WINDOWS_LEAST:
         return None
-    counts = np.histogram(at, at[0] + window_s * np.arange(windows + 1))[0].astype(float)
-    return float(counts.var(ddof=1) / counts.mean()) if counts.mean() > 0 else None
+    places = ((at - at[0]) // window_s).astype(np.int64)
+    held = np.unique(places[places < windows], return_counts=True)[1].astype(float)  # the others hold nothing
+    mean = held.sum() / windows
+    return float(((held**2).sum() - windows * mean**2) / (windows - 1) / mean) if mean > 0 else None

@@ -58,7 +58,7 @@ class Clock:
         """
         if isinstance(value, str):
             text = value.strip()
-            if text[:1].isdigit() and text.replace(".", "", 1).isdigit():
+            if text[:1].isdecimal() and text.replace(".", "", 1).isdecimal():
                 return self._number(float(text), len(text.partition(".")[2]))
             return self._text(text)
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):

@@ -109,7 +109,7 @@ def followed(request: Request, id: str, tell: Callable[[int, Job], list[str]]) -
         Refused: this person follows too many already (429).
     """
     seen = request.headers.get("last-event-id", "")
-    after = int(seen) if seen.isdigit() and len(seen) < 10 else 0
+    after = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
 
     board, person = request.app.state.jobs.board, request.state.person
     if board.watching[person.name] >= MOST_STREAMS:

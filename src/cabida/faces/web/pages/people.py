@@ -98,7 +98,7 @@ async def new_token(request: Request) -> Response:
             lambda: shelf.new_token(
                 str(form.get("name") or ""),
                 str(form.get("role") or ""),
-                days=int(days) if days.isdigit() and len(days) < 6 else 0,
+                days=int(days) if days.isdecimal() and len(days) < 6 else 0,
                 by=person.name,
             )
         )

@@ -5,6 +5,7 @@ import pytest
 from cabida import facts
 from cabida.errors import InvalidInput
 from cabida.facts import store
+from cabida.facts.releases import numbers, releases
 
 
 def test_the_market_is_covered():
@@ -159,11 +160,21 @@ def test_measured_collectives_stay_near_what_the_link_carries():
     assert eight > 6 * two  # a pair of MI300X shares one link of seven
 
 
+def test_what_is_installed_is_known_as_a_version_of_its_engine():
+    for engine in facts.engines().values():
+        known = [numbers(one) for one in engine.versions if engine.kind == "serve"]
+        for one in releases(engine.id):
+            assert one.version in engine.versions
+        assert engine.id == "ollama" or known == sorted(known), (
+            engine.id
+        )  # its first is the year it was seen in
+
+
 def test_engines_know_what_they_run_on():
     vllm = facts.engine("vllm")
     assert "hopper" in vllm.formats["fp8"]
     assert "blackwell" not in vllm.formats["int8"]
-    assert vllm.versions[-1] == "0.31.0"
+    assert vllm.versions[-1] == releases("vllm")[-1].version
     assert "apple-m2" in facts.engine("llama.cpp").formats["gguf"]
     four_bits = [facts.weight_format(name) for name in ("mxfp4", "nvfp4")]
     assert ["cpu" in facts.engine("llama.cpp").architectures(one) for one in four_bits] == [True, False]

@@ -50,11 +50,11 @@ def engines(stack: SoftwareStack) -> Iterator[Caution]:
 
 def _usual(engine: Engine, as_of: str) -> str:
     """The version meant where none is named: the newest known, or the newest that was out by ``as_of``."""
-    newest = engine.versions[-1]
-    if _not_yet(engine.id, newest, as_of) is None:
-        return newest
-    known = releases(engine.id, as_of) or releases(engine.id)[:1]
-    return known[-1].version
+    newest, known = engine.versions[-1], releases(engine.id, as_of)
+    later = any(same(one.version, newest) for one in releases(engine.id) if one not in known)
+    if later and known:
+        return known[-1].version
+    return newest if _not_yet(engine.id, newest, as_of) is None else releases(engine.id)[0].version
 
 
 def _half(stack: SoftwareStack, card: Accelerator, engine: Engine) -> Iterator[Caution]:

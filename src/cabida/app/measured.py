@@ -66,6 +66,7 @@ def observe(
     *,
     store: Path | str | None = None,
     keep: bool = True,
+    case: Path | str | None = None,
     **said: Any,
 ) -> dict[str, Any]:
     """Read engines' logs and other tools' tables into the evidence store; each figure beside its prediction.
@@ -74,18 +75,20 @@ def observe(
         files: logs, CSV, case files; ``-`` is standard input.
         store: file of the store; CABIDA_STORE or the user's data folder when left out.
         keep: whether the store keeps them.
+        case: a case file that they are added to, each with its source; else none.
         said: what the logs leave open: ``model``, ``gpu``, ``gpus``, ``engine``, ``engine_version``, ``weights``,
             ``kv_cache``, ``note``, ``source``.
 
     Returns:
-        ``store``, ``files`` (one answer each) and ``errors`` (of files that gave nothing).
+        ``store``, ``files`` (one answer each) and ``errors`` (of files that gave nothing); with ``case`` also
+        ``case``: its ``file``, how many ``rows`` were added, their ``ids``.
 
     Raises:
-        InvalidInput: the store can't be written, or no file gave anything.
+        InvalidInput: the store can't be written, no file gave anything, or something of it can't be a case.
     """
     from cabida.report.observed import observe_files
 
-    return observe_files([str(one) for one in files], store, keep=keep, said=said)
+    return observe_files([str(one) for one in files], store, keep=keep, said=said, case=case)
 
 
 def observations(*, store: Path | str | None = None, all: bool = False) -> list[dict[str, Any]]:

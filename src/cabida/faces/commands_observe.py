@@ -32,11 +32,13 @@ def _store(function: F) -> F:
 @option("--kv-cache", metavar="DTYPE")
 @option("--note", metavar="TEXT")
 @option("--source", metavar="TEXT")
+@option("--case", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @option("--dry-run", is_flag=True)
 @_store
 @shared
 def observe(
     files: tuple[str, ...],
+    case: Path | None,
     store: Path | None,
     dry_run: bool,
     as_json: bool,
@@ -48,7 +50,7 @@ def observe(
 
     if not files:
         raise UsageProblem([problem("CB-U003", name="FILES")])
-    answer = app.observe(files, store=store, keep=not dry_run, **said)
+    answer = app.observe(files, store=store, keep=not dry_run, case=case, **said)
 
     def screen() -> Any:
         from cabida.faces import observed

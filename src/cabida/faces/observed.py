@@ -40,6 +40,9 @@ def imports(answer: dict[str, Any]) -> RenderableType:
             blocks += [clean(tr("faces.observed.more", count=text.number(more, 9))), Text()]
     if answer["store"] and answer["files"]:
         blocks.append(clean(tr("faces.observed.kept", store=answer["store"])))
+    if case := answer.get("case"):
+        key = "faces.observed.case" if case["written"] else "faces.observed.case_dry"
+        blocks.append(clean(tr(key, file=case["file"], count=case["rows"])))
     return Group(*blocks)
 
 

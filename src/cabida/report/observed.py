@@ -12,6 +12,8 @@ from cabida.evidence import Observation, ReadFile, add, read_file
 from cabida.evidence.observation import SETUP
 from cabida.evidence.place import store_path
 from cabida.evidence.store import Stored
+from cabida.files import refuse_same
+from cabida.truth.case_file import add_cases, more_cases
 from cabida.truth.observed import beside
 
 NEEDED = ("model", "engine", "engine_version", "weights", "gpu", "gpus")  # what a prediction wants to know
@@ -100,23 +102,48 @@ def _refuse_unknown(said: dict[str, Any]) -> None:
 
 
 def observe_files(
-    files: Sequence[str], store: Path | str | None, *, keep: bool, said: dict[str, Any]
+    files: Sequence[str],
+    store: Path | str | None,
+    *,
+    keep: bool,
+    said: dict[str, Any],
+    case: Path | str | None = None,
 ) -> dict[str, Any]:
-    """Read every file, each kept by itself: one that gives nothing keeps no other from being kept."""
+    """Read every file, each kept by itself: one that gives nothing keeps no other from being kept.
+
+    With ``case`` what was read goes into that case file too; when it can't, nothing is kept anywhere.
+    """
+    found: list[tuple[str, ReadFile]] = []
     done: list[dict[str, Any]] = []
     problems: list[Problem] = []
     _refuse_unknown(said)
+
+    def kept(file: str, read: ReadFile) -> dict[str, Any]:
+        return imported(file, read, add(read, store) if keep else (), said)
+
     for file in dict.fromkeys(files):
         try:
             read = read_file(file, **said)
         except InvalidInput as error:
             problems += error.problems
-        else:
-            done.append(imported(file, read, add(read, store) if keep else (), said))
-    if problems and not done:
+            continue
+        found.append((file, read))
+        if case is None:
+            done.append(kept(file, read))
+    if problems and not found:
         raise InvalidInput(problems)
-    place = str(store_path(store)) if keep else None
-    return {"store": place, "files": done, "errors": [one.as_dict() for one in problems]}
+    more = None
+    if case is not None:
+        refuse_same(case, files)
+        more = more_cases(Path(case), [(file, read.observations) for file, read in found])
+        done = [kept(file, read) for file, read in found]
+        if keep:
+            add_cases(more)
+    answer: dict[str, Any] = {"store": str(store_path(store)) if keep else None, "files": done}
+    if more is not None:
+        ids = [one.id for one in more.rows]
+        answer["case"] = {"file": str(more.file), "written": keep, "rows": len(ids), "ids": ids}
+    return {**answer, "errors": [one.as_dict() for one in problems]}
 
 
 def listed(found: Stored) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from cabida.units import Fixed
 
 LONGEST_CHARS = 4_000  # of one equation; the longest of ours has a quarter of it
 DEEPEST = 120  # levels of one expression
+LARGEST = 1e300  # of a number in it
 LONGEST_SAID_CHARS = 20_000  # in another language, assignments put in
 CONSTANTS: dict[str, float] = {
     name: float(value) for name, value in vars(units).items() if isinstance(value, Fixed)
@@ -143,7 +144,7 @@ def expression(text: str) -> Expression:
         if not (
             isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name)
         ):
-            message = f"no named assignment: {ast.unparse(line)[:80]}"
+            message = f"no named assignment: {_shown(line)}"
             raise NotAFormula(message)
         assignments.append((line.targets[0].id, line.value))
     if not body or not isinstance(body[-1], ast.Expr):
@@ -162,7 +163,9 @@ def _check(node: ast.expr, left: int = DEEPEST) -> None:
     match node:
         case ast.Constant(value=bool()):
             pass
-        case ast.Constant(value=int() | float()) | ast.Name():
+        case ast.Name():
+            return None
+        case ast.Constant(value=int() | float() as value) if abs(value) <= LARGEST:
             return None
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return _check(operand, left - 1)
@@ -178,8 +181,16 @@ def _check(node: ast.expr, left: int = DEEPEST) -> None:
             for part in parts:
                 _check(part, left - 1)
             return None
-    message = f"{ast.unparse(node)[:80]} is outside the vocabulary"
+    message = f"{_shown(node)} is outside the vocabulary"
     raise NotAFormula(message)
+
+
+def _shown(node: ast.AST) -> str:
+    """The beginning of what was written there."""
+    try:
+        return ast.unparse(node)[:80]
+    except (RecursionError, ValueError):  # nested without end, or a number of thousands of digits
+        return "…"
 
 
 def _fits(word: str, parts: list[ast.expr]) -> bool:

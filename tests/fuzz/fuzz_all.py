@@ -234,16 +234,17 @@ def names():
     return (*fuzz_doors.doors(), *fuzz_parsers.NAMES)
 
 
-def at_home(scratch):
-    """Nothing of whoever runs this is read or written: home, store and temporary files lie in ``scratch``."""
-    os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled is kept there
-    for name in ("tmp", "home", "data"):
-        (scratch / name).mkdir(exist_ok=True)
-    os.environ.update({
-        "HOME": str(scratch / "home"), "XDG_DATA_HOME": str(scratch / "data"), "TMPDIR": str(scratch / "tmp"),
-        "CABIDA_ONLINE": "0", "CABIDA_STORE": str(scratch / "data" / "none.db"), "NO_COLOR": "1",
-    })  # fmt: skip
-    tempfile.tempdir = str(scratch / "tmp")
+def own_places(scratch):
+    """Surroundings in which nothing of whoever runs this is read or written, but for the cache of compiled code."""
+    places = {name: scratch / name for name in ("tmp", "home", "data")}
+    for place in places.values():
+        place.mkdir(exist_ok=True)
+    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return {
+        "HOME": str(places["home"]), "XDG_DATA_HOME": str(places["data"]), "TMPDIR": str(places["tmp"]),
+        "CABIDA_STORE": str(places["data"] / "none.db"), "CABIDA_ONLINE": "0",
+        "XDG_CACHE_HOME": caches, "NO_COLOR": "1",
+    }  # fmt: skip
 
 
 def bounded():
@@ -277,7 +278,8 @@ def main():
     warnings.filterwarnings("ignore", module="pydantic")
     with tempfile.TemporaryDirectory() as folder:
         found = given.found or Path(tempfile.mkdtemp(prefix="cabida-found-"))
-        at_home(Path(folder))
+        os.environ.update(own_places(Path(folder)))
+        tempfile.tempdir = os.environ["TMPDIR"]
         trials = [Trial(name, given.seed, Path(folder)) for name in given.only or names()]
         for trial in trials:
             trial.seeds()

@@ -47,7 +47,7 @@ class Parser:
     structured: bool = False  # JSON, whose values can be changed one by one
     writes: bool = False  # it is there to keep something, within its scratch folder
     signed: frozenset[str] = SIGNED  # figures that may be below zero
-    brief_count: int = 20  # inputs of the short form
+    brief_count: int = 15  # inputs of the short form
 
 
 def _texts(*texts):
@@ -109,6 +109,7 @@ def _made_brief():
         _files("examples", "*.yaml"),
         WORDS + fuzz_doors._BRIEF_WORDS,
         signed=SIGNED | {"growth_ratio", "growth"},
+        brief_count=8,
     )
 
 
@@ -119,7 +120,9 @@ def _plan(path):
 
 
 def _made_plan():
-    return Parser(_on_disk("plan.yaml", _plan), _files("examples", "bench/plan.yaml", "drills/plan.yaml"))
+    return Parser(
+        _on_disk("plan.yaml", _plan), _files("examples", "bench/plan.yaml", "drills/plan.yaml"), brief_count=6
+    )
 
 
 def _parts(path):
@@ -270,7 +273,8 @@ def _quote_parser(name, seeds):
     def made():
         found = _files("tests/procure/quotes", *seeds) + _files("examples/quotes", *seeds)
         return Parser(
-            _on_disk(name, _quote), found, WORDS + _texts(*_quote_words()), signed=SIGNED | {"discount", "total_price"}
+            _on_disk(name, _quote), found, WORDS + _texts(*_quote_words()), signed=SIGNED | {"discount", "total_price"},
+            brief_count=6,
         )  # fmt: skip
 
     return made
@@ -308,7 +312,7 @@ def _made_quote_pdf():
     seed = _paper(b"Offer 7: 8 x H100 SXM at 2.10 USD per GPU-hour, 12 months, valid until 2026-12-31")
     return Parser(_on_disk("quote.pdf", _quote), (seed,), WORDS + _texts(
         "/Length 99999999", "/Filter/FlateDecode", "/Kids[2 0 R]", "endobj", "stream", "/Count -1", "/Prev 9", "obj", "xref", "/Encrypt 1 0 R",
-    ))  # fmt: skip
+    ), brief_count=2)  # fmt: skip
 
 
 # --- prices
@@ -775,7 +779,7 @@ def _made_what_if():
 
     free = [one for one in levers(_decided()) if not one.locked]
     lines = [f"{one.name}={min(one.value * 1.5, one.high)}\n" for one in free]
-    return Parser(_what_if, _texts(*lines[:6], "".join(lines[:3]), "compute_money=1\n"))
+    return Parser(_what_if, _texts(*lines[:6], "".join(lines[:3]), "compute_money=1\n"), brief_count=6)
 
 
 def _expression(data, scratch):
@@ -851,7 +855,7 @@ def _days(data, scratch):
 def _made_days():
     return Parser(_days, _texts("2026-11-30", "30/11/2026", "Nov 30, 2026", "30 de noviembre de 2026", "2026-11-30T10:00:00Z", "1,234.56",
                                 "1.234,56 €", "USD 2.10/h", "12 months", "99.9 %", "3x", "yes", "20261107", "8 x H100"),
-                  brief_count=30)  # fmt: skip
+                  brief_count=10)  # fmt: skip
 
 
 def _calibration(path):
@@ -986,7 +990,7 @@ def _filled():
 
 
 def _made_import():
-    return Parser(_import, (_filled()[0],), structured=True, writes=True, brief_count=2)
+    return Parser(_import, (_filled()[0],), structured=True, writes=True, brief_count=1)
 
 
 def _restore(data, scratch):
@@ -1046,6 +1050,12 @@ class _Web:
             json.loads(answer.content, parse_constant=_no_number)
         return answer
 
+    def close(self):
+        """Let the server go."""
+        if self.client is not None:
+            self.client.__exit__(None, None, None)
+            self.client = None
+
 
 def _no_number(word):
     raise AssertionError(word)
@@ -1066,7 +1076,7 @@ def _client():
     return client
 
 
-_WEB = _Web()
+WEB = _Web()
 _GPU, _MODEL = "h100-sxm-80", "llama-3.1-8b"
 _BODIES = {
     "fit": {"model": _MODEL, "gpu": [_GPU], "tp": 2, "max_model_len": 8192, "in_use": "2 GB", "concurrency": 4},
@@ -1087,7 +1097,7 @@ def _api(data, scratch):
     path, _, body = data.partition(b"\n")
     said = path.decode("latin-1").strip()
     known = said if said in _asked_paths() else "fit"
-    _WEB.ask(scratch, "POST", f"/api/v1/{known}", content=body, headers={"Content-Type": "application/json"})
+    WEB.ask(scratch, "POST", f"/api/v1/{known}", content=body, headers={"Content-Type": "application/json"})
 
 
 @cache
@@ -1136,10 +1146,10 @@ def _forms(data, scratch):
     encoded = urlencode(pairs, errors="surrogateescape")[:200_000]
     if method == "GET" or path not in _FORM_PATHS:
         path = path if path in _GET_PATHS else "/catalogue/gpus"
-        _WEB.ask(scratch, "GET", f"{path}?{encoded[:20_000]}")
+        WEB.ask(scratch, "GET", f"{path}?{encoded[:20_000]}")
         return
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
-    _WEB.ask(scratch, "POST", path, content=encoded, headers=kind)
+    WEB.ask(scratch, "POST", path, content=encoded, headers=kind)
 
 
 _FORM_PATHS = ("/briefs/new", "/briefs/check", "/people/tokens", "/bench", "/login")
@@ -1179,7 +1189,7 @@ def _upload(data, scratch):
     name, _, content = rest.partition(b"\n")
     place = path.decode("latin-1").strip()
     place = place if place in _UPLOADS else "/quotes"
-    _WEB.ask(
+    WEB.ask(
         scratch,
         "POST",
         place,
@@ -1279,4 +1289,4 @@ def parser(name):
     return Parser(door.enter, door.seeds, door.words, structured=door.structured, writes=True)
 
 
-__all__ = ["NAMES", "Parser", "parser", "partial"]
+__all__ = ["NAMES", "WEB", "Parser", "parser", "partial"]

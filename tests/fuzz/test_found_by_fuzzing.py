@@ -6,6 +6,7 @@ import json
 import socket
 from unittest.mock import patch
 
+import fuzz_doors
 import numpy as np
 import pytest
 
@@ -234,3 +235,19 @@ def test_a_trace_of_a_name_too_long_is_not_there(tmp_path):
     with pytest.raises(InvalidInput) as caught:
         app.load_brief(path)
     assert "CB-B016" in codes(caught)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [("training", {"micro_batch": 0.6}), ("memory", {"engine": None})],
+)
+def test_a_case_of_part_of_a_sample_or_of_no_engine_is_told(kind, change, tmp_path):
+    with (fuzz_doors.ROOT / f"cases/{kind}.jsonl").open() as lines:
+        rows = (json.loads(line) for line in lines)
+        row = next(one for one in rows if one.get("engine" if kind == "memory" else "micro_batch"))
+    path = tmp_path / "cases.jsonl"
+    path.write_text(
+        json.dumps({key: value for key, value in (row | change).items() if value is not None}) + "\n"
+    )
+    told = app.validate([path])
+    assert (told["answered"], len(told["skipped"])) == (0, 1)

@@ -71,7 +71,7 @@ def memory_figures(row: dict[str, Any]) -> tuple[dict[str, float], str | None]:
     Raises:
         Unanswerable: something needed isn't stated or known.
     """
-    if row.get("engine") == NOT_STATED:
+    if row.get("engine", NOT_STATED) == NOT_STATED:
         why = tr("truth.why.engine")
         raise Unanswerable(why)
     if not named_engine(row["engine"]):

@@ -8,7 +8,7 @@ COUNTS = (
     "gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads",
     "params_b", "active_params_b", "gpu_memory_gib",
 )  # fmt: skip
-WHOLE = ("gpus", "tp", "pp", "dp", "ep", "cp", "layers")
+WHOLE = ("gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads")
 FLAG_COUNTS = (
     "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "mem_fraction_static", "dp",
     "max_running_requests", "chunked_prefill_size", "n_batch", "dcp", "decode_context_parallel_size",

@@ -1,12 +1,16 @@
 """Fit the 90 % intervals of speed predictions to their residuals and write ``src/cabida/timing/data/spread.json``.
 
-    python calibration/intervals.py [--residuals FILE.jsonl ...] [--write] [--groups]
+    python calibration/intervals.py [--residuals FILE.jsonl ...] [--newer FILE.jsonl] [--write] [--groups]
 
 Residuals are log(measured / predicted) of what ``cabida validate`` predicts today. A file of held-out residuals
 (``calibration/serving.py --residuals``: a line each of ``id, source, model, card, engine, metric, way, log_error``,
 log_error = log(predicted / measured), way = "fitted" or what was left out; with ``kind`` and ``words`` of the regime
 where the kind is not serving) adds, for each way of leaving out, the same residuals moved by what leaving out moved
 them, under the word that says so (``card=unseen``, ``model=unseen``, ``engine=generic``).
+
+``--newer`` is such a file of ``calibration/serving.py --leave version``: what predicting an engine's later versions
+from its earlier ones widens the error by is what ``version=newer`` adds. With ``--newer`` alone that word is all that
+is written anew.
 
 A scale by words, conformal on whole (source, model) groups left out, weighed by group: ``scales.py``.
 """
@@ -38,7 +42,7 @@ from cabida.truth.names import Unanswerable
 from cabida.truth.serving_case import served
 from cabida.truth.unstated import left_unsaid
 from cabida.truth.validate import answered
-from scales import Sample, fit_figure, moved
+from scales import INSIDE, Sample, fit_figure, moved, weighed_quantile, weights_of
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "src/cabida/timing/data/spread.json"
@@ -151,6 +155,64 @@ def with_held_out(samples: list[Sample], files: list[Path]) -> list[Sample]:
     return found
 
 
+NEWER = "version=newer"
+
+
+def newer_widths(samples: list[Sample], file: Path, tables: dict[str, Any]) -> dict[str, float]:
+    """What ``version=newer`` adds to the log of a scale, by figure; a figure that no later version measured gets the
+    most that another does.
+
+    The 90th weighed percentile of errors in widths of today's interval, later versions left out of the fit, over the
+    same of the same rows when all are in it.
+    """
+    fitted: dict[tuple[str, str], float] = {}
+    held: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        key = row["id"], row["metric"]
+        if row["way"] == "fitted":
+            fitted[key] = -error_of(row)
+        elif row["way"].startswith("version "):
+            held[key].append(-error_of(row))
+    found = {}
+    for figure in FIRST:
+        part = [one for one in samples if one.figure == figure and (one.id, figure) in held]
+        moves = [[left - fitted[one.id, figure] for left in held[one.id, figure]] for one in part]
+        before, after, weights = [], [], []
+        for one, own, weight in zip(part, moves, weights_of(part) if part else (), strict=True):
+            ends = tuple(map(math.log, ends_told(tables, one)))
+            before += [_widths(one.residual, ends)] * len(own)
+            after += [_widths(one.residual + move, ends) for move in own]
+            weights += [weight / len(own)] * len(own)
+        if len(part) >= ENOUGH:
+            ratio = _ninety(after, weights) / _ninety(before, weights)
+            found[figure] = round(max(0.0, math.log(ratio)), 3)
+    return {figure: found.get(figure, max(found.values(), default=0.0)) for figure in FIRST}
+
+
+def _widths(residual: float, ends: tuple[float, ...]) -> float:
+    """How many of its interval's own widths a residual lies from the prediction, on its side."""
+    return residual / ends[1] if residual > 0 else residual / ends[0]
+
+
+def _ninety(values: list[float], weights: list[float]) -> float:
+    return weighed_quantile(np.array(values), np.array(weights), INSIDE)
+
+
+def with_newer(table: dict[str, Any], samples: list[Sample], file: Path) -> dict[str, Any]:
+    """The table with what a version newer than any measured adds."""
+    serving = table["kinds"]["serving"]
+    for figure in FIRST:
+        serving["metrics"][figure]["scale"].pop(NEWER, None)
+    kept = known_words(samples, serving["cards"], serving["models"])
+    for figure, added in newer_widths(kept, file, serving["metrics"]).items():
+        print(f"{NEWER} {figure}: {math.exp(added):.2f} times as wide")
+        serving["metrics"][figure]["scale"] = dict(
+            sorted((serving["metrics"][figure]["scale"] | {NEWER: added}).items())
+        )
+    return table
+
+
 def error_of(row: dict[str, Any]) -> float:
     """log(predicted / measured) of a line of residuals."""
     return float(row["log_error"] if "log_error" in row else row["error"])
@@ -254,11 +316,17 @@ def report(samples: list[Sample], table: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--residuals", type=Path, nargs="*", default=[])
+    parser.add_argument("--newer", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--groups", action="store_true")
     wanted = parser.parse_args()
     samples = serving_samples(CASES)
-    table = fitted(samples, wanted.residuals)
+    if wanted.newer and not wanted.residuals:
+        table = json.loads(DATA.read_text(encoding="utf-8"))
+    else:
+        table = fitted(samples, wanted.residuals)
+    if wanted.newer:
+        table = with_newer(table, samples, wanted.newer)
     if wanted.groups:
         report(samples, table)
     if wanted.write:

@@ -7,6 +7,7 @@ One fit for all rows: the logarithm of a coefficient is that of all engines toge
 of card or of kernel changes (``serving_terms.py``), each held to no change as firmly as it says. The loss is
 robust, on log ratios; a (source, model, accelerator) group weighs by a root of its size. ``--leave`` reports
 the error of whole sources, models, cards and engines left out of the fit, and ``--residuals`` writes it by row.
+``--leave version`` predicts each engine's later versions by fits that know only its earlier ones.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from cabida.timing.engine.fluid import Flow, closed, most_batch, waves_ratio
 from cabida.timing.engine.step_table import parts_of
 from cabida.timing.engine.step_time import Costs
 from cabida.timing.engine.steps import step_model_with
+from cabida.timing.spread import version_number
 from serving_rows import Row, rows
 from serving_terms import CENTRE, NAMES, Terms, terms_of
 
@@ -49,6 +51,8 @@ WAYS = {
     "engine": lambda row: row.engine,
 }
 STEP = 1e-3
+LATER = "version"
+EARLIER = 40  # rows of an engine before a version that say how it was until then
 
 
 class Table:
@@ -196,6 +200,27 @@ def held_out(
     return left
 
 
+def later_versions(
+    table: Table, terms: Terms, start: np.ndarray, rounds: int = 4
+) -> dict[str, dict[str, np.ndarray]]:
+    """Errors of an engine's later versions under coefficients fitted without them: one for each version to stop at."""
+    engines = np.array([row.engine for row in table.rows])
+    numbers = [version_number(row.deployment.engine_version) for row in table.rows]
+    found = {}
+    for engine in sorted(set(engines) - {"generic"}):
+        of = np.array([number is not None for number in numbers]) & (engines == engine)
+        known = sorted({number for number, one in zip(numbers, of, strict=True) if one and number})
+        for version in known[1:]:
+            later = of & np.array([number is not None and number >= version for number in numbers])
+            if (of & ~later).sum() < EARLIER:
+                continue
+            values = fit(table, terms, ~later, start, rounds)
+            logs = table.logs(terms.logs(values))
+            name = f"{LATER} {engine} {'.'.join(map(str, version))}"
+            found[name] = {metric: np.where(later, errors, np.nan) for metric, errors in logs.items()}
+    return found
+
+
 def summary(values: np.ndarray) -> dict[str, float]:
     """Count, median and 90th percentile of exp(|error|) - 1, and bias."""
     values = values[np.isfinite(values)]
@@ -258,7 +283,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, default=HOME / "cases" / "serving.jsonl")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--leave", default="", help="ways of leaving out, by comma: " + ", ".join(WAYS))
+    parser.add_argument(
+        "--leave", default="", help="ways of leaving out, by comma: " + ", ".join([*WAYS, LATER])
+    )
     parser.add_argument("--residuals", type=Path)
     options = parser.parse_args()
     found = [row for row in rows(options.cases) if row.load.requests_per_s is None]
@@ -268,7 +295,10 @@ def main() -> None:
     values = fit(table, terms, everything, terms.prior.copy())
     left = {"fitted": table.logs(terms.logs(values))}
     for way in [one for one in options.leave.split(",") if one]:
-        left[way] = held_out(table, terms, [WAYS[way](row) for row in found], values)
+        if way == LATER:
+            left |= later_versions(table, terms, values)
+        else:
+            left[way] = held_out(table, terms, [WAYS[way](row) for row in found], values)
     report = {way: report_of(table, errors) for way, errors in left.items()}
     for way, one in report.items():
         show(way, one)
@@ -282,7 +312,7 @@ def main() -> None:
             "sources": sorted({row.source for row in found}),
             "accelerators": sorted({row.deployment.accelerator.id for row in found}),
             **terms.named(values),
-            "held_out": report,
+            "held_out": {way: one for way, one in report.items() if not way.startswith(LATER)},
         }
         DATA.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 

@@ -66,6 +66,18 @@ def test_what_is_not_known_never_makes_an_interval_closer():
             assert effect >= 0 or not word.startswith("missing=")
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_a_version_newer_than_any_measured_has_wider_intervals_than_the_newest_measured(engine):
+    measured = ".".join(map(str, residual_facts()["kinds"]["serving"]["engines"][engine]))
+    load = Load(1024, 256, requests_per_s=1.0)
+    known, newer = (spread_of(deployment(engine=engine, version=one), load) for one in (measured, "99.0"))
+    for figure, (low, high) in known.items():
+        assert newer[figure][0] <= low, figure
+        assert newer[figure][1] >= high, figure
+    low, high = known["tpot_s"]
+    assert newer["tpot_s"][1] / newer["tpot_s"][0] > 1.05 * high / low
+
+
 def test_a_model_of_a_measured_models_shape_is_as_well_known():
     tuned = replace(deployment(), model=facts.model("meta-llama/Llama-3.3-70B-Instruct"))
     assert "model=meta-llama/Llama-3.1-70B" in regime_of(tuned)

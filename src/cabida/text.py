@@ -1,6 +1,7 @@
-"""Texts in two languages, and numbers as a person of that language writes them.
+"""Texts in two languages and more, and numbers as a person of that language writes them.
 
-Catalogues are ``locale/<language>/<room>.json``; the key ``room.name`` is entry ``name`` of that file.
+A language is a folder: catalogues are ``locale/<language>/<room>.json``; the key ``room.name`` is entry ``name`` of
+that file.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ from typing import Any
 
 from cabida.errors import InvalidInput, Problem
 
-LANGUAGES = ("en", "es")
+_FOLDER = resources.files("cabida") / "locale"
+_OURS = ("en", "es")  # the languages whose texts are all there; what another one lacks comes in English
+LANGUAGES = (  # every folder of texts is a language, called by its two letters (ISO 639-1)
+    *_OURS,
+    *sorted(
+        one.name for one in _FOLDER.iterdir() if re.fullmatch("[a-z]{2}", one.name) and one.name not in _OURS
+    ),
+)
 ROOMS_OF_PROSE = (  # whose texts have numbers in sentences, and none to be typed
     "api", "asking", "brief", "checks", "choose", "facts", "load", "money", "origins", "web",
 )  # fmt: skip
 SPANISH_NUMBER = re.compile(r"\d{1,3}(?:\.\d{3})+(?![\d.])|\d+,\d+")
 LOCALES = (*LANGUAGES, "es-MX")  # Spanish with a point before the decimals: 1,234.5 and not 1.234,5
+WITH_POINTS = ("en", "es-MX")  # numbers stay as Python writes them
 LONGEST_VALUE_CHARS = 1500  # of what an error repeats
 ROOM_OF_CODE = {
     "B": "brief",
@@ -57,12 +66,12 @@ _locale: ContextVar[str] = ContextVar("locale", default="en")
 
 
 def use_language(code: str) -> None:
-    """Speak ``en``, ``es`` or ``es-MX`` from here on (in this thread or task). Anything else means English."""
+    """Speak one of ``LOCALES`` from here on (in this thread or task). Anything else means English."""
     _locale.set(code if code in LOCALES else "en")
 
 
 def language() -> str:
-    """The language in use, ``en`` or ``es``."""
+    """The language in use, one of ``LANGUAGES``."""
     return _locale.get()[:2]
 
 
@@ -84,13 +93,25 @@ def speaking(code: str = "") -> Iterator[None]:
 
 def with_marks(number: str) -> str:
     """``1,234.5`` with the marks of the language in use."""
-    return number.translate(str.maketrans(",.", ".,")) if locale() == "es" else number
+    return number if locale() in WITH_POINTS else number.translate(_marks(language()))
+
+
+@cache
+def _marks(code: str) -> dict[int, str]:
+    """The marks of a language in the place of English ones."""
+    return str.maketrans({",": of_language("grouping", code), ".": of_language("decimal", code)})
+
+
+def of_language(name: str, code: str) -> str:
+    """What the catalogue ``language`` says of a language: its ``name``, ``browser`` (BCP 47), ``decimal`` mark ..."""
+    with speaking(code):
+        return tr(f"language.{name}")
 
 
 @cache
 def catalogue(code: str, room: str) -> dict[str, str]:
     """All texts of one room in one language; empty when the room has none."""
-    file = resources.files("cabida") / "locale" / code / f"{room}.json"
+    file = _FOLDER / code / f"{room}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
@@ -242,13 +263,13 @@ def duration(seconds: float, digits: int = 3) -> str:
     for below, unit, label in steps:
         if abs(seconds) < below:
             return f"{number(seconds / unit, digits)} {label}"
-    return f"{number(seconds / 86400, digits)} {'días' if language() == 'es' else 'days'}"
+    return f"{number(seconds / 86400, digits)} {tr('language.days')}"
 
 
 def rate(requests_per_s: float) -> str:
     """``1.88 req/s``; what comes less than once a minute by the day: ``41.8 req/day``."""
     if 0 < requests_per_s < 1 / 60:
-        return f"{number(requests_per_s * 86400)} {'req/día' if language() == 'es' else 'req/day'}"
+        return f"{number(requests_per_s * 86400)} {tr('language.requests_per_day')}"
     return f"{number(requests_per_s)} req/s"
 
 

@@ -15,9 +15,9 @@ from cabida.report.every_form import MOST_OPTIONS, first
 from cabida.report.live import Live, json_for_script, live
 from cabida.report.live_charts import pictures
 from cabida.report.scripts import scripts
-from cabida.text import tr
+from cabida.text import of_language, tr
 
-LOCALES = {"en": "en-US", "es": "es-ES", "es-MX": "es-MX"}
+MEXICO = "es-MX"
 WORDS = ("best_head", "lower", "higher", "on_front", "option", "total", "days")  # report.*
 # of report.live.*
 LIVE_WORDS = (
@@ -57,7 +57,7 @@ def live_page(decision: Decision, tiles: Sequence[Sequence[tuple[str, str, str]]
     best = first(decision)
     statuses = {state: tr(f"report.status.{state}") for state in STATES}
     data: dict[str, Any] = {
-        "locale": LOCALES.get(decision.language, "en-US"),
+        "locale": MEXICO if decision.language == MEXICO else of_language("browser", decision.language),
         "currency": decision.currency,
         "unitScale": say.unit_scale(decision),
         "perOutput": say.per_output(decision),

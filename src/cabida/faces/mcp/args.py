@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cabida.errors import InvalidInput, Problem
-from cabida.text import closest, has_text, number, problem, tr
+from cabida.text import LOCALES, closest, has_text, number, problem, tr
 
 JSON_TYPES = {
     "string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "strings": "array",
@@ -128,7 +128,7 @@ class Arg:
         return ""
 
 
-LANG = Arg("lang", among=("en", "es", "es-MX"))
+LANG = Arg("lang", among=LOCALES)
 DETAIL = Arg("detail", among=("brief", "all"))
 AT = Arg("at", most=200)
 ALWAYS = (LANG, DETAIL, AT)

@@ -19,7 +19,7 @@ from cabida.errors import CabidaError
 from cabida.faces.web import access, limits
 from cabida.faces.web.settings import LOOPBACK
 from cabida.faces.web.telling import Forbidden, NeedsToken, Refused, for_programs, told
-from cabida.text import LOCALES, problem, use_language
+from cabida.text import LANGUAGES, LOCALES, problem, use_language
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -252,8 +252,8 @@ def language_of(request: Request) -> str:
     for _, _, tag in sorted(ranked):
         if tag[:2] == "es":
             return "es-MX" if tag[3:] in POINTS else "es"
-        if tag[:2] == "en":
-            return "en"
+        if tag[:2] in LANGUAGES:
+            return tag[:2]
     return "en"
 
 

@@ -7,7 +7,21 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cabida.text import LANGUAGES, LOCALES, duration, language, locale, money, number, percent, rate, size, tr
+from cabida.text import (
+    LANGUAGES,
+    LOCALES,
+    duration,
+    has_text,
+    language,
+    locale,
+    money,
+    number,
+    of_language,
+    percent,
+    rate,
+    size,
+    tr,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,6 +45,12 @@ def static(name: str) -> str:
     return f"/static/{name}?{hashlib.sha256(content).hexdigest()[:12]}"
 
 
+def language_name(code: str) -> str:
+    """What a language or locale calls itself."""
+    own = f"web.language.{code}"
+    return tr(own) if has_text(own) else of_language("name", code)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -46,6 +66,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "tr": tr, "number": number, "money": money, "percent": percent, "duration": duration, "rate": rate,
         "size": size, "places": PLACES, "languages": LANGUAGES, "locales": LOCALES, "static": static,
+        "language_name": language_name,
     }  # fmt: skip
     return environment
 

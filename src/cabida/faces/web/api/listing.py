@@ -12,7 +12,9 @@ from starlette.responses import JSONResponse, Response
 
 from cabida.evidence.shelf import Page
 from cabida.faces.web.telling import Refused
-from cabida.text import problem
+from cabida.text import LOCALES, problem
+
+Lang = Literal[LOCALES]  # type: ignore[valid-type]
 
 MOST, USUAL = 200, 50
 TAG = re.compile(r'(?:W/)?"?(\d{1,9})"?')
@@ -27,7 +29,7 @@ class Pages(BaseModel):
         str, Field(max_length=100, description="The `next` of the page before; empty = the first.")
     ] = ""
     most: Annotated[int, Field(ge=1, le=MOST, description="Items at once.")] = USUAL
-    lang: Annotated[Literal["en", "es", "es-MX"] | None, Field(description="Of what is told.")] = None
+    lang: Annotated[Lang | None, Field(description="Of what is told.")] = None
 
 
 class Search(Pages):

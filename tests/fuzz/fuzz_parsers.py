@@ -837,7 +837,7 @@ def _days(data, scratch):
     from cabida.evidence.quotes import days, values
     from cabida.evidence.quotes.fields import FIELDS
 
-    text, found = data.decode("utf-8", "replace"), []
+    text, found = data.decode("utf-8", "replace")[:4000], []  # of a line, as its readers cut it
     with suppress(InvalidInput):
         found.append(texts.iso_day(text))
     for read in (numbers.plain, numbers.signed, numbers.amount, numbers.counted, numbers.moment, numbers.day,

@@ -4,6 +4,7 @@ import gzip
 import http.client
 import json
 import socket
+from math import inf
 from unittest.mock import patch
 
 import fuzz_doors
@@ -21,6 +22,9 @@ from cabida.evidence.prices import read, tables
 from cabida.evidence.quotes.keeping import is_name
 from cabida.evidence.read import read_file
 from cabida.evidence.traffic import bursts
+from cabida.evidence.traffic.columns import Requests
+from cabida.evidence.traffic.times import Clock
+from cabida.evidence.traffic.weblogs import Paths, haproxy_line
 from cabida.expression import expression
 from cabida.facts import fetch
 from cabida.facts.models import model
@@ -130,7 +134,9 @@ def test_nothing_is_set_up_to_less_than_nothing():
     assert run.setup == {"gpu_memory_gib": 44.35}
 
 
-@pytest.mark.parametrize("value", ["-3", "1e999", "-1e308"])
+@pytest.mark.parametrize(
+    "value", ["-3", "1e999", "-1e308", '1, "total_gib": -140.4', '1}, "args": {"x": 1e999']
+)
 def test_a_case_row_holds_no_time_below_zero_and_none_without_end(tmp_path, value):
     row = '{"id": "a", "kind": "training", "model": "m", "source": "s", "measured": {"step_time_s": %s}}\n'
     path = tmp_path / "cases.jsonl"
@@ -251,3 +257,35 @@ def test_a_case_of_part_of_a_sample_or_of_no_engine_is_told(kind, change, tmp_pa
     )
     told = app.validate([path])
     assert (told["answered"], len(told["skipped"])) == (0, 1)
+
+
+def test_a_request_that_took_longer_than_the_world_is_old_begins_when_it_was_logged(tmp_path):
+    def line(at, taken):
+        said = {"time_iso8601": f"2026-11-30T21:00:0{at}+01:00", "status": "200", "request_time": taken,
+                "request_method": "POST", "request_uri": "/v1/completions"}  # fmt: skip
+        return json.dumps(said) + "\n"
+
+    path = tmp_path / "access.json"
+    for taken in (1e308, -1e308, 1e12, "9" * 400):
+        path.write_text(line(1, taken) + line(2, "1.5") + line(3, "1.5"))
+        assert app.traffic([path])["files"][0]["requests_count"] == 3
+
+
+def test_a_long_word_before_a_size_is_read_once(tmp_path):
+    path = tmp_path / "llama.log"
+    path.write_text(
+        "load_tensors:" + "a" * 60_000 + " model buffer size = 4 MiB\n" + "9" * 60_000 + " KV buffer size\n"
+    )
+    (one,) = read_file(path).observations  # of 60,000 letters it took minutes
+    assert one.measured == {"weights_gib_per_gpu": 0.0039}
+
+
+def test_a_figure_of_a_web_log_has_no_thousands_of_digits():
+    line = (
+        b"1.2.3.4:5 [30/Nov/2026:10:00:00.000] f b/s 0/0/0/1/%b 200 1 - - ---- 1/1/1/1/0 0/0 "
+        b'"POST /v1/completions HTTP/1.1"'
+    )
+    for digits, count in ((b"12", 1), (b"9" * 5000, 0)):
+        requests = Requests(-inf, inf)
+        haproxy_line(line % digits, requests, Clock(), Paths(()))
+        assert len(requests) == count

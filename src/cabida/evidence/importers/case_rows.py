@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +15,7 @@ SIGNS = ('"measured":', '"measured" :')
 WORDS = ()
 KINDS = ("memory", "serving", "training", "media")
 MOST_ROWS, MOST_CHARACTERS = 100_000, 1 << 28  # of one file
-BELOW_ZERO = ("loss", "train_loss", "eval_loss")
+BELOW_ZERO = ("non_torch_gib", "graph_gib", "loss", "train_loss", "eval_loss")  # differences, logarithms
 DEEPEST = 8  # tables in tables
 
 
@@ -35,7 +36,7 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
 
 def _row(text: str) -> dict[str, Any] | None:
     try:
-        row = json.loads(text, parse_constant=lambda _: None)
+        row = json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict) or row.get("kind") not in KINDS:
@@ -49,11 +50,18 @@ def _row(text: str) -> dict[str, Any] | None:
     return made
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not abs(value) < math.inf:
+        raise ValueError(text)
+    return value
+
+
 def _can_be(metric: str, value: Any) -> bool:
     """Whether something could measure this. Memory may be below zero: what is left, or a difference printed."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
-    return abs(value) < MOST and (value >= 0 or metric in SCARCE or metric in BELOW_ZERO or "_gib" in metric)
+    return abs(value) < MOST and (value >= 0 or metric in SCARCE or metric in BELOW_ZERO)
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:

@@ -25,7 +25,7 @@ MIB = 1024.0
 USUAL_UBATCH = 512  # tokens worked on at once unless -ub says otherwise
 SERVING = ("all slots are idle", "llama_print_timings", "llama_perf_context_print")
 ON_HOST = ("CPU", "Host", "host", "BLAS", "AMX", "Mapped_CPU", "KLEIDIAI", "SPLIT_CPU")
-NAME = r"([\w.:()+-]+)"
+NAME = r"(?<![\w.:()+-])([\w.:()+-]+)"
 PARTS = {
     "weights": "weights_gib",
     "kv": "kv_cache_gib",

@@ -12,7 +12,7 @@ from typing import IO, Any
 import orjson
 
 from cabida.evidence.traffic.bodies import Answer, answer_of, opened, prompt_of, replayed, usage_of
-from cabida.evidence.traffic.columns import CUT, FAILED, OK, Requests, whole_tokens
+from cabida.evidence.traffic.columns import CUT, DURATION_S_MOST, FAILED, OK, Requests, whole_tokens
 from cabida.evidence.traffic.prefixes import ByModel
 from cabida.evidence.traffic.times import Clock
 from cabida.evidence.traffic.weblogs import Paths
@@ -202,9 +202,10 @@ class Rows:
             if value is None or isinstance(value, bool):
                 continue
             try:
-                return float(value) * unit
-            except (TypeError, ValueError):
+                taken_s = float(value) * unit
+            except (TypeError, ValueError, OverflowError):
                 return None
+            return taken_s if 0 <= taken_s < DURATION_S_MOST else None
         return None
 
     def _tokens(self, row: Any, answer: Answer) -> tuple[int | None, int | None, int | None]:

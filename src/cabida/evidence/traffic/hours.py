@@ -22,6 +22,7 @@ SILENCE_S_LEAST = 300.0  # a shorter one is in the gaps
 EDGE_S = 900.0  # how long before and after a silence rates are looked at
 EXPECTED_COUNT_LEAST = 30.0  # requests that ought to have come in a hole
 HOLES_PER_DAY_MOST, HOLES_MORE = 2, 2  # more silences than that are how the traffic is
+DAYS_LOOKED_AT = 400  # before and after a silence
 SILENT_RATIO = 0.5  # of other days: then it is silent there anyway
 PEAK_WINDOW_S = 300.0
 RATE_S_LEAST = 30.0  # a shorter log tells no rate
@@ -125,7 +126,10 @@ def _silent_anyway(hole: Hole, busy: dict[int, set[int]], first: int, last: int,
     for quarter in range(begun, ended):
         day, slot = divmod(quarter, QUARTERS_PER_DAY)
         weekend = (day + 3) % 7 >= 5  # day 0 was a Thursday
-        for other in range(first // QUARTERS_PER_DAY, last // QUARTERS_PER_DAY + 1):
+        for other in range(
+            max(first // QUARTERS_PER_DAY, day - DAYS_LOOKED_AT),
+            min(last // QUARTERS_PER_DAY, day + DAYS_LOOKED_AT) + 1,
+        ):
             there = first < other * QUARTERS_PER_DAY + slot < last
             own = begun <= other * QUARTERS_PER_DAY + slot < ended
             if there and not own and ((other + 3) % 7 >= 5) == weekend:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from cabida.evidence.secrets import redacted
-from cabida.evidence.traffic.columns import CUT, FAILED, Requests
+from cabida.evidence.traffic.columns import CUT, DURATION_S_MOST, FAILED, Requests
 from cabida.evidence.traffic.times import Clock
 from cabida.text import printable
 
@@ -33,7 +33,8 @@ NAMED_TIME = re.compile(rb'(?:\brt|request_time|\btime)[=:]"?(\d+\.\d+)')
 BARE_TIME = re.compile(rb'(?:^|[ "])(\d+\.\d{3})(?=$|[ "])')
 HAPROXY = re.compile(
     rb":\d{1,5} \[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d{3})\] \S+ \S+ "
-    rb"(-?\d+)/(-?\d+)/(-?\d+)/(-?\d+)/\+?(-?\d+) (-?\d{1,3}) \+?\d+ \S+ \S+ (\S\S\S\S) \S+ \S+ (?:\{[^}]*+\} ){0,2}"
+    rb"(-?\d+)/(-?\d+)/(-?\d+)/(-?\d+)/\+?(-?\d{1,18}) (-?\d{1,3}) \+?\d+ \S+ \S+ (\S\S\S\S) \S+ \S+ "
+    rb"(?:\{[^}]*+\} ){0,2}"
     rb'"(?:([A-Z]{3,8}) ([^" ]*+)|<BADREQ>)'
 )
 PATHS_KEPT = 1000
@@ -101,7 +102,8 @@ def _taken_s(rest: bytes) -> float | None:
     found = SHORT_TIME.search(tail) or NAMED_TIME.search(tail)
     if found is None:
         found = BARE_TIME.search(b'"'.join(tail.split(b'"')[::2]))
-    return float(found[1]) if found else None
+    taken_s = float(found[1]) if found else DURATION_S_MOST
+    return taken_s if taken_s < DURATION_S_MOST else None
 
 
 def haproxy_line(line: bytes, requests: Requests, clock: Clock, paths: Paths, *, hashed: bool = False) -> str:

@@ -51,7 +51,7 @@ _GREETING = re.compile(
     r"(?i)(?:hi|hello|dear|hola|estimad[oa]s?|buen[oa]s|thanks?|thank you|gracias|(?:best|kind|warm)?\s*regards|"
     r"(?:un )?(?:cordial )?saludos?|atentamente|sincerely|cheers|we look forward|quedamos)\b"
 )
-_ENDLESS = re.compile(r"\S{300,}")  # no word and no figure; looking for one in it takes the square of its length
+_ENDLESS = re.compile(r"\S{300,}")  # neither word nor figure, and slow to look for one in
 _FIGURE = re.compile(rf"{MONEY}|\d[\d.,]*\s?%")
 
 

@@ -54,10 +54,11 @@ def line(now: Now) -> str:
     """How it stands in one line, without colour."""
     if not now.run:
         return tr("bench.live.waiting")
-    return " · ".join([_head(now), *(f"{name} {value}" for name, value in figures(now))])
+    return " · ".join([head_of(now), *(f"{name} {value}" for name, value in figures(now))])
 
 
-def _head(now: Now) -> str:
+def head_of(now: Now) -> str:
+    """Which run of how many, and how long it has taken of what it may."""
     place = f"{now.place}/{now.of} " if now.of else ""
     of = f"/{duration(now.duration_s)}" if now.duration_s else ""
     whole_s = max(round(now.elapsed_s), 0)
@@ -76,7 +77,7 @@ def figures(now: Now) -> list[tuple[str, str]]:
     if now.tpot_s is not None:
         found.append(("TPOT p50", duration(now.tpot_s)))
     if asks:
-        found.append((tr("bench.live.failed"), _failed(now)))
+        found.append((tr("bench.live.failed"), failures_of(now)))
     if now.judged_count:
         found.append((tr("bench.live.accepted"), percent(now.accepted_count / now.judged_count)))
     if now.cpu_ratio is not None:
@@ -93,7 +94,8 @@ def figures(now: Now) -> list[tuple[str, str]]:
     return found
 
 
-def _failed(now: Now) -> str:
+def failures_of(now: Now) -> str:
+    """How many failed, with the three commonest verdicts."""
     if not now.failed_count:
         return "0"
     worst = [(name, count) for name, count in now.verdicts.most_common() if name not in ("ok", "cancelled")]
@@ -134,7 +136,7 @@ def picture(now: Now) -> RenderableType:
         waits = [one[2] for one in now.history]
         if any(one is not None for one in waits):
             grid.add_row(Text("TTFT"), Text(bars(waits), style="magenta"))
-    title = Text(printable(f"{_head(now)} · {now.candidate}"))
+    title = Text(printable(f"{head_of(now)} · {now.candidate}"))
     return Panel(grid, title=title, title_align="left", border_style="red" if now.bound else "dim")
 
 

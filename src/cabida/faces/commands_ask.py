@@ -22,13 +22,14 @@ MOST_BYTES = 2.0**60
 SEED = click.IntRange(min=0)
 
 
-def _version(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+def engine_version_of(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """Callback of ``--engine-version``: short, and with a digit."""
     if text and (len(text) > LONGEST_VERSION or not any(letter.isdigit() for letter in text)):
         raise click.BadParameter(tr("faces.no_version", text=text[:LONGEST_VERSION]))
     return text
 
 
-def _size(_: click.Context, __: click.Parameter, text: str) -> float:
+def size_of(_: click.Context, __: click.Parameter, text: str) -> float:
     """Bytes of a size as people write it; refuses what is less than nothing."""
     from cabida.units import parse
 
@@ -70,7 +71,7 @@ def setup(function: F) -> F:
             option("--weights", metavar="FORMAT"),
             option("--kv-cache", metavar="DTYPE"),
             option("--engine", metavar="NAME"),
-            option("--engine-version", metavar="V", default="", callback=_version),
+            option("--engine-version", metavar="V", default="", callback=engine_version_of),
             option("--max-model-len", type=COUNT),
             option("--max-num-seqs", type=COUNT),
             option("--max-num-batched-tokens", type=COUNT),
@@ -80,7 +81,7 @@ def setup(function: F) -> F:
             option("--draft-tokens", type=COUNT),
             option("--max-loras", "lora_slots", type=click.IntRange(min=0), default=0),
             option("--lora-rank", type=COUNT, default=16, show_default=True),
-            option("--in-use", "used_bytes", metavar="SIZE", default="0 B", callback=_size),
+            option("--in-use", "used_bytes", metavar="SIZE", default="0 B", callback=size_of),
         ]
     ):
         function = declare(function)
@@ -160,14 +161,24 @@ def fit(model: str | None, as_json: bool, as_of: str | None, every: bool, **flag
     emit(answer, screen, as_json=as_json)
 
 
-def _named(flags: dict[str, Any]) -> str:
+def card_named(flags: dict[str, Any]) -> str:
+    """The card of ``--gpu``, taken out of ``flags``.
+
+    Raises:
+        UsageProblem: none was named (CB-U003).
+    """
     gpu = flags.pop("gpu")
     if not gpu:
         raise UsageProblem([problem("CB-U003", name="--gpu")])
     return str(gpu)
 
 
-def _one_load(flags: dict[str, Any]) -> None:
+def one_load(flags: dict[str, Any]) -> None:
+    """Refuse more than one way to say the load.
+
+    Raises:
+        UsageProblem: which were typed together (CB-U009).
+    """
     given = [name for name in ("concurrency", "requests_per_s", "trace") if flags.get(name) is not None]
     if len(given) > 1:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)

@@ -36,9 +36,9 @@ def _stated(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> di
 
 
 def _bytes(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
-    from cabida.faces.commands_ask import _size
+    from cabida.faces.commands_ask import size_of
 
-    return None if text is None else _size(_, __, text)
+    return None if text is None else size_of(_, __, text)
 
 
 @click.command(cls=Command)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cabida.faces.commands_ask import COUNT, _version
+from cabida.faces.commands_ask import COUNT, engine_version_of
 from cabida.faces.output import emit
 from cabida.faces.words import Command, Figure, option, shared
 
@@ -16,7 +16,7 @@ from cabida.faces.words import Command, Figure, option, shared
 @option("--weights", metavar="FORMAT")
 @option("--kv-cache", metavar="DTYPE")
 @option("--engine", metavar="NAME")
-@option("--engine-version", metavar="V", default="", callback=_version)
+@option("--engine-version", metavar="V", default="", callback=engine_version_of)
 @option("--max-model-len", type=COUNT)
 @option("--max-num-seqs", type=COUNT)
 @option("--gpu-memory-utilization", type=Figure(0, 1, min_open=True))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from cabida.errors import InvalidInput, Problem, UsageProblem
-from cabida.faces.commands_ask import _version
+from cabida.faces.commands_ask import engine_version_of
 from cabida.faces.output import emit, warn
 from cabida.faces.words import Command, Group, option, shared
 from cabida.text import problem, tr
@@ -27,7 +27,7 @@ def _store(function: F) -> F:
 @option("--gpu", metavar="ID")
 @option("--gpus", type=click.IntRange(min=1))
 @option("--engine", metavar="NAME")
-@option("--engine-version", metavar="V", callback=_version)
+@option("--engine-version", metavar="V", callback=engine_version_of)
 @option("--weights", metavar="FORMAT")
 @option("--kv-cache", metavar="DTYPE")
 @option("--note", metavar="TEXT")

@@ -35,7 +35,7 @@ def known(function: Any) -> Any:
     return option("--utilisation", type=SHARE, heading="need")(function)
 
 
-def _needs(flags: dict[str, Any]) -> dict[str, Any]:
+def needs_of(flags: dict[str, Any]) -> dict[str, Any]:
     """The flags, those about the need under the names of what they state; what wasn't typed is left out."""
     said = {KNOWN.get(name, name): value for name, value in flags.items()}
     return {name: value for name, value in said.items() if value is not None}
@@ -68,7 +68,7 @@ def audit(
     """What a quote lacks, contradicts, costs and can come to."""
     from cabida import app
 
-    made = app.quote_audit(quote, as_of=as_of, **_needs(flags))
+    made = app.quote_audit(quote, as_of=as_of, **needs_of(flags))
     if out is not None:
         _written(made, out)
     if letter or annex:
@@ -103,5 +103,5 @@ def compare(quotes: tuple[str, ...], *, as_json: bool, as_of: str | None, **flag
     from cabida import app
     from cabida.faces import quote_audit_screens as screens
 
-    found = app.quote_compare(quotes, as_of=as_of, **_needs(flags))
+    found = app.quote_compare(quotes, as_of=as_of, **needs_of(flags))
     emit(asdict(found), lambda: screens.beside(found), as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cabida.faces.commands_ask import SEED, _named, _one_load, load, setup
+from cabida.faces.commands_ask import SEED, card_named, load, one_load, setup
 from cabida.faces.output import emit
 from cabida.faces.speed_options import beyond, objectives_ms, shape, wanted
 from cabida.faces.words import Command, option, shared
@@ -39,10 +39,10 @@ def speed(
     """How fast is it? Percentiles under a load, what it sustains, and how many a demand takes."""
     from cabida import app
 
-    _one_load(flags)
+    one_load(flags)
     flags["routing"] = flags["routing"] or ""
     typed = {name: value for name, value in flags.items() if name not in OPEN or value is not None}
-    answer = app.speed(model, gpu=_named(typed), objectives_ms=objectives_ms(typed), **typed)
+    answer = app.speed(model, gpu=card_named(typed), objectives_ms=objectives_ms(typed), **typed)
     if svg is not None and "kind" not in answer:
         from cabida.files import write_text
         from cabida.report.speed_pictures import drawing

@@ -62,7 +62,7 @@ def _observation(one: dict[str, Any]) -> list[RenderableType]:
     blocks: list[RenderableType] = [clean(" · ".join(filter(None, (one["id"], setup_line(one["setup"])))))]
     if under := load_line(one["load"]):
         blocks.append(clean(under))
-    if ended := _ended(one):
+    if ended := how_it_ended(one):
         blocks.append(clean(ended))
     if one["figures"]:
         blocks += [Text(), figures(one["figures"])]
@@ -115,7 +115,7 @@ def _plain(value: Any) -> str:
     return text.number(value, 12 if isinstance(value, int) else 6)
 
 
-def _ended(one: dict[str, Any]) -> str:
+def how_it_ended(one: dict[str, Any]) -> str:
     """What happened, and what is predicted to."""
     if one["fitted"] is None:
         return ""
@@ -129,10 +129,13 @@ def figures(found: dict[str, dict[str, float]]) -> Grid:
     """Each figure measured, and where there is one its prediction with the interval and the error."""
     header = [tr(f"faces.observed.{key}") for key in ("figure", "measured", "predicted", "interval", "error")]
     named = sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
-    return table(header, [_row(name, found[name]) for name in named], right=(1, 2, 3, 4), whole=(1, 2, 3, 4))
+    return table(
+        header, [figure_row(name, found[name]) for name in named], right=(1, 2, 3, 4), whole=(1, 2, 3, 4)
+    )
 
 
-def _row(name: str, one: dict[str, Any]) -> list[str]:
+def figure_row(name: str, one: dict[str, Any]) -> list[str]:
+    """Cells of one figure: measured, predicted, its interval, how far off."""
     unit = "GiB" if "_gib" in name else say.kind_of(name)
     share = unit == "%"  # kept as a ratio
     cells = [
@@ -201,7 +204,7 @@ def alike(found: list[dict[str, Any]]) -> list[RenderableType]:
     for one in found:
         about = " · ".join(part for part in (one["id"], one["source"], one["date"]) if part)
         blocks += [clean(about), clean(setup_line(one["setup"]))]
-        blocks += [clean(_ended(one))] if _ended(one) else []
+        blocks += [clean(how_it_ended(one))] if how_it_ended(one) else []
         blocks.append(figures(one["figures"]))
     return blocks
 

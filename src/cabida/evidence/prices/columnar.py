@@ -9,7 +9,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence.prices.nouns import Read, Table
 from cabida.evidence.prices.numbers import key
 from cabida.evidence.prices.opening import BOMB_BYTES, MOST_BYTES, MOST_ROWS, Opened, refuse
-from cabida.evidence.prices.tables import MOST_COLUMNS, _header, cell
+from cabida.evidence.prices.tables import MOST_COLUMNS, cell, header_of
 from cabida.text import problem
 
 BATCH_ROWS = 10_000
@@ -38,7 +38,7 @@ def table(what: Opened, read: Read, wanted: Collection[str]) -> Table:
     if size > MOST_BYTES or size > max(BOMB_BYTES, MOST_RATIO * what.size_bytes):
         raise refuse(what.path, "bomb", ratio=MOST_RATIO)
     names = [name for name in file.schema_arrow.names if key(name) in wanted]
-    header = _header(read, names)
+    header = header_of(read, names)
     if header is None:
         raise refuse(what.path, "columns")
 

@@ -81,14 +81,15 @@ def _table(what: Opened, read: Read, lines: Iterable[str], first: int, mark: str
         names = next(csv.reader(source, delimiter=mark))
     except (csv.Error, StopIteration):
         return None
-    header = _header(read, names)
+    header = header_of(read, names)
     if header is None:
         return None
     rows = _rows(what, read, source, mark, len(names))
     return Table(*header, rows, decimal_comma=mark == ";", header_line=first)
 
 
-def _header(read: Read, names: Sequence[str]) -> tuple[list[str], dict[str, int]] | None:
+def header_of(read: Read, names: Sequence[str]) -> tuple[list[str], dict[str, int]] | None:
+    """The columns' names and where each known one stands; ``None`` when this line is no header."""
     clean = [name.strip().lstrip("\ufeff") for name in names]
     if not 2 <= len(clean) <= MOST_COLUMNS:
         return None
@@ -170,7 +171,7 @@ def table_of_records(
     read: Read, records: Iterable[tuple[int, dict[str, Any]]], names: Sequence[str]
 ) -> Table | None:
     """Objects under names as a table of text."""
-    header = _header(read, names)
+    header = header_of(read, names)
     if header is None:
         return None
 

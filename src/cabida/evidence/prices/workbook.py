@@ -19,7 +19,7 @@ from xml.parsers import expat
 
 from cabida.evidence.prices.nouns import Read, Table
 from cabida.evidence.prices.opening import BLOCK_BYTES, Opened, refuse
-from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE, _header
+from cabida.evidence.prices.tables import MOST_CELL, MOST_COLUMNS, MOST_PREAMBLE, header_of
 
 EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 PERCENT_FORMATS = ("9", "10")
@@ -32,8 +32,8 @@ _DATE_WORD = re.compile(r"[dmyhs]", re.IGNORECASE)
 _QUIET = re.compile(r"\"[^\"]*\"|\[[^\]]*\]|\\.")
 
 
-class _Refused(Exception):
-    pass
+class RefusedSheet(Exception):
+    """What a sheet holds is not read: a document type, or more than is taken."""
 
 
 def table(what: Opened, read: Read) -> Table:
@@ -44,8 +44,8 @@ def table(what: Opened, read: Read) -> Table:
     """
     try:
         with zipfile.ZipFile(what.path) as book:
-            for sheet in _sheets(book):
-                rows = _rows(what, book, sheet)
+            for sheet in sheets_of(book):
+                rows = rows_of(what, book, sheet)
                 found = _headed(read, rows)
                 if found is not None:
                     return found
@@ -55,7 +55,7 @@ def table(what: Opened, read: Read) -> Table:
         KeyError,
         EOFError,
         expat.ExpatError,
-        _Refused,
+        RefusedSheet,
         ValueError,
         OSError,
         NotImplementedError,
@@ -65,30 +65,31 @@ def table(what: Opened, read: Read) -> Table:
     raise refuse(what.path, "columns")
 
 
-def _sheets(book: zipfile.ZipFile) -> list[str]:
+def sheets_of(book: zipfile.ZipFile) -> list[str]:
     """The files of the sheets in the order of the workbook."""
     targets: dict[str, str] = {}
     order: list[str] = []
 
     def relation(name: str, said: dict[str, str]) -> None:
-        if _local(name) == "Relationship":
+        if local_name(name) == "Relationship":
             targets[said.get("Id", "")] = said.get("Target", "")
 
     def sheet(name: str, said: dict[str, str]) -> None:
-        if _local(name) == "sheet":
-            order.append(next((value for key, value in said.items() if _local(key) == "id"), ""))
+        if local_name(name) == "sheet":
+            order.append(next((value for key, value in said.items() if local_name(key) == "id"), ""))
 
     with book.open("xl/workbook.xml") as stream:
-        _parse(stream, start=sheet)
+        parsed(stream, start=sheet)
     if "xl/_rels/workbook.xml.rels" in book.namelist():
         with book.open("xl/_rels/workbook.xml.rels") as stream:
-            _parse(stream, start=relation)
+            parsed(stream, start=relation)
     paths = [targets.get(id, "") for id in order]
     found = [path.lstrip("/") if path.startswith("/") else f"xl/{path}" for path in paths if path]
     return [path for path in found if path in book.namelist()]
 
 
-def _local(name: str) -> str:
+def local_name(name: str) -> str:
+    """An element's name without the prefix of its namespace."""
     return name.rpartition(":")[2]
 
 
@@ -97,13 +98,14 @@ def _parser() -> expat.XMLParserType:
     parser.buffer_text = True
 
     def refused(*_: object) -> None:
-        raise _Refused("a document type is declared")  # noqa: EM101
+        raise RefusedSheet("a document type is declared")  # noqa: EM101
 
     parser.StartDoctypeDeclHandler = refused
     return parser
 
 
-def _parse(stream: IO[bytes], start: object) -> None:
+def parsed(stream: IO[bytes], start: object) -> None:
+    """Read XML in blocks, telling ``start`` of each element; a document type is refused."""
     parser = _parser()
     parser.StartElementHandler = start  # type: ignore[assignment]
     while block := stream.read(BLOCK_BYTES):
@@ -120,16 +122,16 @@ def _shared(book: zipfile.ZipFile) -> list[str]:
 
     def start(name: str, _: dict[str, str]) -> None:
         nonlocal inside
-        inside = _local(name) == "t"
+        inside = local_name(name) == "t"
 
     def end(name: str) -> None:
         nonlocal inside
         inside = False
-        if _local(name) == "si":
+        if local_name(name) == "si":
             found.append("".join(held)[:MOST_CELL])
             held.clear()
             if len(found) > MOST_SHARED:
-                raise _Refused("too many texts")  # noqa: EM101
+                raise RefusedSheet("too many texts")  # noqa: EM101
 
     def text(data: str) -> None:
         if inside:
@@ -159,7 +161,7 @@ def _styles(book: zipfile.ZipFile) -> _Styles:
 
     def style(name: str, said: dict[str, str]) -> None:
         nonlocal place, inside
-        local = _local(name)
+        local = local_name(name)
         if local == "numFmt":
             shown = _QUIET.sub("", said.get("formatCode", ""))
             if "%" in shown:
@@ -177,14 +179,14 @@ def _styles(book: zipfile.ZipFile) -> _Styles:
             place += 1
 
     def workbook(name: str, said: dict[str, str]) -> None:
-        if _local(name) == "workbookPr" and said.get("date1904") in ("1", "true"):
+        if local_name(name) == "workbookPr" and said.get("date1904") in ("1", "true"):
             found.epoch = EPOCH_1904
 
     if "xl/styles.xml" in book.namelist():
         with book.open("xl/styles.xml") as stream:
-            _parse(stream, start=style)
+            parsed(stream, start=style)
     with book.open("xl/workbook.xml") as stream:
-        _parse(stream, start=workbook)
+        parsed(stream, start=workbook)
     return found
 
 
@@ -240,7 +242,7 @@ class _Cells:
         return text[:MOST_CELL]
 
 
-def _rows(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
+def rows_of(what: Opened, book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[int, str]]]:
     """The rows of a sheet as cells by column; the file is opened again, for the caller's is closed by then."""
     cells = _Cells(_shared(book), _styles(book))
     line = 0
@@ -282,7 +284,7 @@ def _headed(read: Read, rows: Iterator[tuple[int, dict[int, str]]]) -> Table | N
         if len(named) < 2:
             continue
         width = max(row) + 1
-        header = _header(read, [row.get(at, "") for at in range(width)])
+        header = header_of(read, [row.get(at, "") for at in range(width)])
         return Table(*header, _cells(read, rows, width), header_line=line) if header else None
     return None
 

@@ -153,7 +153,7 @@ def workbook_forms(path: Path, file: str, sha256: str) -> list[Form]:
         raise
     except (
         zipfile.BadZipFile, zlib.error, KeyError, EOFError, expat.ExpatError, ValueError, OSError, NotImplementedError,
-        RuntimeError, LookupError, SyntaxError, OverflowError, workbook._Refused,
+        RuntimeError, LookupError, SyntaxError, OverflowError, workbook.RefusedSheet,
     ) as error:  # fmt: skip
         raise InvalidInput([problem("CB-Q002", file=file, line=0, why_not=str(error)[:120])]) from None
 
@@ -186,12 +186,12 @@ def _sheet_names(book: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:
     order: list[tuple[str, str]] = []
 
     def sheet(name: str, said: dict[str, str]) -> None:
-        if workbook._local(name) == "sheet":
+        if workbook.local_name(name) == "sheet":
             order.append((said.get("name", ""), ""))
 
     with book.open("xl/workbook.xml") as stream:
-        workbook._parse(stream, start=sheet)
-    files = workbook._sheets(book)
+        workbook.parsed(stream, start=sheet)
+    files = workbook.sheets_of(book)
     if len(files) > MOST_SHEETS:
         most = tr("procure.why.most_sheets", count=MOST_SHEETS)
         raise InvalidInput([problem("CB-Q005", file=file, most=most)])
@@ -211,7 +211,7 @@ def _refuse_formulas(book: zipfile.ZipFile, sheets: Sequence[tuple[str, str]], f
 
         def start(name: str, said: dict[str, str], title: str = title) -> None:
             nonlocal cell
-            local = workbook._local(name)
+            local = workbook.local_name(name)
             if local == "c":
                 cell = said.get("r", "?")
             elif local == "f" and len(found) < 5:
@@ -220,7 +220,7 @@ def _refuse_formulas(book: zipfile.ZipFile, sheets: Sequence[tuple[str, str]], f
                 raise _too_wide(file, int(far[1]), f"{title}!{cell}")
 
         with book.open(path) as stream:
-            workbook._parse(stream, start=start)
+            workbook.parsed(stream, start=start)
     if found:
         raise InvalidInput([problem("CB-Q008", file=file, cells=", ".join(found))])
 
@@ -250,7 +250,7 @@ def _of_sheets(
 
 
 def _rows(what: Opened, book: zipfile.ZipFile, path: str, file: str) -> Iterator[Row]:
-    for count, (line, cells) in enumerate(workbook._rows(what, book, path), 1):
+    for count, (line, cells) in enumerate(workbook.rows_of(what, book, path), 1):
         if not cells:
             continue
         width = max(cells) + 1

@@ -9,7 +9,7 @@ import numpy as np
 from cabida.timing.compiled import compiled
 from cabida.timing.queues import columns as col
 from cabida.timing.queues.prefixes import keep
-from cabida.timing.queues.schedule import _release, _seat
+from cabida.timing.queues.schedule import release, seat
 
 
 @compiled
@@ -29,7 +29,7 @@ def _end(asked: Any, s: Any, shelf: Any, using: Any, request: int, size: float) 
         s[col.HELD] -= own
     asked[request, col.LAST] = s[col.NOW]
     asked[request, col.DONE] = asked[request, col.OUTPUT]
-    _release(asked, s, shelf, using, request)
+    release(asked, s, shelf, using, request)
 
 
 @compiled
@@ -77,10 +77,10 @@ def _join(rule: Any, asked: Any, seats: Any, s: Any, totals: Any, chosen: Any, s
             ended += 1
         elif rule[col.ROLE] == col.READS:
             s[col.HELD] -= size - asked[request, col.HIT]
-            _release(asked, s, shelf, using, request)
+            release(asked, s, shelf, using, request)
         else:
             s[col.HELD] += 1
-            _seat(asked, seats, s, request, size + 1)
+            seat(asked, seats, s, request, size + 1)
     return ended
 
 

@@ -45,7 +45,7 @@ def _adapt(rule: Any, s: Any, totals: Any, using: Any, adapter: int) -> float:
 
 
 @compiled
-def _release(asked: Any, s: Any, shelf: Any, using: Any, request: int) -> None:
+def release(asked: Any, s: Any, shelf: Any, using: Any, request: int) -> None:
     """A request leaves the device: its group and its adapter have one user fewer."""
     group, adapter = int(asked[request, col.GROUP]), int(asked[request, col.ADAPTER])
     if group >= 0:
@@ -58,7 +58,7 @@ def _release(asked: Any, s: Any, shelf: Any, using: Any, request: int) -> None:
 
 
 @compiled
-def _seat(asked: Any, seats: Any, s: Any, request: int, size: float) -> None:
+def seat(asked: Any, seats: Any, s: Any, request: int, size: float) -> None:
     """Let a request of ``size`` tokens of context decode from the next step on."""
     place = int(s[col.ALIVE])
     left = asked[request, col.OUTPUT] - asked[request, col.DONE]
@@ -172,7 +172,7 @@ def _admit(
                 asked[request, col.FILLED] = 0.0
                 asked[request, col.FIRST] = s[col.NOW]
                 s[col.HELD] += own
-                _seat(asked, seats, s, request, goal)
+                seat(asked, seats, s, request, goal)
                 left -= rule[col.VERIFY] if mixed else 0.0
                 continue
             s[col.PART], s[col.PART_DONE], s[col.PART_GOAL] = request, start, goal
@@ -250,7 +250,7 @@ def _give_way(rule: Any, asked: Any, seats: Any, s: Any, totals: Any, shelf: Any
             s[col.PACES] -= asked[victim, col.PACE]
         if rule[col.KEEPS] > 0:  # freed blocks are taken from the oldest on, of one sequence the last first
             asked[victim, col.SPARED] = s[col.STORED] + free + size
-        _release(asked, s, shelf, using, victim)
+        release(asked, s, shelf, using, victim)
         put_back(asked, s, victim)
         totals[col.PREEMPTIONS] += 1
     s[col.DECODING] = decoding
@@ -346,7 +346,7 @@ def plan(
         if s[col.PART] >= 0:  # the rest of a prompt that will never find room
             part = int(s[col.PART])
             asked[part, col.LAST] = REJECTED_LAST
-            _release(asked, s, shelf, using, part)
+            release(asked, s, shelf, using, part)
             totals[col.REJECTED] += 1
             s[col.PART] = -1.0
     count, context = s[col.DECODING], s[col.CONTEXT] if s[col.DECODING] > 0 else 0.0

@@ -199,7 +199,7 @@ def add_quote_texts(router: APIRouter) -> None:
 def _quote_text(kind: str, id: str, asked: Any) -> str:
     from cabida import app
     from cabida.evidence.quotes.keeping import is_name
-    from cabida.faces.commands_quote_audit import _needs
+    from cabida.faces.commands_quote_audit import needs_of
     from cabida.faces.web.telling import NotFound
     from cabida.report.store import from_json
     from cabida.text import problem, tr
@@ -217,6 +217,6 @@ def _quote_text(kind: str, id: str, asked: Any) -> str:
         app.quote_read(id),
         decision=decision,
         as_of=getattr(asked, "as_of", None),
-        **_needs(said),
+        **needs_of(said),
     )
     return app.quote_letter(made) if kind == "letter" else app.quote_annex(made)

@@ -74,7 +74,7 @@ def _figures(found: dict[str, dict[str, Any]]) -> list[list[str]]:
 
     order = observed.ORDER
     named = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
-    return [observed._row(name, found[name]) for name in named]
+    return [observed.figure_row(name, found[name]) for name in named]
 
 
 def _store(request: Request) -> Path | str | None:
@@ -138,7 +138,7 @@ def one(request: Request) -> Response:
         one=found,
         setup=observed.setup_line(found["setup"]),
         load=observed.load_line(found["load"]),
-        ended=observed._ended(found),
+        ended=observed.how_it_ended(found),
         figures=_figures(found["figures"]),
     )
 

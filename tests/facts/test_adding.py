@@ -307,9 +307,9 @@ def test_a_row_stays_before_the_comment_of_the_next_and_values_are_read_as_they_
 
 
 def test_an_unknown_kind_names_the_nearest():
-    done = run("acelerator")
+    done = run("accelerators")
     assert done.exit_code == 2
-    assert "accelerator" in done.stderr
+    assert "Did you mean accelerator?" in done.stderr
 
 
 def test_a_model_wants_the_tables_of_a_source_tree(tmp_path):

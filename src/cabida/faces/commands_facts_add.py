@@ -15,6 +15,8 @@ from cabida.faces.words import Command, option, shared
 from cabida.text import closest, problem, tr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import RenderableType
 
     from cabida.facts.adding import Addition
@@ -136,7 +138,9 @@ def _screen(added: Addition, answer: dict[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    lines = [Text(_cut(line), no_wrap=True, overflow="ignore") for line in answer["diff"].splitlines()]
+    lines = [
+        Text(line, no_wrap=True, overflow="ignore") for line in _short_lines(answer["diff"].splitlines())
+    ]
     files = ", ".join(answer["files"])
     if not answer["written"]:
         return Group(*lines, "", tr("faces.added.dry", id=added.id, files=files))
@@ -146,6 +150,19 @@ def _screen(added: Addition, answer: dict[str, Any]) -> RenderableType:
     return Group(*lines, "", *told, tr("faces.added.next"), *(f"  {one}" for one in answer["next"]))
 
 
-def _cut(line: str) -> str:
-    """A long line without its middle: what is added to a list stands at its end."""
-    return line if len(line) <= WIDEST else f"{line[: WIDEST // 2]} … {line[-WIDEST // 2 :]}"
+def _short_lines(lines: list[str]) -> Iterator[str]:
+    """Long lines cut: one that was changed to what lies around the change, any other without its middle."""
+    for at, line in enumerate(lines):
+        other = ""
+        if line[:1] == "-" and at + 1 < len(lines) and lines[at + 1][:1] == "+":
+            other = lines[at + 1]
+        elif line[:1] == "+" and at and lines[at - 1][:1] == "-":
+            other = lines[at - 1]
+        if len(line) <= WIDEST:
+            yield line
+        elif other:
+            same = next((n for n, (a, b) in enumerate(zip(line[1:], other[1:], strict=False)) if a != b), 0)
+            start = max(1, same - WIDEST // 4)
+            yield f"{line[0]} … {line[start : start + WIDEST // 2]} …"
+        else:
+            yield f"{line[: WIDEST // 2]} … {line[-WIDEST // 2 :]}"

@@ -13,6 +13,7 @@ import pytest
 
 from cabida import app, units
 from cabida.bench.drills.jobs import Reading
+from cabida.checks.claims import sparse_claims
 from cabida.checks.parts import read_parts
 from cabida.equation import NotAFormula
 from cabida.errors import InvalidInput
@@ -21,6 +22,7 @@ from cabida.evidence.pages import read_page
 from cabida.evidence.prices import read, tables
 from cabida.evidence.quotes.keeping import is_name
 from cabida.evidence.read import read_file
+from cabida.evidence.secrets import redacted
 from cabida.evidence.traffic import bursts
 from cabida.evidence.traffic.columns import Requests
 from cabida.evidence.traffic.times import Clock
@@ -289,3 +291,24 @@ def test_a_figure_of_a_web_log_has_no_thousands_of_digits():
         requests = Requests(-inf, inf)
         haproxy_line(line % digits, requests, Clock(), Paths(()))
         assert len(requests) == count
+
+
+def test_a_rate_with_two_points_is_no_claim():
+    assert sparse_claims("an H100 SXM gives 1.9.79 TFLOPS bf16") == []
+    (claim,) = sparse_claims("an H100 SXM gives 1,979 TFLOPS bf16")
+    assert claim.said_tflops == 1979
+
+
+def test_a_metrics_line_of_odd_marks_is_read_once():
+    line = "vllm:num_requests_running" + "x1" * 8000 + " # {"
+    assert read_page(f"vllm:num_requests_running 3\n{line}\n").values()["running_count"] == 3
+    held = 'vllm:num_requests_running{model_name="a # b"} 4 1.5e9 # {trace_id="x"} 0.5 1.6e9\n'
+    assert read_page(held).values()["running_count"] == 4
+    assert read_page("vllm:num_requests_running 1e-320\n").values()["running_count"] == 0
+
+
+def test_what_names_no_key_is_let_through_at_once():
+    assert redacted("-" * 4000) == "-" * 4000
+    assert redacted("--wandb-token abcdef, api-key: xyz, MY_PAT=q") == "--wandb-token " + (
+        "[redacted], api-key: [redacted], MY_PAT=[redacted]"
+    )

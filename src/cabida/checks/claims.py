@@ -10,7 +10,7 @@ from cabida import facts
 from cabida.facts.model import Accelerator
 
 TOLERANCE_RATIO = 0.02
-_RATE = re.compile(r"(\d[\d.,]*)\s*(T|P)(?:FLOPS|FLOP/s|OPS)\b", re.IGNORECASE)
+_RATE = re.compile(r"(?<![\d.,])(\d[\d.,]*+)\s*(T|P)(?:FLOPS|FLOP/s|OPS)\b", re.IGNORECASE)
 _SPARSE_SAID = re.compile(r"spars|dispers", re.IGNORECASE)
 _TENSOR = ("bf16", "fp16", "fp8", "int8", "fp4", "tf32")
 
@@ -43,7 +43,10 @@ def sparse_claims(text: str) -> list[SparseClaim]:
 def _tflops(value: str, prefix: str) -> float:
     """``1,979`` and ``1.979`` (thousands) as 1979; ``91.1`` as 91.1."""
     text = re.sub(r"[.,](?=\d{3}(?!\d))", "", value).replace(",", ".").rstrip(".")
-    return float(text) * (1000.0 if prefix.upper() == "P" else 1.0)
+    try:
+        return float(text) * (1000.0 if prefix.upper() == "P" else 1.0)
+    except ValueError:  # 1.5.2 is no rate, and no claim
+        return 0.0
 
 
 def named_cards(sentence: str) -> list[Accelerator]:

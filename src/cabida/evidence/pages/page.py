@@ -21,7 +21,7 @@ PAGE_BYTES_MOST = 16 * 2**20
 LINES_MOST = 200_000
 LINE_CHARS_MOST = 16_384
 SERIES_MOST = 20_000
-VALUE_MOST = 1e18  # of bytes, tokens, hertz or seconds since 1970
+VALUE_LEAST, VALUE_MOST = 1e-30, 1e18  # of bytes, tokens, hertz or seconds since 1970
 COLDEST_C = -273.15
 MODEL_LABELS = ("model_name", "model", "model_id")
 # labels by which people charge what an endpoint costs to whoever used it
@@ -29,7 +29,7 @@ OWNERS = ("user", "end_user", "team", "team_alias", "api_key", "api_key_alias", 
           "organization", "organisation", "project", "customer", "namespace", "client", "lora_name")  # fmt: skip
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
 _EXEMPLAR = re.compile(
-    r"^([^{\s]+\s*(?:\{(?:[^\"{}]|\"(?:[^\"\\]|\\.)*\")*\})?\s*\S+)(?:\s+[\d.eE+-]+)?\s+#\s"
+    r"^([^{\s]++\s*+(?:\{(?:[^\"{}]|\"(?:[^\"\\]|\\.)*+\")*+\})?+\s*+\S++)(?:\s++[\d.eE+-]++)?+\s++#\s"
 )
 
 
@@ -265,8 +265,11 @@ def _put(found: dict[Key, list[tuple[int, Series]]], meaning: Spelling, sample: 
     if not math.isfinite(value) or any(low <= value <= high for low, high in told()[meaning.engine].blanks):
         return
     least = COLDEST_C if meaning.ours.endswith("temperature_c") else 0.0
-    if not least <= value * meaning.scale <= VALUE_MOST:  # nothing that is counted is less than nothing
+    scaled = value * meaning.scale
+    if not least <= scaled <= VALUE_MOST:  # nothing that is counted is less than nothing
         return
+    if abs(scaled) < VALUE_LEAST:  # nothing, to whatever it is divided by
+        value = 0.0
     kind = printable(labels.get(meaning.by, ""))[:40] if meaning.by else ""
     place = found.setdefault((meaning.engine, meaning.ours, meaning.part, kind), [])
     place.append((meaning.rank, Series(labels, value * meaning.scale)))

@@ -151,6 +151,35 @@ def _made_parts_words():
                                        "3090, i7-12700K, 750 W, PCIe 3.0 x8, DDR4 64 GB"))  # fmt: skip
 
 
+def _software_words(data, scratch):
+    del scratch
+    from cabida.checks.told import check_software
+
+    check_software(data.decode("utf-8", "surrogateescape"), as_of=AS_OF)
+
+
+def _made_software_words():
+    return Parser(_software_words, _texts(
+        "vllm 0.5 cuda 11.8, driver 535.54, H100", "sglang==0.4.6\ntorch==2.6.0+cu124\nRTX 5090\nawq",
+        "FROM vllm/vllm-openai:v0.9.2\nRUN pip install flash-attn==2.7.4",
+    ), WORDS + _texts("==", ">=", "cu128", "rocm 6.3", "v", "driver ", "sm_120", "fp8"))  # fmt: skip
+
+
+def _question(data, scratch):
+    """A question as it is typed; of what an answer takes only what it understood is looked at."""
+    del scratch
+    from cabida import app
+
+    plain(app.ask(data.decode("utf-8", "replace"), as_of=AS_OF))
+
+
+def _made_question():
+    return Parser(_question, _texts(
+        "does llama-3.3-70b fit on an H200?", "how much does an H100 cost per hour in Europe?", "H100 or L40S?",
+        "cabe qwen2.5 7b en una RTX 4090 con 32k de contexto?", "what is the price of 2x A100 80GB for 12 months?",
+    ), WORDS + _texts("?", "tokens", "cost", "70b", "-1 GPUs", "9" * 40, "H200", "32k", "fits", "EUR"), brief_count=3)  # fmt: skip
+
+
 def _facts(path):
     """A user's own facts as a folder of one file, and every table with them laid over the shipped."""
     from cabida.facts import overlay
@@ -367,7 +396,7 @@ def _observed_whole(path):
 
 _FREE = SIGNED | {
     "kv_cache_gib_per_gpu", "kv_cache_tokens", "max_concurrency", "free_gib_at_start", "estimated_max_model_len",
-    "n_gpu_layers", "num_gpu_blocks", "avail_after_load_gib", "avail_after_pool_gib",
+    "n_gpu_layers", "max_model_len", "num_gpu_blocks", "avail_after_load_gib", "avail_after_pool_gib",
 }  # fmt: skip
 
 
@@ -1222,6 +1251,8 @@ _MADE = {
     "bench-plan": _made_plan,
     "parts": _made_parts,
     "parts-words": _made_parts_words,
+    "software-words": _made_software_words,
+    "question": _made_question,
     "own-facts": _made_facts,
     "model-folder": _made_folder,
     "quote-yaml": _quote_parser("quote.yaml", ("*.yaml",)),

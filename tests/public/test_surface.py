@@ -66,3 +66,9 @@ def test_asking_for_help_loads_nothing_heavy(code):
     )
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_estimate_prints_as_a_figure_with_its_interval():
+    from cabida.plan import Estimate
+
+    assert f"{Estimate(1.00425, 0.72959, 4.0718, 'simulated')}" == "1.004 [0.7296–4.072] (simulated)"

@@ -30,6 +30,10 @@ class Estimate:
     high: float
     basis: str
 
+    def __str__(self) -> str:
+        """``1.004 [0.7296–4.072] (simulated)``, as a notebook or a script prints it."""
+        return f"{self.value:.4g} [{self.low:.4g}–{self.high:.4g}] ({self.basis})"
+
 
 @dataclass(frozen=True, slots=True)
 class CostLine:

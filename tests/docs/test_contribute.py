@@ -34,6 +34,7 @@ def typed(code, tree):
     """What a block of shell prints, both streams as they come on a terminal."""
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"PATH": search, "PYTHONPATH": str(tree / "src"), "HOME": str(tree), "CABIDA_ONLINE": "0"}
+    own |= {"CABIDA_LANG": "en", "COLUMNS": "100", "PYTHONUTF8": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CABIDA_")}
     words = ["bash", "-euo", "pipefail", "-c", code]
     done = subprocess.run(

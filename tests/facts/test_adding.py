@@ -16,7 +16,7 @@ from cabida.facts.releases import numbers
 from cabida.facts.row_text import with_yaml_row, yaml_row
 
 FILES = (
-    "accelerators.yaml", "names.yaml", "nodes.yaml", "engines.yaml", "releases.yaml", "offers_rent.csv",
+    "accelerators.yaml", "classes.yaml", "names.yaml", "nodes.yaml", "engines.yaml", "releases.yaml", "offers_rent.csv",
     "offers_buy.csv", "offers_api.csv", "energy.csv", "models.jsonl",
 )  # fmt: skip
 CARD = """\
@@ -56,7 +56,7 @@ def data(tmp_path):
     folder.mkdir()
     for name in FILES:
         shutil.copy(store.DATA / name, folder / name)
-    (tmp_path / "card.yaml").write_text(CARD, encoding="utf-8")
+    (tmp_path / "card.yaml").write_text(f"{CARD}class: h200\nnames: [Test 99 SXM, T99]\n", encoding="utf-8")
     return folder
 
 
@@ -112,6 +112,30 @@ def test_a_card_goes_behind_the_last_of_its_kind_and_nothing_else_changes(data):
     )
     assert answer["next"][0] == "python -m cabida.facts.compile"
     assert answer["written"]
+
+
+def test_a_card_comes_with_its_class_and_its_other_names(data):
+    before = lines(data / "names.yaml")
+    words = ("accelerator", "--from", str(data.parent / "card.yaml"), *READ)
+    answer = add(data, *words)
+    assert [Path(one).name for one in answer["files"]] == ["accelerators.yaml", "classes.yaml", "names.yaml"]
+    classes = {row["id"]: row["members"] for row in load.read_yaml(data / "classes.yaml")[0]}
+    assert classes["h200"][-1] == "nv-test-99"
+    assert lines(data / "names.yaml") == [*before, "nv-test-99: [Test 99 SXM, T99]"]
+    another = (
+        "--set",
+        "id=nv-test-98",
+        "--set",
+        "name=Test 98",
+        "--set",
+        "class=h201",
+        "--set",
+        "names=t99, x98",
+    )
+    done = run(words[0], "--into", str(data), *words[1:], *another, "--json")
+    assert sorted(codes(done)) == ["CB-F060", "CB-F065"]
+    (data.parent / "card.yaml").write_text(CARD.replace("99", "97"), encoding="utf-8")
+    assert codes(run(words[0], "--into", str(data), *words[1:], "--json")) == ["CB-F073"]
 
 
 def test_a_dry_run_shows_the_diff_and_writes_nothing(data):

@@ -72,6 +72,10 @@ KINDS: dict[str, Kind] = {
     "api-price": Kind(ApiOffer, "offers_api.csv", "api_offers"),
     "energy": Kind(EnergyFact, "energy.csv", "energy"),
 }
+BESIDE = (
+    "class",
+    "names",
+)  # of an accelerator, in tables of their own: what it is like, what else it is called
 BOUGHT = "offers_buy.csv"  # where a price to buy goes
 
 
@@ -128,6 +132,7 @@ def prepare(kind: str, given: Given, into: Path | None, today: str = "") -> Addi
     if into is None and not table.own:
         raise InvalidInput([*wrong, problem("CB-F068", kind=kind)])
     raw = _with_what_follows(kind, given.row)
+    beside = {name: raw.pop(name, None) for name in BESIDE} if kind == "accelerator" and into else {}
     file = _own_file(table) if into is None else into / _file_of(kind, raw)
     text = _text_of(file, missing_is_empty=into is None)
     known = _rows(file, text, table.own if into is None else "")
@@ -143,6 +148,8 @@ def prepare(kind: str, given: Given, into: Path | None, today: str = "") -> Addi
         wrong += [given.placed(found) for found in _impossible(one, given, today)]
         wrong += _references(kind, one, given, near_data)
     wrong += _twice(kind, sourced, known, file, near_data if into else None)
+    if into is not None and kind == "accelerator":
+        wrong += _class_and_names(str(raw.get("id", "?")), beside, given, into)
     if file.suffix == ".csv":
         wrong += _no_column(sourced, given, text, file.name)
     if wrong:
@@ -151,6 +158,8 @@ def prepare(kind: str, given: Given, into: Path | None, today: str = "") -> Addi
     edits = [_edit(kind, table, file, text, known, sourced, own=into is None)]
     if kind == "engine-version" and into is not None:
         edits += _listed(into, one)
+    if into is not None and kind == "accelerator":
+        edits += _described(into, one.id, beside)
     return Addition(kind, one.id, sourced, tuple(edits), into)
 
 
@@ -367,6 +376,46 @@ def _other_names(data: Path) -> dict[str, str]:
     path = data / "names.yaml"
     found = load.read_yaml(path)[0] if path.is_file() else None
     return {bare_name(str(name)): id for id, names in (found or {}).items() for name in names}
+
+
+def _class_and_names(id: str, beside: Mapping[str, Any], given: Given, data: Path) -> Iterator[Problem]:
+    """A class that there is none of, or none given, and names that another accelerator has."""
+    known = _ids(data / "classes.yaml")
+    if not beside["class"]:
+        yield given.problem("CB-F073", "class", known=", ".join(sorted(known)))
+    elif str(beside["class"]) not in known:
+        near = closest(str(beside["class"]), known) or ", ".join(sorted(known))
+        yield given.problem("CB-F065", "class", field="class", value=beside["class"], near=near)
+    taken = _other_names(data)
+    for name in _listed_names(beside):
+        other = taken.get(bare_name(name))
+        if other:
+            yield problem("CB-F060", file=str(data / "names.yaml"), record=name, other=other)
+        if not name.isprintable():
+            reason = tr("facts.not_printable")
+            yield given.problem("CB-F004", "names", field="names", value=repr(name)[:60], reason=reason)
+
+
+def _listed_names(beside: Mapping[str, Any]) -> list[str]:
+    names = beside.get("names") or []
+    found = names.split(",") if isinstance(names, str) else names
+    return [str(name).strip() for name in found if str(name).strip()]
+
+
+def _described(data: Path, id: str, beside: Mapping[str, Any]) -> Iterator[Edit]:
+    """The accelerator among the members of its class, and its other names."""
+    file = data / "classes.yaml"
+    text = _text_of(file, missing_is_empty=False)
+    rows = [row for row, _ in _rows(file, text, "")]
+    at = next(place for place, row in enumerate(rows) if row["id"] == str(beside["class"]))
+    made = row_text.with_listed(text, at, "members", id, len(rows[at]["members"]))
+    if made is None:
+        raise InvalidInput(problem("CB-F066", file=str(file), reason=tr("facts.no_plain_list")))
+    yield Edit(file, text, made)
+    if names := _listed_names(beside):
+        file = data / "names.yaml"
+        text = _text_of(file, missing_is_empty=False)
+        yield Edit(file, text, row_text.with_names(text, id, names))
 
 
 def _no_column(row: Mapping[str, Any], given: Given, text: str, file: str) -> Iterator[Problem]:

@@ -27,6 +27,8 @@ def from_path(ref: str) -> Model | None:
         InvalidInput: CB-F012 (safetensors), CB-F013 (GGUF), CB-F015 (no such file, or not one of a model), CB-F011
             and CB-F016 (its config), CB-F042 (a pickle).
     """
+    if not ref.strip():  # as a path it would be this folder
+        return None
     looks = ref.lower().endswith(_ENDINGS) or bool(re.match(r"[./~]|[A-Za-z]:\\", ref))
     try:
         path = Path(ref).expanduser()

@@ -107,13 +107,19 @@ def with_listed(text: str, at_row: int, key: str, value: str, place: int) -> str
     if not isinstance(node, yaml.SequenceNode) or not node.flow_style or not node.value:
         return None
     lines = text.splitlines(keepends=True)
+    quoted = f'"{value}"' if getattr(node.value[-1], "style", None) == '"' else _scalar(value)
     if place < len(node.value):
-        mark, written = node.value[place].start_mark, f"{json.dumps(value)}, "
+        mark, written = node.value[place].start_mark, f"{quoted}, "
     else:
-        mark, written = node.value[-1].end_mark, f", {json.dumps(value)}"
+        mark, written = node.value[-1].end_mark, f", {quoted}"
     line = lines[mark.line]
     lines[mark.line] = line[: mark.column] + written + line[mark.column :]
     return "".join(lines)
+
+
+def with_names(text: str, id: str, names: Sequence[str]) -> str:
+    """``text``, lists of names by id, with one more at its end."""
+    return f"{_ended(text)}{_scalar(id)}: {_flow(list(names), is_text=True)}\n"
 
 
 def with_csv_row(text: str, cells: Mapping[str, str]) -> str:

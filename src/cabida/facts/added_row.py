@@ -45,7 +45,7 @@ class Given:
             one = load.validated(noun, sound, "", {}, ())[0]
         return one, [replace(told, file="") if told.line == 0 else told for told in wrong]
 
-    def problem(self, code: str, *place: str, **values: object) -> Problem:
+    def problem(self, code: str, *place: str, **values: Any) -> Problem:
         """A problem of the field at ``place``, with its line where a file gave it."""
         told = problem(code, record=str(self.row.get("id", "?")), **values)
         return self.placed(told, *place)
@@ -179,16 +179,13 @@ def _put(row: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def _value(noun: type, path: tuple[str, ...], text: str) -> Any:
     """A list or a table where brackets say so, or where the field is a list; else the text as it is."""
-    if text[:1] in ("[", "{"):
+    names = {own.name for own in fields(noun)}
+    kind = get_type_hints(noun)[path[0]] if len(path) == 1 and path[0] in names else None
+    if text[:1] in ("[", "{") and kind is not str:
         try:
             return yaml.load(text, Loader=yaml.BaseLoader)
         except yaml.YAMLError:
             return text
-    hints = get_type_hints(noun)
-    if (
-        len(path) == 1
-        and path[0] in {own.name for own in fields(noun)}
-        and get_origin(hints[path[0]]) is tuple
-    ):
+    if get_origin(kind) is tuple:
         return [part.strip() for part in text.split(",") if part.strip()]
     return text

@@ -27,7 +27,7 @@ COUNTS = (
 )  # fmt: skip
 TEXTS = ("id", "architecture", "task", "native_format", "licence", "same_as")
 TASKS = ("llm", "embedding", "rerank", "image", "video", "speech", "vlm")
-OTHERS = ("aliases", "bidirectional", "config", "source", "field_sources")
+OTHERS = ("aliases", "bidirectional", "source", "field_sources")
 COUNT_MOST = 1e15
 ORDER = ("id", "aliases", "same_as", "config")  # of a row's keys; then what it says itself, and its source
 
@@ -47,26 +47,18 @@ def prepare_model(
     Raises:
         InvalidInput: everything that is wrong with the row, or what the reader of models refuses.
     """
-    given = gathered(
-        Model, [one for one in sets if not one.startswith(("same_as=", "config="))], None, source
-    )
-    raw = dict(given.row)
-    raw |= {
-        name: value
-        for one in sets
-        for name, sign, value in [one.partition("=")]
-        if sign and name in ("same_as", "config")
-    }
+    given = gathered(Model, sets, None, source)
+    raw = given.row
     wrong = list(given.wrong)
     sourced, faults = given.with_source(raw, today)
     wrong += [*faults, *_fields(given, sourced)]
     path = data / FILE
     text = _text(path)
-    rows = {row["id"]: row for row in (json.loads(line) for line in text.splitlines() if line.strip())}
+    rows = {row["id"]: row for row in (json.loads(line) for line in text.split("\n") if line.strip())}
     config = _config(given_from, wrong) if given_from is not None else {}
     if not raw.get("id"):
         wrong.append(given.problem("CB-F005", "id", field="id"))
-    if given_from is None and raw.get("same_as") not in rows:
+    if given_from is None and str(raw.get("same_as")) not in rows:
         wrong.append(_no_shapes(given, raw, rows))
     wrong += _known_already(str(raw.get("id", "")), raw, rows, path)
     if wrong:
@@ -118,7 +110,7 @@ def _fields(given: Given, row: Mapping[str, Any]) -> list[Problem]:
         elif name in COUNTS and not _counts(value):
             reason = tr("facts.no_such_figure")
             wrong.append(given.problem("CB-F004", name, field=name, value=str(value)[:60], reason=reason))
-        elif name in TEXTS and not str(value).isprintable():
+        elif name in TEXTS and not (isinstance(value, str) and value.isprintable()):
             reason = tr("facts.not_printable")
             wrong.append(given.problem("CB-F004", name, field=name, value=repr(value)[:60], reason=reason))
     choices: dict[str, tuple[str, ...]] = {"task": TASKS, "bidirectional": ("true", "false")}

@@ -102,8 +102,9 @@ def _says_nothing(line: str) -> bool:
 def with_listed(text: str, at_row: int, key: str, value: str, place: int) -> str | None:
     """``text`` with a value more in the list ``key: [a, b]`` of one row; ``None`` when it isn't written so."""
     root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    row = root.value[at_row]
-    node = next((part for name, part in row.value if name.value == key), None)
+    row = root.value[at_row] if isinstance(root, yaml.SequenceNode) else None
+    held = row.value if isinstance(row, yaml.MappingNode) else []
+    node = next((part for name, part in held if name.value == key), None)
     if not isinstance(node, yaml.SequenceNode) or not node.flow_style or not node.value:
         return None
     lines = text.splitlines(keepends=True)
@@ -130,6 +131,19 @@ def with_csv_row(text: str, cells: Mapping[str, str]) -> str:
     return (text if text.endswith("\n") else text + end) + out.getvalue()
 
 
+def csv_cells(row: Mapping[str, Any]) -> dict[str, str]:
+    """A row as cells: what the source says in columns of their own, lists with spaces between."""
+    source = row.get("source") or {}
+    told = {name: value for name, value in row.items() if name != "source"}
+    told |= {"seen": source.get("seen", ""), "grade": source.get("grade", "quoted")}
+    told |= {"source_what": source.get("what", ""), "source_url": source.get("url", "")}
+    return {
+        name: " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for name, value in told.items()
+        if value not in ("", (), [], {}, None) or name == "source_url"
+    }
+
+
 def columns(text: str) -> list[str]:
     """The names of the columns of a CSV text."""
     return next(csv.reader(io.StringIO(text, newline="")), [])
@@ -137,7 +151,7 @@ def columns(text: str) -> list[str]:
 
 def with_json_row(text: str, row: Mapping[str, Any], ids: Sequence[str]) -> str:
     """``text``, a JSON object a line, with one more where its id belongs in the alphabet."""
-    lines = _ended(text).splitlines(keepends=True)
+    lines = [f"{line}\n" for line in _ended(text).split("\n")[:-1]]
     written = json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
     place = next((at for at, id in enumerate(ids) if id.lower() > str(row["id"]).lower()), len(lines))
     return "".join([*lines[:place], written, *lines[place:]])

@@ -60,8 +60,10 @@ class Runnable:
 
     def candidate_id(self, tenure: Tenure) -> str:
         """Stable name of this deployment under one way to hold it."""
-        one = self.deployment
-        return f"{one.model.id} {one.name} {describe(one.parallel)} {one.kv_cache.id} @ {tenure.id}"
+        one, asked = self.deployment, self.deployment.settings
+        limits = (("chunk", asked.max_num_batched_tokens), ("sequences", asked.max_num_seqs))
+        told = "".join(f" {name} {value}" for name, value in limits if value)
+        return f"{one.model.id} {one.name} {describe(one.parallel)} {one.kv_cache.id}{told} @ {tenure.id}"
 
 
 def least_unit_money(one: Runnable, most_requests_per_s: float, ask: Ask, means: Means) -> float:

@@ -15,6 +15,7 @@ from cabida.choose.limits import told_apart
 from cabida.choose.means import Means
 from cabida.choose.nearest import lateness, nearest_serving
 from cabida.choose.priced import Runnable, least_unit_money, outbid, priced, priced_apis, simulated_capacity
+from cabida.choose.scheduling import Tried, with_settings
 from cabida.choose.search import Search
 from cabida.choose.splits import name_of, several
 from cabida.choose.sure import surely_fits
@@ -49,12 +50,14 @@ def search_serving(
     accelerators = accelerators_in_reach(brief, set(means.held_counts), means.priced)
     tell = progress or (lambda stage, done, total: None)
     fitting, slow = _screened(serving_deployments(served, accelerators, brief), ask, means, tally, tell)
-    ranked = _bounded(fitting, ask, means, tally)
+    tried: list[Tried] = []
+    ranked = _bounded(fitting, ask, means, tally, tried)
     apis = list(priced_apis(brief, ask, means, served))
     best = min(
         (one.cost.per_accepted_money for one in apis if one.status == "satisfies"), default=float("inf")
     )
-    worked = list(_simulated(ranked, ask, means, seed, tally, tell, best, exhaustive=exhaustive))
+    worked = list(_simulated(ranked, ask, means, seed, tally, tell, best, tried, exhaustive=exhaustive))
+    worked = with_settings(worked, tried, ask, means, seed)
     if not any(one.tenure and one.tenure.capacity != "have" for one in worked):
         worked += nearest_serving([*slow, *fitting], ask, means, seed)
     return Search([*worked, *apis], tally, ask)
@@ -108,8 +111,13 @@ def _screened(
     return kept, slow
 
 
-def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> list[Runnable]:
-    """With the most each could carry and the least an accepted output could cost, cheapest first."""
+def _bounded(
+    fitting: list[Runnable], ask: Ask, means: Means, tally: Tally, tried: list[Tried]
+) -> list[Runnable]:
+    """With the most each could carry and the least an accepted output could cost, cheapest first.
+
+    Those that carry nothing go to ``tried``: other settings may let them in.
+    """
     rates = capacities_at_best([one.steps for one in fitting], ask.shape, ask.objectives)
     ranked: list[Runnable] = []
     for one, rate in zip(fitting, rates, strict=True):
@@ -121,6 +129,10 @@ def _bounded(fitting: list[Runnable], ask: Ask, means: Means, tally: Tally) -> l
             ranked.append(replace(one, least_unit_money=float("inf")))
         elif rate <= 0:
             tally.reject("too_slow", ways, name, 0.0, limit=", ".join(map(objective_name, ask.objectives)))
+            late = lateness(one.steps, ask)
+            if late:
+                worst = max(late, key=lambda metric: late[metric][0] / late[metric][1])
+                tried.append((one, Capacity(0.0, None, worst)))
         else:
             most = float(rate) * SLACK
             least = least_unit_money(one, most, ask, means)
@@ -133,6 +145,7 @@ class _Seen:
     """What has been simulated so far, and the cost to beat."""
 
     best_money: float
+    tried_all: list[Tried]  # every deployment simulated, with what it carries
     unsure_money: float = float("inf")  # the least of those whose memory is too close to call
     count: int = 0
     accelerators: set[str] = field(default_factory=set)
@@ -196,6 +209,7 @@ def _simulated(
     tally: Tally,
     tell: Progress,
     best_money: float,
+    tried: list[Tried],
     *,
     exhaustive: bool,
 ) -> Iterator[Worked]:
@@ -206,7 +220,7 @@ def _simulated(
 
     with ahead(work) as capacities:
         yield from _best_first(
-            ranked, ask, means, seed, tally, tell, _Seen(best_money), capacities, exhaustive=exhaustive
+            ranked, ask, means, seed, tally, tell, _Seen(best_money, tried), capacities, exhaustive=exhaustive
         )
 
 
@@ -249,6 +263,8 @@ def _best_first(
             """The next one that is wanted whatever comes of this one, as far as can be told."""
             return next((later for later in ranked[after:] if exhaustive or seen.shows(later, means)), None)
 
-        worked = list(priced(one, ask, means, seed, tally, capacities.found(one, following)))
+        found = capacities.found(one, following)
+        worked = list(priced(one, ask, means, seed, tally, found))
+        seen.tried_all.append((one, found))
         seen.note(one, worked, means)
         yield from worked

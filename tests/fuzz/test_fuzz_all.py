@@ -12,7 +12,7 @@ from fuzz_parsers import NAMES, Parser
 
 from cabida.errors import InvalidInput, Problem
 
-LONG_S = 20.0
+LONG_S = 10.0
 
 
 @pytest.fixture(scope="module")

@@ -294,6 +294,11 @@ def test_outside_a_source_tree_it_goes_into_ones_own_facts_whose_comments_stay(t
     assert json.loads(shown.stdout)["usable_bytes"] == 98 * 2**30
     assert codes(run("accelerator", "--from", "card.yaml", *READ, "--json")) == ["CB-F060"]
     assert codes(run("model", "--set", "id=a/b", "--json")) == ["CB-F068"]
+    own.write_text("- a\n", encoding="utf-8")
+    assert codes(run("accelerator", "--from", "card.yaml", *READ, "--json")) == ["CB-F007"]
+    own.write_text("accelerators: []\n", encoding="utf-8")
+    assert codes(run("accelerator", "--from", "card.yaml", *READ, "--json")) == ["CB-F066"]
+    assert own.read_text(encoding="utf-8") == "accelerators: []\n"
 
 
 def test_the_source_tree_one_is_in_is_found_and_its_snapshot_made_again(tmp_path, monkeypatch):

@@ -131,6 +131,8 @@ def prepare(kind: str, given: Given, into: Path | None, today: str = "") -> Addi
     raw = _with_what_follows(kind, given.row)
     beside = {name: raw.pop(name, None) for name in BESIDE} if kind == "accelerator" and into else {}
     file = _own_file(table) if into is None else into / _file_of(kind, raw)
+    if into is None and file.exists() and (faults := overlay.faults(file)):
+        raise InvalidInput(faults)  # to be mended first
     text = _text_of(file, missing_is_empty=into is None)
     known = _rows(file, text, table.own if into is None else "")
     near_data = into or load_data()

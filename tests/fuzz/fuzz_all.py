@@ -38,6 +38,7 @@ SLOW_S, SEED_S, MEMORY_BYTES, TURN_S = (
     4.0,
 )  # what is imported and compiled first takes longer
 KEPT_MOST = 400
+MOST = 10**60  # of a whole number
 WAITS = 6  # a machine that others use too
 CURE_IN_WHAT = (
     "CB-B010",
@@ -131,6 +132,8 @@ def absurd(value, signed=frozenset(), name="", depth=0):
     if isinstance(value, complex):
         return f"{name} = {value}"
     if isinstance(value, int | float | Decimal):
+        if isinstance(value, int) and abs(value) > MOST:
+            return f"{name} of {value.bit_length()} bits"
         if not math.isfinite(value):
             return f"{name} = {value}"
         return f"{name} = {value}" if value < 0 and name not in signed and BELOW_ZERO.search(name) else ""

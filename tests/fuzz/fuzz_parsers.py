@@ -396,7 +396,7 @@ def _observed_whole(path):
 
 _FREE = SIGNED | {
     "kv_cache_gib_per_gpu", "kv_cache_tokens", "max_concurrency", "free_gib_at_start", "estimated_max_model_len",
-    "n_gpu_layers", "max_model_len", "num_gpu_blocks", "avail_after_load_gib", "avail_after_pool_gib",
+    "graph_gib", "non_torch_gib", "n_gpu_layers", "max_model_len", "num_gpu_blocks", "avail_after_load_gib", "avail_after_pool_gib",
 }  # fmt: skip
 
 

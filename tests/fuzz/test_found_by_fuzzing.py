@@ -137,7 +137,15 @@ def test_nothing_is_set_up_to_less_than_nothing():
 
 
 @pytest.mark.parametrize(
-    "value", ["-3", "1e999", "-1e308", '1, "total_gib": -140.4', '1}, "args": {"x": 1e999']
+    "value",
+    [
+        "-3",
+        "1e999",
+        "-1e308",
+        '1, "total_gib": -140.4',
+        '1}, "args": {"x": 1e999',
+        '1}, "load": {"x": ' + "9" * 99,
+    ],
 )
 def test_a_case_row_holds_no_time_below_zero_and_none_without_end(tmp_path, value):
     row = '{"id": "a", "kind": "training", "model": "m", "source": "s", "measured": {"step_time_s": %s}}\n'

@@ -16,6 +16,7 @@ WORDS = ()
 KINDS = ("memory", "serving", "training", "media")
 MOST_ROWS, MOST_CHARACTERS = 100_000, 1 << 28  # of one file
 BELOW_ZERO = ("non_torch_gib", "graph_gib", "loss", "train_loss", "eval_loss")  # differences, logarithms
+MOST_DIGITS = 40  # of a whole number
 DEEPEST = 8  # tables in tables
 
 
@@ -36,7 +37,7 @@ def read(lines: Iterable[Numbered]) -> list[Run]:
 
 def _row(text: str) -> dict[str, Any] | None:
     try:
-        row = json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
+        row = json.loads(text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole)
     except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict) or row.get("kind") not in KINDS:
@@ -55,6 +56,12 @@ def _finite(text: str) -> float:
     if not abs(value) < math.inf:
         raise ValueError(text)
     return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(text[:MOST_DIGITS])
+    return int(text)
 
 
 def _can_be(metric: str, value: Any) -> bool:

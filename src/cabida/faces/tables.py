@@ -205,6 +205,7 @@ def validation(answer: dict[str, Any]) -> RenderableType:
             Text(),
             clean(tr("faces.validate.fits", **{key: text.number(fits[key], 6) for key in fits})),
         ]
+    blocks += _pairs(answer["pairs"])
     if answer["worst"]:
         worst = [
             (
@@ -219,6 +220,24 @@ def validation(answer: dict[str, Any]) -> RenderableType:
         ]
         blocks += [Text(), table(names, worst, right=(2, 3, 4, 5))]
     return Group(*blocks)
+
+
+def _pairs(pairs: dict[str, Any]) -> list[RenderableType]:
+    """Of two setups measured on one workload, how often the better one is told."""
+    rows = [
+        (
+            tr(f"faces.validate.{way}"),
+            metric,
+            text.number(one["n"], 6),
+            text.number(one["sources"], 6),
+            _percent(one["right_ratio"]),
+        )
+        for way, metrics in pairs.items()
+        for metric, one in metrics.items()
+    ]
+    keys = ("better", "metric", "pairs", "sources", "told_right")
+    header = [tr(f"faces.validate.{key}") for key in keys]
+    return [Text(), table(header, rows, right=(2, 3, 4))] if rows else []
 
 
 def _percent(value: float | None) -> str:

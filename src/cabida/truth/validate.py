@@ -14,6 +14,7 @@ from cabida.plan import Progress
 from cabida.timing.own import without_own
 from cabida.truth.case import Case, read_cases
 from cabida.truth.names import Unanswerable
+from cabida.truth.pairs import pair_scores
 from cabida.truth.predict import WIDEST_RATIO, Answer, Prediction, answer
 from cabida.truth.score import as_row, breakdown, fits_score, scores, worst
 
@@ -36,7 +37,7 @@ def validate(
         calibrated: predict with the user's own calibration; else as shipped.
 
     Returns:
-        ``files, rows, answered, skipped, metrics, fits, by, worst``; see README of the cases for the format.
+        ``files, rows, answered, skipped, metrics, fits, pairs, by, worst``; see README of the cases for the format.
 
     Raises:
         InvalidInput: CB-V001 to CB-V005, every malformed line with its file and number.
@@ -58,17 +59,22 @@ def scored(
     """Score predictions on cases; ``names`` says where they are from. See :func:`validate`."""
     with nullcontext() if calibrated else without_own():
         answers, skipped = answered(cases, progress)
-    figures = [one for found in answers for one in found.predictions]
     if predictions is not None:
+        figures = (one for found in answers for one in found.predictions)
         lines = (json.dumps(as_row(one), allow_nan=False) + "\n" for one in figures)
         write_text(predictions, "".join(lines))
+    return {"files": list(names), "rows": len(cases), **found_of(answers, skipped)}
+
+
+def found_of(answers: list[Answer], skipped: list[dict[str, str]]) -> dict[str, Any]:
+    """What the answers come to: ``answered, skipped, metrics, fits, pairs, by, worst``."""
+    figures = [one for found in answers for one in found.predictions]
     return {
-        "files": list(names),
-        "rows": len(cases),
         "answered": len(answers),
         "skipped": skipped,
         "metrics": scores(figures),
         "fits": fits_score(answers),
+        "pairs": pair_scores(figures),
         "by": {
             "source": breakdown(figures, lambda one: one.case.source),
             "engine": breakdown(figures, lambda one: one.case.engine),

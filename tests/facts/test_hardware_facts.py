@@ -81,6 +81,10 @@ def test_cards_without_a_link_say_so():
         ("L40S", "l40s"),
         ("AMD Instinct MI300X", "mi300x"),
         ("3090", "rtx3090"),
+        ("RTX 3070", "rtx3070"),
+        ("NVIDIA GeForce RTX 4060 Ti", "rtx4060ti-16"),
+        ("RTX 4060 Ti 8GB", "rtx4060ti-8"),
+        ("GTX 1080 Ti", "gtx1080ti"),
         ("DGX Spark", "gb10-dgx-spark"),
         ("RTX 4090 24GB", "rtx4090"),
         ("GeForce RTX 3090 24 GB", "rtx3090"),
@@ -93,7 +97,7 @@ def test_found_by_the_names_drivers_and_people_use(name, id):
 
 
 @pytest.mark.parametrize(
-    "name", ["RTX 4090 48GB", "H100 0GB", "H100 40GB", "L40S 24GB", "24GB", "RTX 4060 Ti 8GB"]
+    "name", ["RTX 4090 48GB", "H100 0GB", "H100 40GB", "L40S 24GB", "24GB", "RTX 3080 8GB"]
 )
 def test_a_card_of_another_size_is_another_card(name):
     assert facts.find_accelerator(name) is None

@@ -30,6 +30,8 @@ from cabida.evidence.traffic.weblogs import Paths, haproxy_line
 from cabida.expression import expression
 from cabida.facts import fetch
 from cabida.facts.models import model
+from cabida.plan import Estimate
+from cabida.report.words import span
 from cabida.timing.own import FORMAT, coefficients_digest, own_residuals
 from cabida.truth.calibrate import listed
 
@@ -320,3 +322,18 @@ def test_what_names_no_key_is_let_through_at_once():
     assert redacted("--wandb-token abcdef, api-key: xyz, MY_PAT=q") == "--wandb-token " + (
         "[redacted], api-key: [redacted], MY_PAT=[redacted]"
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (1e-320, 0.0, 1e-3),
+        (1e-320, 0.0, 5e-324),
+        (1.0, -1e308, 1e308),
+        (1e308, 1e-320, 1e308),
+        (-5e-324, -1e-322, 1e-310),
+    ],
+)
+def test_the_least_and_the_largest_figures_are_told(value, low, high):
+    assert span(Estimate(value, low, high, "calibrated"))
+    assert span(Estimate(540.0, 400.0, 760.0, "calibrated"), 1.0, "ms") == "540 ms [400–760]"

@@ -12,6 +12,7 @@ from cabida.plan.outputs import output_scale
 from cabida.text import has_text, tr
 
 # what a metric's name ends in (after its statistic) -> how it is shown
+LEAST_EXPONENT = -300  # a step of less can't be told from none
 ENDINGS = (
     ("_ms", "ms"),
     ("tok_s", "tok/s"),
@@ -109,11 +110,11 @@ def span(estimate: Estimate, factor: float = 1.0, unit: str = "") -> str:
     tail = f" {unit}" if unit else ""
     if not math.isfinite(value):
         return text.number(value)
-    if not math.isfinite(high) or not math.isfinite(low):
+    if not math.isfinite(high - low):
         return f"{text.number(value, 2)}{tail} [{text.number(low, 2)}–{text.number(high, 2)}]"
-    if high - low <= abs(value) * 1e-6:
+    if high - low <= max(abs(value) * 1e-6, 10.0**LEAST_EXPONENT):
         return f"{text.number(value, 4)}{tail}"
-    exponent = math.floor(math.log10((high - low) / 5))
+    exponent = max(LEAST_EXPONENT, math.floor(math.log10((high - low) / 5)))
     shown = [_rounded(value, exponent, 0.005), _rounded(low, exponent), _rounded(high, exponent)]
     return f"{shown[0]}{tail} [{shown[1]}–{shown[2]}]"
 
@@ -122,7 +123,7 @@ def _rounded(value: float, exponent: int, most_ratio: float = 0.05) -> str:
     """``value`` to the place 10**exponent; to two digits where that would move it by more than ``most_ratio``."""
     shown = _at(value, exponent)
     if value and abs(shown - value) > abs(value) * most_ratio and exponent > math.log10(abs(value)) - 1:
-        exponent = math.floor(math.log10(abs(value))) - 1
+        exponent = max(LEAST_EXPONENT, math.floor(math.log10(abs(value))) - 1)
         shown = _at(value, exponent)
     return decimal(shown, -exponent)
 

@@ -28,11 +28,17 @@ def screen(answer: dict[str, Any]) -> RenderableType:
     """What was asked, a line for each way to pay, and the bill where it was asked for."""
     about_options = answer["kind"] == "options"
     blocks = (
-        _options(answer) if about_options else [*_asked(answer), *_slices(answer), Text(), _offers(answer)]
+        _options(answer)
+        if about_options
+        else [*_asked(answer), *_slices(answer), Text(), _offers(answer), *_tokens(answer)]
     )
     if "bill" in answer:
         blocks += [Text(), *bill(answer["bill"], answer["currency"])]
     return Group(*blocks)
+
+
+def _bought(answer: dict[str, Any]) -> list[RenderableType]:
+    return [*_asked(answer), *_slices(answer), Text(), _offers(answer), *_tokens(answer)]
 
 
 def _asked(answer: dict[str, Any]) -> list[RenderableType]:
@@ -87,7 +93,7 @@ def _offers(answer: dict[str, Any]) -> RenderableType:
     period = "run" if answer["kind"] == "training" else "month"
     scale = output_scale(row["metrics"][unit].value for row in rows)
     kept = all(row["coverage_ratio"] == 1.0 for row in rows)  # then a run and a model cost the same
-    idle = {unit, "total_mtok_money", *(("accepted_model_money",) if kept else ())}
+    idle = {unit, "input_mtok_money", "total_mtok_money", *(("accepted_model_money",) if kept else ())}
     names = [name for name in rows[0]["metrics"] if name not in idle]
     cells = [_cells(row, unit, scale, period) for row in rows]
     header = {
@@ -108,6 +114,15 @@ def _offers(answer: dict[str, Any]) -> RenderableType:
         for keys in (wide, middle, [one for one in middle if one not in (*names, "flags")])
     ]
     return Fitting(made[0], Fitting(made[1], made[2]), least=OFFERS_WIDE)
+
+
+def _tokens(answer: dict[str, Any]) -> list[RenderableType]:
+    """What a million tokens read, written and of both cost under the cheapest offer."""
+    figures = answer["rows"][0]["metrics"] if answer["rows"] else {}
+    if "input_mtok_money" not in figures or "output_mtok_money" not in figures:
+        return []
+    values = {name: say.span(figures[f"{name}_mtok_money"]) for name in ("input", "output", "total")}
+    return [Text(), clean(tr("cost.tokens", **values, currency=answer["currency"]))]
 
 
 def _cells(row: dict[str, Any], unit: str, scale: float, period: str) -> dict[str, str]:

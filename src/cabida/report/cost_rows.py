@@ -146,13 +146,14 @@ def _cut(accelerator: Accelerator, count: int) -> dict[str, Any]:
 
 
 def _units(service: Service, cost: Cost) -> dict[str, Estimate]:
-    """Cost of one accepted output, and per million of its tokens."""
+    """Cost of one accepted output; the same over a million of the tokens written, of those read, and of both."""
     each = Estimate(cost.per_accepted_money, cost.per_accepted_low, cost.per_accepted_high, "formula")
     read, written = service.usage.input_tokens, service.usage.output_tokens
     found = {service.unit: each}
     if written:
         found["output_mtok_money"] = scaled(each, float(TOKENS_PER_MTOK) / written)
     if read and not service.deployment.making:
+        found["input_mtok_money"] = scaled(each, float(TOKENS_PER_MTOK) / read)
         found["total_mtok_money"] = scaled(each, float(TOKENS_PER_MTOK) / (read + written))
     return found
 

@@ -49,14 +49,24 @@ def test_half_a_character_in_a_file_is_told_as_one_that_can_be_printed(tmp_path)
     str(caught.value).encode()
 
 
-def test_a_chunk_of_less_than_no_bytes_is_no_answer():
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n" + b"x" * 900,
+            http.client.HTTPException,
+        ),
+        (b"HTTP/1.1 302 Found\r\nLocation: https://10.0.[1]/\r\nContent-Length: 0\r\n\r\n", type(None)),
+    ],
+)
+def test_what_a_hub_says_that_makes_no_sense_is_no_answer(said, cause):
     near, far = socket.socketpair()
-    far.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n" + b"x" * 900)
+    far.send(said)
     far.shutdown(socket.SHUT_WR)
     web = fetch.Web("http://127.0.0.1:1")
     with patch.object(fetch, "dial", lambda *_, **__: near), pytest.raises(fetch.Unanswered) as caught:
         web.get("x", fetch.Wanted(first=0, count=64))
-    assert isinstance(caught.value.__cause__, http.client.HTTPException)
+    assert isinstance(caught.value.__cause__, cause)
     web.close()
     far.close()
 

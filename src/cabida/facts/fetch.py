@@ -84,7 +84,10 @@ class Web:
             answer = self._once(url, wanted)
             if isinstance(answer, Answer):
                 return answer
-            url = urljoin(url, answer)
+            try:
+                url = urljoin(url, answer)
+            except ValueError:  # an address that is none
+                raise Unanswered(WRONG, tr("facts.web.address"), answer[:200]) from None
         raise Unanswered(WRONG, tr("facts.web.redirects", most=REDIRECTS_MOST), url)
 
     def close(self) -> None:

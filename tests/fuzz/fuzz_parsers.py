@@ -31,7 +31,7 @@ from cabida.errors import InvalidInput
 AS_OF = "2026-11-30"
 TESTS = ROOT / "tests"
 WORDS = tuple(one.encode() for one in (
-    "null", "NaN", "1e999", "-1", "0", '"', "'", ",", ";", "\t", "\n", ": ", "{", "}", "[", "]", "unknown", "EUR", "USD", "%", "GiB",
+    "null", "NaN", "1e999", "-1", "0", "http://10.0.[1]/v1", '"', "'", ",", ";", "\t", "\n", ": ", "{", "}", "[", "]", "unknown", "EUR", "USD", "%", "GiB",
     "H100", "nvidia", "2026-11-30", "2026-02-30T99:00:00Z", "é", "\x00", "e", ".", "-", "&a", "*a", "!!int", "<<: ", "|", "#", "\\",
 ))  # fmt: skip
 SIGNED = frozenset({"net", "change", "saving", "savings", "difference", "delta", "low", "adjustment"})

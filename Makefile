@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 BRIEF ?= examples/chat-llama-70b.yaml
 
-.PHONY: demo test test-long dev compiler proxy browser sheets database units nginx engines vllm check docs bench clean
+.PHONY: demo test test-long dev compiler proxy browser sheets database units nginx engines vllm check docs site bench clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Cabida needs Python 3.11 or newer; say make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -117,11 +117,16 @@ test-long: compiler proxy browser sheets database units engines vllm nginx check
 docs: $(VENV)/.dev
 	$(BIN)/python -m cabida.faces.reference docs/commands.md
 	$(BIN)/python -m cabida.checks.catalogue docs/pitfalls.md
+	$(BIN)/python docs/site/generated.py
 	$(BIN)/python -m cabida.faces.stub src/cabida/__init__.pyi
 	$(BIN)/python calibration/accuracy.py
 	$(BIN)/python calibration/readme.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/covered.py
+
+# the pages as a site to be read and searched without a network: site/en and site/es
+site: $(VENV)/.dev
+	$(BIN)/python docs/site/build.py site
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulator.py
@@ -132,4 +137,4 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/page.py
 
 clean:
-	rm -rf $(VENV) .engines .vllm out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .engines .vllm out site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,7 @@
-"""docs/commands.md, written from the commands themselves: ``python -m cabida.faces.reference docs/commands.md``."""
+"""docs/commands.md, written from the commands themselves: ``python -m cabida.faces.reference docs/commands.md``.
+
+A second word is the language: ``python -m cabida.faces.reference docs/es/commands.md es``.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from cabida.text import speaking, tr
 EXIT_CODES = (0, 1, 2, 3, 4, 5, 6, 7, 130)
 
 
-def reference() -> str:
-    """The page: every command's help, and the exit codes, in English."""
-    with speaking("en"):
+def reference(language: str = "en") -> str:
+    """The page: every command's help, and the exit codes, in a language."""
+    with speaking(language):
         blocks = [f"# {tr('faces.reference.title')}", tr("faces.reference.intro")]
         root = click.Context(
             cli, info_name="cabida", terminal_width=88, max_content_width=88, **cli.context_settings
@@ -45,4 +48,4 @@ def _pages(group: click.Group, above: click.Context) -> Iterator[tuple[str, str]
 if __name__ == "__main__":
     from cabida.files import write_text
 
-    write_text(Path(sys.argv[1]), reference())
+    write_text(Path(sys.argv[1]), reference(*sys.argv[2:3]))

@@ -30,6 +30,7 @@ from cabida.evidence.traffic.weblogs import Paths, haproxy_line
 from cabida.expression import expression
 from cabida.facts import fetch
 from cabida.facts.models import model
+from cabida.facts.releases import numbers
 from cabida.plan import Estimate
 from cabida.report.words import span
 from cabida.timing.own import FORMAT, coefficients_digest, own_residuals
@@ -347,3 +348,10 @@ def test_what_names_no_key_is_let_through_at_once():
 def test_the_least_and_the_largest_figures_are_told(value, low, high):
     assert span(Estimate(value, low, high, "calibrated"))
     assert span(Estimate(540.0, 400.0, 760.0, "calibrated"), 1.0, "ms") == "540 ms [400–760]"
+
+
+@pytest.mark.parametrize(
+    ("version", "read"), [("0.11.2rc1", (0, 11, 2)), ("0.\u00b2", (0,)), ("1." + "9" * 5000, (1,))]
+)
+def test_a_version_of_powers_or_of_thousands_of_digits_ends_there(version, read):
+    assert numbers(version) == read

@@ -7,6 +7,8 @@ from functools import cache
 from cabida.facts import store
 from cabida.facts.stacks import Part, Release
 
+MOST_DIGITS = 18  # of one number of a version; a date has eight
+
 
 @cache
 def every_release() -> tuple[Release, ...]:
@@ -57,10 +59,10 @@ def numbers(version: str) -> tuple[int, ...]:
     for piece in version.lstrip("vb").split("."):
         digits = ""
         for char in piece:
-            if not char.isdigit():
+            if not char.isdecimal():
                 break
             digits += char
-        if not digits:
+        if not digits or len(digits) > MOST_DIGITS:
             break
         found.append(int(digits))
         if len(digits) < len(piece):

@@ -20,6 +20,7 @@ from cabida.errors import InvalidInput
 from cabida.evidence.importers.run import Run
 from cabida.evidence.pages import read_page
 from cabida.evidence.prices import read, tables
+from cabida.evidence.prices.columnar import _column
 from cabida.evidence.quotes.keeping import is_name
 from cabida.evidence.read import read_file
 from cabida.evidence.secrets import redacted
@@ -268,12 +269,16 @@ def test_a_trace_of_a_name_too_long_is_not_there(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "change"),
-    [("training", {"micro_batch": 0.6}), ("memory", {"engine": None})],
+    [
+        ("training", {"micro_batch": 0.6}),
+        ("memory", {"engine": None}),
+        ("serving", {"load": {"prompts": 0.1}}),
+    ],
 )
 def test_a_case_of_part_of_a_sample_or_of_no_engine_is_told(kind, change, tmp_path):
     with (fuzz_doors.ROOT / f"cases/{kind}.jsonl").open() as lines:
         rows = (json.loads(line) for line in lines)
-        row = next(one for one in rows if one.get("engine" if kind == "memory" else "micro_batch"))
+        row = next(one for one in rows if one.get("micro_batch" if kind == "training" else "engine"))
     path = tmp_path / "cases.jsonl"
     path.write_text(
         json.dumps({key: value for key, value in (row | change).items() if value is not None}) + "\n"
@@ -355,3 +360,10 @@ def test_the_least_and_the_largest_figures_are_told(value, low, high):
 )
 def test_a_version_of_powers_or_of_thousands_of_digits_ends_there(version, read):
     assert numbers(version) == read
+
+
+def test_a_column_called_text_that_is_none_is_read_as_it_can_be():
+    pa = pytest.importorskip("pyarrow")
+    odd = pa.array([b"H100", b"\x9b", None], pa.binary())
+    column = pa.StringArray.from_buffers(3, odd.buffers()[1], odd.buffers()[2], odd.buffers()[0], 1)
+    assert _column(column) == ["H100", "\ufffd", ""]

@@ -166,6 +166,11 @@ def _learn(cases: list[Case], progress: Progress | None) -> tuple[list[Learned],
     return list(found.values()), skipped
 
 
+def _is_speed(one: Any) -> bool:
+    """Whether a figure speaks of speed, and has a ratio to what was predicted."""
+    return one.metric in SPEEDS and one.predicted > 0 and 0 < one.measured / one.predicted < math.inf
+
+
 def learn(case: Case) -> Learned:
     """What one observation says of its prediction as shipped.
 
@@ -177,7 +182,7 @@ def learn(case: Case) -> Learned:
         raise Unanswerable(why)
     if why := unlearnable(case):
         raise Unanswerable(why)
-    figures = tuple(one for one in answer(case, math.inf).predictions if one.metric in SPEEDS)
+    figures = tuple(one for one in answer(case, math.inf).predictions if _is_speed(one))
     if not figures:
         why = refused_figures(case) or tr("truth.why.no_speed")
         raise Unanswerable(why)

@@ -8,7 +8,20 @@ COUNTS = (
     "gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads",
     "params_b", "active_params_b", "gpu_memory_gib",
 )  # fmt: skip
-WHOLE = ("gpus", "tp", "pp", "dp", "ep", "cp", "micro_batch", "seq_len", "layers", "hidden", "heads", "kv_heads")
+WHOLE = (
+    "gpus",
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "cp",
+    "micro_batch",
+    "seq_len",
+    "layers",
+    "hidden",
+    "heads",
+    "kv_heads",
+)
 FLAG_COUNTS = (
     "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "mem_fraction_static", "dp",
     "max_running_requests", "chunked_prefill_size", "n_batch", "dcp", "decode_context_parallel_size",
@@ -37,6 +50,8 @@ def faults(row: dict[str, Any]) -> list[str]:
         found += [
             f"load.{key} = {load[key]!r}" for key in LOAD_COUNTS if key in load and not _counts(load[key])
         ]
+        if isinstance(load.get("prompts"), float):
+            found.append(f"load.prompts = {load['prompts']!r}")
         clients = load.get("concurrency", 1)
         if clients != "offline" and not _counts(clients):
             found.append(f"load.concurrency = {clients!r}")

@@ -75,6 +75,8 @@ def _column(column: Any) -> list[str]:
         column = column.cast(pa.timestamp("s", tz=kind.tz), safe=False)
     if not types.is_string(kind):
         column = column.cast(pa.string())
-    if column.null_count == 0:
+    column = column.fill_null("") if column.null_count else column
+    try:
         return list(column.to_pylist())
-    return list(column.fill_null("").to_pylist())
+    except UnicodeDecodeError:  # called text, and isn't
+        return [one.decode("utf-8", "replace") for one in column.cast(pa.binary()).to_pylist()]

@@ -31,9 +31,9 @@ FACTS_CUT_CHARS = 110
 ERRORS = {
     "en": {
         "title": "Errors",
-        "intro": "Written by `python docs/site/generated.py` from the texts of the product. Each problem has a code that "
-        "stays; `…` is where its own names and numbers go. Where no exit code stands, the problem is found by a check "
-        "and told with others: exit code 3 where it stops the command, else a line of the answer.",
+        "intro": "Written by `python docs/site/generated.py` from the texts of the product. Each problem has a code "
+        "that stays; `…` is where its own names and numbers go. Where no exit code stands, the problem is found by a "
+        "check and told with others: exit code 3 where it stops the command, else a line of the answer.",
         "exits": "Exit codes",
         "exit": "exit code",
         "means": "what it means",
@@ -45,8 +45,8 @@ ERRORS = {
     },
     "es": {
         "title": "Errores",
-        "intro": "Escrito por `python docs/site/generated.py` a partir de los textos del producto. Cada problema tiene un "
-        "código fijo; `…` marca el sitio de sus nombres y números. Donde falta el código de salida, el problema lo "
+        "intro": "Escrito por `python docs/site/generated.py` a partir de los textos del producto. Cada problema tiene "
+        "un código fijo; `…` marca el sitio de sus nombres y números. Donde falta el código de salida, el problema lo "
         "encuentra una comprobación que los cuenta todos juntos: la salida es 3 si detiene la orden; si no, es una "
         "línea de la respuesta.",
         "exits": "Códigos de salida",

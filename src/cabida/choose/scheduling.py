@@ -105,8 +105,8 @@ def _finalists(worked: Sequence[Worked], tried: Sequence[Tried], ask: Ask) -> li
     for one, found in able:
         thing = one.deployment
         if _replicas(one, found, ask) > 1:
-            key = thing.accelerator.id, thing.engine, thing.parallel.accelerators_count
-            first.setdefault(key, (one, found))
+            kind = thing.accelerator.id, thing.engine, thing.parallel.accelerators_count
+            first.setdefault(kind, (one, found))
     return list(first.values())[:FINALISTS]
 
 

@@ -107,8 +107,9 @@ def score_of(found: list[Pair]) -> dict[str, Any]:
 
 def _count(one: Prediction) -> float | None:
     given = one.case.row.get("gpus")
-    known = isinstance(given, (int, float)) and not isinstance(given, bool) and given > 0
-    return float(given) if known and one.case.gpu != "not stated" else None
+    if not isinstance(given, int | float) or isinstance(given, bool) or given <= 0:
+        return None
+    return float(given) if one.case.gpu != "not stated" else None
 
 
 def _workload(one: Prediction) -> str:

@@ -116,6 +116,9 @@ def test_haproxy(tmp_path, behind):
     ):
         try:
             asked(port)
+            until = time.monotonic() + 20
+            while b"/metrics" not in log.read_bytes() and time.monotonic() < until:
+                time.sleep(0.02)  # what was answered last may not be written yet
         finally:
             process.terminate()
     checked(traffic([log]), "haproxy", timed=True)

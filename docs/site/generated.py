@@ -278,17 +278,18 @@ def exit_code(code: str) -> str:
 def _raised() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in Path(cabida.__file__).parent.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for code, ended in _endings(tree):
+        text = path.read_text(encoding="utf-8")
+        for code, ended in _endings(ast.parse(text)) if CODE.search(text) else ():
             found.setdefault(code, set()).add(ended)
     return found
 
 
 def _endings(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Each code that the file raises with a class of the family, or hands to a function that gives one."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     gives = {node.name: node.returns.id for node in functions if isinstance(node.returns, ast.Name)}
-    for node in ast.walk(tree):
+    for node in nodes:
         name = ""
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             called = node.exc.func

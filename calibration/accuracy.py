@@ -18,11 +18,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import accuracy_lines as aims
+from cabida.timing.own import without_own
 from cabida.truth import validate
-from cabida.truth.predict import HYBRID, Prediction, kind_of, memory_spread
+from cabida.truth.case import read_cases
+from cabida.truth.predict import HYBRID, Answer, Prediction, kind_of, memory_spread
 from cabida.truth.predict import interval_factors as factors_by_kind
 from cabida.truth.trace_case import trace_figures
-from cabida.truth.validate import predicted
+from cabida.truth.validate import answered, predicted
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/accuracy.md"
@@ -100,6 +103,35 @@ Every group of a hundred figures and more: the share of what was measured that l
 many times its lower end the upper end is. 85 to 95 of 100 is what is meant to be inside. The intervals of speed come
 from residuals by regime (`calibration/intervals.py`), those of memory from residuals by kind.
 """
+BY_THING = ("tpot_ms", "ttft_ms", "output_tok_s", "tokens_s_per_gpu", "peak_mem_gib")
+SOME = 20  # rows of one accelerator or model that are spoken of
+AIM_HEAD = (
+    "what",
+    "rows",
+    "sources",
+    "held out",
+    "headline / p90 today",
+    "aim",
+    "",
+    "another tool on the same rows",
+)
+CAUSE_HEAD = (
+    "group", "rows", "of those beyond", "of the excess", "predicted / measured", "median / p90 without", "what it is"
+)  # fmt: skip
+AIMS = """## What we aim at, and where we are
+
+*Held out* says what the fit behind a figure had seen: nothing is fitted; the rows are in the fit; or whole models,
+cards or sources were left out of it and predicted.
+"""
+CAUSES = """## What is missed, and where it comes from
+
+The groups of rows that carry most of what lies beyond an aim, three at most for each line. *Of the excess*: their share
+of the sum by which logarithms of errors lie beyond it. Nothing is explained by a group whose errors go both ways.
+"""
+PAIRS = """## Is the order right
+
+Two setups that one source measured on one workload, more than 10 % apart: how often the better one is predicted better.
+"""
 INTERVALS_ARE = (
     "Factors of the 90 % interval of memory figures by metric and kind. Written by calibration/accuracy.py."
 )
@@ -107,7 +139,13 @@ INTERVALS_ARE = (
 
 def inputs_digest() -> str:
     """Digest of the cases and of every coefficient: a page stamped with another one is stale."""
-    read = [*FILES, *(ROOT / "cases/traces").glob("*"), *(ROOT / "src/cabida").glob("*/data/*.json")]
+    read = [
+        *FILES,
+        aims.LEFT_OUT,
+        aims.RIVALS,
+        *(ROOT / "cases/traces").glob("*"),
+        *(ROOT / "src/cabida").glob("*/data/*.json"),
+    ]
     digest = hashlib.sha256()
     for path in sorted(read):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -141,11 +179,11 @@ def metric_rows(metrics: dict[str, Any], names: tuple[str, ...]) -> list[list[st
     return found
 
 
-def engine_rows(by: dict[str, Any], names: tuple[str, ...]) -> list[list[str]]:
+def engine_rows(by: dict[str, Any], names: tuple[str, ...], least: int = 5) -> list[list[str]]:
     found = []
     for engine, metrics in sorted(by.items()):
         for name in names:
-            if name in metrics and metrics[name]["n"] >= 5:
+            if name in metrics and metrics[name]["n"] >= least:
                 m = metrics[name]
                 found.append(
                     [
@@ -195,10 +233,42 @@ def held_out_rows(name: str, data: dict[str, Any], path: tuple[str, ...] = ()) -
     ]
 
 
-def page(found: dict[str, Any], data: dict[str, dict[str, Any]]) -> str:
-    """The page, from what validate returned and the held-out figures of the data files."""
+def aim_lines(
+    found: dict[str, Any], answers: list[Answer], lines: list[aims.Line], metrics: tuple[str, ...] = BY_THING
+) -> list[str]:
+    """Every aim beside today's figure; for what is missed, the groups of rows that carry most of it."""
+    of = {p.case.source for one in answers if one.fitted is not None for p in one.predictions}
+    rows = [aims.shown(one) for one in lines]
+    rows += aims.verdict_rows(found["fits"], len(of))
+    rows += aims.interval_rows(found["by"], found["metrics"], MANY)
+    told = [AIMS, *table(AIM_HEAD, rows), CAUSES]
+    for one, causes in aims.missed(lines):
+        today = f"{percent(one.found[0])} / {percent(one.found[1])}, aim {aims.aim_of(one)}"
+        told += [f"### {one.what} ({one.held}): {today}", ""]
+        if one.rows_are:
+            told += [f"Causes looked for in: {one.rows_are}.", ""]
+        cells = [aims.cause_cells(cause, slow=one.slow) for cause in causes]
+        told += table(CAUSE_HEAD, cells) if cells else ["Too few rows to name a group.", ""]
+    for key, name in (("gpu", "accelerator"), ("model", "model")):
+        told += [f"## By {name}", "", f"Metrics of {SOME} rows and more.", ""]
+        told += table((name, "metric", "n", "median", "bias"), engine_rows(found["by"][key], metrics, SOME))
+    pairs = [
+        [ranking.replace("_", " "), f"`{metric}`", str(one["n"]), str(one["sources"]), percent(one["right_ratio"]),
+         percent(one["source_median_right_ratio"])]
+        for ranking, metrics_of in found["pairs"].items()
+        for metric, one in metrics_of.items()
+    ]  # fmt: skip
+    return [
+        *told,
+        PAIRS,
+        *table(("better by", "metric", "pairs", "sources", "told right", "by source"), pairs),
+    ]
+
+
+def page(found: dict[str, Any], data: dict[str, dict[str, Any]], beside: list[str]) -> str:
+    """The page, from what validate returned, the held-out figures of the data files, and the aims' part."""
     head = ("metric", "n", "sources", "headline", "median", "p90", "bias", "inside 90 % interval", "high/low")
-    lines = [INTRO.format(answered=found["answered"], rows=found["rows"])]
+    lines = [INTRO.format(answered=found["answered"], rows=found["rows"]), *beside]
     for group, names in GROUPS.items():
         lines += [f"## {group}", "", *table(head, metric_rows(found["metrics"], names))]
     lines += ["## Request by request", "", *table(TRACE_HEAD, trace_rows())]
@@ -359,7 +429,15 @@ def main() -> int:
         INTERVALS.write_text(text + "\n", encoding="utf-8")
         memory_spread.cache_clear()
     found = validate([path.relative_to(ROOT) if Path.cwd() == ROOT else path for path in FILES])
-    text = page(found, held_out())
+    cases, _ = read_cases(FILES)
+    with without_own():
+        answers = answered(cases)[0]
+    traces = [
+        (setup.stem, math.log(guessed / measured))
+        for setup in sorted((ROOT / "cases/traces").glob("*.json"))
+        for measured, guessed in trace_figures(setup).values()
+    ]
+    text = page(found, held_out(), aim_lines(found, answers, aims.lines(cases, answers, traces)))
     if wanted.check:
         same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
         told = "is up to date" if same else "is stale: run python calibration/accuracy.py"

@@ -149,7 +149,8 @@ def test_ci_runs_the_test_command_of_the_readme(tmp_path):
     assert failed.returncode == 7
 
 
-def test_the_accuracy_page_is_of_these_cases_and_coefficients():
+def test_the_accuracy_page_is_of_these_cases_and_coefficients(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "calibration")  # what it is run beside
     spec = importlib.util.spec_from_file_location("accuracy_page", ROOT / "calibration/accuracy.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 def script():
     spec = importlib.util.spec_from_file_location("accuracy_script", ROOT / "calibration/accuracy.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "calibration")  # what it is run beside
+        spec.loader.exec_module(module)
     return module
 
 
@@ -34,8 +36,11 @@ def test_page_shows_what_validate_found(script):
         "fits": {"n": 9, "correct": 7, "false_fits": 1, "false_refusals": 1, "undecided": 0},
     }  # fmt: skip
     page = script.page(
-        found, {"training": {"left out models": {"n": 40, "median_error_ratio": 0.1, "p90_error_ratio": 0.3}}}
+        found,
+        {"training": {"left out models": {"n": 40, "median_error_ratio": 0.1, "p90_error_ratio": 0.3}}},
+        ["## What we aim at"],
     )
+    assert page.index("## What we aim at") < page.index("## Memory")
     assert "3 of 5 rows answered." in page
     assert "| `tpot_ms` | 3 | 1 | 11.1 % | 11.1 % |" in page
     assert "Of 9 runs" in page

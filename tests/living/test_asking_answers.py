@@ -9,12 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import cabida
+from cabida import facts
 from cabida.app.asking import CALLED, WHERE
 from cabida.app.asking.intents import names
 from cabida.errors import InvalidInput, UsageProblem
 from cabida.faces.cli import cli
 from cabida.report import answered
-from cabida.text import tr, use_language
+from cabida.text import number, tr, use_language
 
 DAY = "2026-11-30"
 DECISION = str(Path(__file__).parents[1] / "report" / "golden" / "decision.en.json")
@@ -226,3 +227,19 @@ def test_a_format_without_arithmetic_is_no_plain_yes(question):
     assert answer.answer.startswith("With a limit")
     assert "weight-only" in answer.answer
     assert tr("asking.no_units") in [one.value for one in answer.figures]
+
+
+def test_what_a_model_takes_adds_up_and_is_what_fit_says():
+    answer = cabida.ask("How much VRAM does qwen3-32b need in 4 bits at 32k context?", as_of="2026-11-30")
+    parts = {one.name: one.value for one in answer.figures if one.name.endswith("_all")}
+    assert number(sum(parts.values())) in answer.answer
+    smallest = cabida.fit("qwen3-32b", weights="awq-int4", min_context=32768, as_of="2026-11-30")["rows"][0]
+    assert facts.accelerator(smallest["gpu"]).name in answer.answer
+    # 64 layers, keys and values, 8 heads of 128, two bytes each
+    assert parts["cache_all"] == pytest.approx(64 * 2 * 8 * 128 * 2 * 32768 / 2**30)
+
+
+def test_what_tuning_takes_is_told_way_by_way():
+    answer = cabida.ask("¿Cuánta VRAM necesita entrenar llama-3.1-8b?", as_of="2026-11-30")
+    sizes = {one.of: one.value for one in answer.figures if one.name == "peak_gib"}
+    assert sizes["qlora"] < sizes["lora"] < sizes["full"]

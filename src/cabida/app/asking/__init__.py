@@ -17,8 +17,9 @@ WHERE = {
     "fit": "serving", "serve": "serving", "quantisation": "serving", "best_inference": "serving", "mig": "serving",
     "month_cost": "serving", "better": "versus", "instead": "versus", "either": "versus", "what_for": "classes",
     "fine_tune": "training", "best_training": "training", "rent_or_api": "prices", "rent_or_buy": "prices",
-    "price": "prices", "used": "prices", "overbuy": "prices", "compatible": "software", "why": "decided",
-    "why_not": "decided", "change": "decided", "sure": "decided", "measure": "decided", "profile": "decided",
+    "price": "prices", "used": "prices", "overbuy": "prices", "compatible": "software", "needed": "needed",
+    "why": "decided", "why_not": "decided", "change": "decided", "sure": "decided", "measure": "decided",
+    "profile": "decided",
 }  # fmt: skip
 CALLED = {"better": "versus", "instead": "versus", "either": "versus"}
 LONGEST_CHARS = 600

@@ -1,7 +1,7 @@
 """The questions that can be answered, as data (``intents.json``): how people put them in English and Spanish.
 
 The first of which a pattern is found and whose needs are named is what was asked. Patterns are of plain text: lower
-case, no accents. ``needs``: cards (one at least), pair (two cards), model,
+case, no accents. ``needs``: cards (one at least), pair (two cards), no_cards, model,
 no_model, format.
 """
 
@@ -62,6 +62,7 @@ def read(question: str, *, cards: int = 0, model: bool = False) -> Read | None:
     has = {
         "cards": len(found.cards) + cards > 0, "pair": len(found.cards) + cards > 1,
         "model": bool(found.models) or model, "format": bool(found.formats), "no_model": not (found.models or model),
+        "no_cards": not (found.cards or cards),
     }  # fmt: skip
     for one in intents():
         if all(has[need] for need in one.needs) and one.pattern.search(text):

@@ -109,7 +109,7 @@ check: $(VENV)/.dev
 	$(BIN)/codespell src tests docs calibration benchmarks README.md CONTRIBUTING.md
 
 test: compiler proxy browser sheets database units engines check
-	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=ci
+	$(BIN)/pytest -n 3 --dist worksteal --hypothesis-profile=ci
 
 test-long: compiler proxy browser sheets database units engines vllm nginx check
 	$(BIN)/pytest -n 2 --dist worksteal -m 'long or not long'

@@ -174,7 +174,7 @@ def sample(tmp_path_factory):
 
 def test_sample_has_the_shape_of_the_contract(sample):
     rows, found = sample
-    assert list(found) == ["files", "rows", "answered", "skipped", "metrics", "fits", "by", "worst"]
+    assert list(found) == ["files", "rows", "answered", "skipped", "metrics", "fits", "pairs", "by", "worst"]
     assert found["rows"] == len(rows) == found["answered"] + len(found["skipped"])
     for figures in found["metrics"].values():
         assert list(figures) == [
